@@ -1,0 +1,2 @@
+/** The public surface of `nest-agent-query`. */
+export * from './query/index.js';
