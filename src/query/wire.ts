@@ -28,4 +28,6 @@ export interface DoneEnvelope extends Envelope {
 
 /** How a run ended. */
 export type RunEnd =
-  { status: 'completed' } | { status: 'cancelled' } | { status: 'failed'; error: { code: string; message: string } };
+  | { status: 'completed' }
+  | { status: 'cancelled' }
+  | { status: 'failed'; error: { code: string; message: string } };
