@@ -1,4 +1,5 @@
-import type { LogEnvelope, MessageEnvelope } from './wire.js';
+import { QueryError } from './errors.js';
+import type { DoneEnvelope, LogEnvelope, MessageEnvelope, RunEnd } from './wire.js';
 
 /**
  * Makes an envelope that carries a part of the agent's response text.
@@ -19,4 +20,60 @@ export function message(content: string): MessageEnvelope {
  */
 export function log(text: string): LogEnvelope {
   return { type: 'log', data: { message: text } };
+}
+
+/** The JSON text of the envelope that ends a log. */
+export function doneText(end: RunEnd): string {
+  return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
+}
+
+/**
+ * The JSON text of what a handler emitted: one line, with the members `type` and `data` in this order.
+ *
+ * @param value anything at all
+ * @param maxLength how many characters the text may have
+ * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong with it
+ */
+export function envelopeText(value: unknown, maxLength: number): string {
+  if (typeof value !== 'object' || value === null) throw invalid(`it is ${kindOf(value)}, not an object`);
+  const { type, data } = value as { type?: unknown; data?: unknown };
+  if (typeof type !== 'string' || type === '') throw invalid('its `type` is not a non-empty string');
+  if (type === 'done') throw invalid('the type `done` is reserved for the end of the run');
+  if (type === 'message') requireText(data, 'message', 'content');
+  if (type === 'log') requireText(data, 'log', 'message');
+
+  const text = dataText(data);
+  if (text.length > maxLength) {
+    throw invalid(`its data is ${text.length} characters of JSON, more than the ${maxLength} allowed`);
+  }
+  return `{"type":${JSON.stringify(type)},"data":${text}}`;
+}
+
+function requireText(data: unknown, type: string, member: string): void {
+  const text: unknown = (data as Record<string, unknown> | null | undefined)?.[member];
+  if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
+}
+
+function dataText(data: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(data);
+  } catch (error) {
+    throw invalid(
+      'its `data` holds a cycle, a BigInt, or something else that cannot be written as JSON',
+      error,
+    );
+  }
+  if (text === undefined) throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+  return text;
+}
+
+function invalid(what: string, cause?: unknown): QueryError {
+  const detail = `The agent emitted something that is not an envelope: ${what}.`;
+  return new QueryError('invalid_envelope', detail, {}, { cause });
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return value === undefined ? 'undefined' : `a ${typeof value}`;
 }

@@ -3,7 +3,27 @@
  *
  * Every name here is a decision: hosts depend on it. `test/public-surface.spec.ts` holds the list.
  */
+export { AgentService, type Load, type QueryOptions } from './agent.service.js';
+export { type BodyLimits, DEFAULT_BODY_LIMITS } from './body/limits.js';
 export { log, message } from './envelopes.js';
+export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './errors.js';
+export { MemoryRunStore } from './memory/memory-run-store.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
+export { RunStore } from './ports/run-store.js';
+export type * from './ports/run-store.js';
+export { FilePartDto, QueryDto, TextPartDto } from './query.dto.js';
+export { QueryModule } from './query.module.js';
+export {
+  type DisconnectPolicy,
+  type QueryModuleExtras,
+  type QueryModuleOptions,
+  RETENTION_DEFAULTS,
+  type RetentionOptions,
+  RUN_DEFAULTS,
+  type RunOptions,
+  STREAM_DEFAULTS,
+  type StreamOptions,
+} from './query.options.js';
+export type { FollowedRun, RunStream } from './run-stream.js';
 export type * from './wire.js';

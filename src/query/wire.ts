@@ -1,5 +1,7 @@
 /** JSON shapes that cross the network. Types only: nothing here exists at run time. */
 
+import type { ErrorCode, FieldError } from './errors.js';
+
 /** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
 export interface Envelope {
   /** Tells events apart. `message`, `log` and `done` have the meaning below; any other name may be used. */
@@ -26,8 +28,84 @@ export interface DoneEnvelope extends Envelope {
   data: RunEnd;
 }
 
+/** Why a run failed. */
+export interface RunFailure {
+  code: ErrorCode;
+  message: string;
+}
+
 /** How a run ended. */
 export type RunEnd =
-  | { status: 'completed' }
-  | { status: 'cancelled' }
-  | { status: 'failed'; error: { code: string; message: string } };
+  { status: 'completed' } | { status: 'cancelled' } | { status: 'failed'; error: RunFailure };
+
+/** Where a run stands: in line, executing, or how it ended. */
+export type RunStatus = 'waiting' | 'running' | RunEnd['status'];
+
+/** A run as `GET {base}/query/{runId}` shows it. Times are ISO 8601 in UTC. */
+export interface RunView {
+  id: string;
+  status: RunStatus;
+  /** The session that the query named, or null. */
+  session: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  /** How many envelopes the log has had so far, `done` included. */
+  events: number;
+  /** Why the run failed; absent unless it did. */
+  error?: RunFailure;
+}
+
+/** A file of an earlier turn: what is kept of it. */
+export interface TurnFile {
+  type: 'file';
+  name: string;
+  mimeType: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256 of the content, lower-case hexadecimal. */
+  sha256: string;
+}
+
+/** A text of an earlier turn. */
+export interface TurnText {
+  type: 'text';
+  text: string;
+}
+
+/** One question and its answer in a session. Times are ISO 8601 in UTC. */
+export interface Turn {
+  runId: string;
+  /** The user's parts; of a file its name, type, size and digest. */
+  parts: (TurnText | TurnFile)[];
+  /** The contents of the answer's `message` envelopes, joined; at most the first 1 MiB of them. */
+  text: string;
+  /** How the run ended. */
+  end: RunEnd;
+  createdAt: string;
+  endedAt: string;
+}
+
+/** A page of a session's turns, as `GET {base}/query/sessions/{session_id}` shows it. */
+export interface SessionPage {
+  id: string;
+  /** Oldest first. */
+  turns: Turn[];
+  /** What to send as `after` for the next page; null at the end. */
+  next: number | null;
+}
+
+/** The body of every error: RFC 9457 `application/problem+json`. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ErrorCode;
+  errors?: FieldError[];
+  limit?: string;
+  value?: number;
+  part?: number;
+  oldest?: number;
+  latest?: number;
+}

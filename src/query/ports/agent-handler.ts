@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Envelope, RunEnd } from '../wire.js';
+import type { Envelope, Turn } from '../wire.js';
 
 /** A text of the user's message. */
 export interface TextPart {
@@ -16,6 +16,8 @@ export interface FilePart {
   mimeType: string;
   /** What the bytes are, where their beginning tells it and it differs from `mimeType`; otherwise absent. */
   detectedMimeType?: string;
+  /** SHA-256 of the content, lower-case hexadecimal. */
+  sha256: string;
   /** The content. It can be read more than once until the run has ended. */
   file: File;
 }
@@ -30,50 +32,35 @@ export interface Query {
   kwargs: Record<string, unknown>;
 }
 
-/** A file of an earlier turn: what is kept of it. */
-export interface TurnFile {
-  type: 'file';
-  name: string;
-  mimeType: string;
-  /** Bytes. */
-  size: number;
-  /** Lower-case hexadecimal SHA-256 of the content. */
-  sha256: string;
-}
-
-/** One question and its answer in a session. */
-export interface Turn {
-  runId: string;
-  /** The user's parts; of a file its name, type, size and digest. */
-  parts: (TextPart | TurnFile)[];
-  /** The contents of the answer's `message` envelopes, joined. */
-  text: string;
-  end: RunEnd;
-  /** When the query was admitted, ISO 8601. */
-  createdAt: string;
-  /** When the run ended, ISO 8601. */
-  endedAt: string;
-}
-
 /** What a handler is told about the run that it executes. */
 export interface QueryContext {
   runId: string;
   /** The caller's principal; `anonymous` where the host has no authentication. */
   owner: string;
   /** The conversation that `kwargs.session_id` names; undefined where the query names none. */
-  session: { id: string; /** Earlier turns, oldest first. */ turns: Turn[] } | undefined;
-  /** Raised when the run is to stop: cancelled, out of time, or the service is going down. */
+  session:
+    | {
+        id: string;
+        /** Earlier turns, oldest first: the newest 100 unless the options say otherwise. */
+        turns: Turn[];
+      }
+    | undefined;
+  /** Raised when the run is to stop: it was cancelled, is out of time, or the service is going down. */
   signal: AbortSignal;
 }
 
 /** What a handler may answer with. An async iterable is pulled, and so can be held back when readers are slow. */
-export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope> | Iterable<Envelope>;
+export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
+
+/** A handler that is just a function: `async function* (query, context) {…}`. */
+export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAnswer | Promise<HandlerAnswer>;
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
  *
  * The run completes when the stream does. If the stream throws, the run fails with the code `handler_failed`; the
- * caller is not told the exception's text. Once `context.signal` is raised, whatever is emitted is dropped.
+ * caller is not told the exception's text, unless it is a `QueryError`, whose code and sentence are meant for it. Once
+ * `context.signal` is raised, whatever is emitted is dropped.
  *
  * @example
  * @Injectable()

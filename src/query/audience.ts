@@ -1,0 +1,90 @@
+/** What an audience knows of a follower. */
+interface Reader {
+  /** How far it has read, in characters of JSON since the beginning of the log. */
+  readonly position: number;
+  /** Has it read on, if it can take more. */
+  ring(): void;
+  /** Cuts its stream in a way that can be resumed. */
+  cut(): void;
+}
+
+/** Audiences whose log has news in this turn of the event loop. */
+const due = new Set<Audience>();
+
+function serve(): void {
+  const audiences = [...due];
+  due.clear();
+  for (const audience of audiences) audience.serve();
+}
+
+/**
+ * The followers of one run that is alive in this process.
+ *
+ * What becomes visible in a log during one turn of the event loop leaves together: `ring` marks the audience, and one
+ * `setImmediate` serves all audiences of the turn.
+ */
+export class Audience {
+  readonly #readers = new Set<Reader>();
+  #onProgress: (() => void) | undefined;
+
+  /**
+   * @param onFirst called when the first follower has come
+   * @param onEmpty called when the last one has left
+   */
+  constructor(
+    private readonly onFirst: () => void,
+    private readonly onEmpty: () => void,
+  ) {}
+
+  get size(): number {
+    return this.#readers.size;
+  }
+
+  join(reader: Reader): void {
+    this.#readers.add(reader);
+    if (this.#readers.size === 1) this.onFirst();
+  }
+
+  leave(reader: Reader): void {
+    if (!this.#readers.delete(reader)) return;
+    this.progressed();
+    if (this.#readers.size === 0) this.onEmpty();
+  }
+
+  /** There is news in the log. */
+  ring(): void {
+    if (this.#readers.size === 0 || due.has(this)) return;
+    if (due.size === 0) setImmediate(serve);
+    due.add(this);
+  }
+
+  /** Lets every follower read what is new. */
+  serve(): void {
+    for (const reader of this.#readers) reader.ring();
+    this.progressed();
+  }
+
+  /** How far the fastest follower is behind a position in the log; 0 where nobody follows. */
+  behind(position: number): number {
+    if (this.#readers.size === 0) return 0;
+    let fastest = 0;
+    for (const reader of this.#readers) fastest = Math.max(fastest, reader.position);
+    return position - fastest;
+  }
+
+  /** Resolves when a follower has read on or has left. */
+  progress(): Promise<void> {
+    return new Promise((resolve) => (this.#onProgress = resolve));
+  }
+
+  /** A follower has read on. */
+  progressed(): void {
+    this.#onProgress?.();
+    this.#onProgress = undefined;
+  }
+
+  /** Cuts every stream that has not ended. */
+  cut(): void {
+    for (const reader of [...this.#readers]) reader.cut();
+  }
+}

@@ -1,0 +1,106 @@
+import type { Audience } from './audience.js';
+import type { Awaitable, LogSlice } from './ports/run-store.js';
+
+/** Where a follower delivers what it reads. */
+export interface Sink {
+  /** Takes one stretch of the log. False: no more, please, until `Follower.wake` is called. */
+  deliver(slice: LogSlice): boolean;
+  /** The log has ended, and all of it was delivered. */
+  end(): void;
+  /** The log cannot be read any further. */
+  fail(error: unknown): void;
+  /** The service is going down: the stream is cut here and can be resumed later. */
+  cut(): void;
+}
+
+/**
+ * One reader of one run. It pulls from the log: nothing is queued for it, so that one who does not read costs a cursor
+ * and what its socket holds, and goes on where it was when it reads again.
+ */
+export class Follower {
+  /** How far it has read, in characters of JSON since the beginning of the log. */
+  position = 0;
+  #reading = false;
+  #blocked = false;
+  #left = false;
+
+  /**
+   * @param read reads what follows a number in the log
+   * @param cursor the number of the last envelope that the reader has already
+   * @param sink where what follows is delivered
+   * @param audience the followers of the run, where it is alive in this process; otherwise its log has ended
+   */
+  constructor(
+    private readonly read: (after: number) => Awaitable<LogSlice>,
+    private cursor: number,
+    private readonly sink: Sink,
+    private readonly audience: Audience | undefined,
+  ) {
+    audience?.join(this);
+  }
+
+  /** There may be news: reads on, unless the sink is not ready for more. */
+  ring(): void {
+    try {
+      while (!this.#left && !this.#reading && !this.#blocked) {
+        const slice = this.read(this.cursor);
+        if (slice instanceof Promise) return this.#await(slice);
+        if (!this.#deliver(slice)) return;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The sink takes more. */
+  wake(): void {
+    this.#blocked = false;
+    this.ring();
+    this.audience?.progressed();
+  }
+
+  /** Nothing more is delivered. */
+  leave(): void {
+    this.#left = true;
+    this.audience?.leave(this);
+  }
+
+  /** Cuts the stream, unless it has ended. */
+  cut(): void {
+    if (this.#left) return;
+    this.leave();
+    this.sink.cut();
+  }
+
+  #await(reading: Promise<LogSlice>): void {
+    this.#reading = true;
+    reading.then(
+      (slice) => {
+        this.#reading = false;
+        if (!this.#left && this.#deliver(slice)) this.ring();
+        this.audience?.progressed();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  /** Returns whether there may be more to read at once. */
+  #deliver(slice: LogSlice): boolean {
+    this.position = slice.position;
+    if (slice.envelopes.length > 0) {
+      this.cursor = slice.first + slice.envelopes.length - 1;
+      this.#blocked = !this.sink.deliver(slice);
+    }
+    if (slice.ended && !this.#left) {
+      this.leave();
+      this.sink.end();
+    }
+    return slice.envelopes.length > 0;
+  }
+
+  #fail(error: unknown): void {
+    if (this.#left) return;
+    this.leave();
+    this.sink.fail(error);
+  }
+}

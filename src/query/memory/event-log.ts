@@ -1,0 +1,112 @@
+import { QueryError } from '../errors.js';
+import type { LogSlice } from '../ports/run-store.js';
+
+/** A stretch of the log is closed when it has so many characters; it is also the most that is read at once. */
+const STRETCH_LENGTH = 64 * 1024;
+
+/** Consecutive envelopes, and where they stand. */
+interface Stretch {
+  /** The number of the first envelope. */
+  first: number;
+  /** How many characters of JSON come before it, since the beginning of the log. */
+  start: number;
+  length: number;
+  envelopes: string[];
+}
+
+/**
+ * The event log of one run: envelopes numbered 1, 2, 3, … without a hole. It grows at its end and is trimmed at its
+ * beginning, a stretch at a time, so that neither costs more the longer the log is.
+ */
+export class EventLog {
+  #stretches: Stretch[] = [];
+  #last = 0;
+  #position = 0;
+  #ended = false;
+
+  /** The number of the newest envelope; 0 before the first. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** The number of the first envelope that is kept. */
+  get oldest(): number {
+    return this.#stretches[0]?.first ?? this.#last + 1;
+  }
+
+  /** How many characters of JSON are kept. */
+  get length(): number {
+    return this.#position - (this.#stretches[0]?.start ?? this.#position);
+  }
+
+  /** Whether nothing will follow. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  append(envelope: string): void {
+    let stretch = this.#stretches.at(-1);
+    if (stretch === undefined || stretch.length >= STRETCH_LENGTH) {
+      stretch = { first: this.#last + 1, start: this.#position, length: 0, envelopes: [] };
+      this.#stretches.push(stretch);
+    }
+    stretch.envelopes.push(envelope);
+    stretch.length += envelope.length;
+    this.#position += envelope.length;
+    this.#last++;
+  }
+
+  /** Nothing will follow. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  /** Drops the oldest stretch, unless it is the newest too. Returns whether there was one to drop. */
+  trim(): boolean {
+    if (this.#stretches.length < 2) return false;
+    this.#stretches.shift();
+    return true;
+  }
+
+  /** @throws {QueryError} `cursor_expired` */
+  read(after: number): LogSlice {
+    if (after >= this.#last) {
+      return { first: after + 1, envelopes: [], position: this.#position, ended: this.#ended };
+    }
+    if (after + 1 < this.oldest) throw this.#expired(after);
+    const stretch = this.#find(after + 1);
+    const envelopes =
+      after + 1 === stretch.first
+        ? stretch.envelopes.slice()
+        : stretch.envelopes.slice(after + 1 - stretch.first);
+    const isLast = stretch === this.#stretches.at(-1);
+    return {
+      first: after + 1,
+      envelopes,
+      position: stretch.start + stretch.length,
+      ended: this.#ended && isLast,
+    };
+  }
+
+  #find(seq: number): Stretch {
+    let low = 0;
+    let high = this.#stretches.length - 1;
+    // Followers mostly read the end.
+    if (seq >= this.#stretches[high]!.first) return this.#stretches[high]!;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#stretches[middle]!.first <= seq) low = middle;
+      else high = middle - 1;
+    }
+    return this.#stretches[low]!;
+  }
+
+  #expired(after: number): QueryError {
+    const { oldest, last } = this;
+    return new QueryError(
+      'cursor_expired',
+      `Envelope ${after + 1} is no longer kept; the log still has ${oldest} to ${last}.`,
+      { oldest, latest: last },
+    );
+  }
+}

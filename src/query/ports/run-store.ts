@@ -1,0 +1,133 @@
+import type { QueryError } from '../errors.js';
+import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../wire.js';
+
+/** A value, or a promise of it where the store has to wait for it. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** What a second query of a busy session meets. */
+export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
+
+/** A run as the store keeps it. Times are milliseconds since the epoch. */
+export interface RunRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionId: string | undefined;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** The number of the newest envelope; 0 before the first. */
+  readonly lastSeq: number;
+  readonly end: RunEnd | undefined;
+}
+
+/** What is to become a run. */
+export interface Admission {
+  runId: string;
+  owner: string;
+  /** The query as it is kept: files as name, type, size and digest. */
+  parts: (TurnText | TurnFile)[];
+  kwargs: Record<string, unknown>;
+  session:
+    | { id: string; policy: SessionPolicy; /** How many runs may wait in line. */ maxWaiting: number }
+    | undefined;
+  /** The caller's idempotency key, with a digest of the query that it stands for. */
+  idempotency: { key: string; digest: string } | undefined;
+  /** Why no new run may be made at present, if so. A repeated query still finds the run that it started. */
+  refusal: QueryError | undefined;
+}
+
+/** What became of an admission. */
+export interface Admitted {
+  run: RunRecord;
+  /** False where the idempotency key led to a run that there was already. */
+  created: boolean;
+  /** Runs of the session that stand before this one, oldest first. Empty: it may start. */
+  before: RunRecord[];
+}
+
+/** A stretch of a run's log. */
+export interface LogSlice {
+  /** The number of the first envelope of `envelopes`. */
+  first: number;
+  /** JSON texts of consecutive envelopes; empty where there is nothing after the cursor yet. */
+  envelopes: readonly string[];
+  /** Where the stretch ends, in characters of JSON since the beginning of the log. */
+  position: number;
+  /** Whether the stretch ends with `done`, or the cursor stood there: nothing will ever follow. */
+  ended: boolean;
+}
+
+/**
+ * The record: runs, their event logs, the turns of sessions, idempotency keys, and who is next in a session.
+ *
+ * Every method names the owner; what belongs to another does not exist. Each is one atomic step. A method that need not
+ * wait returns its value at once instead of a promise, and callers do not wait either.
+ *
+ * `test/contracts/run-store.contract.ts` holds every implementation to this.
+ */
+export abstract class RunStore {
+  /** Whether waiting runs are still there after the process has ended. */
+  abstract readonly durable: boolean;
+
+  /**
+   * Makes a run with the status `waiting` and puts it at the end of its session's line; or finds the run that the same
+   * idempotency key made for the same owner and digest.
+   *
+   * @throws {QueryError} `idempotency_conflict`: the key stands for another digest · `session_busy`: the policy is
+   * `reject` and the session has a run that has not ended · `session_full`: the policy is `enqueue` and `maxWaiting`
+   * runs wait already · the admission's own refusal. Where several apply, the first of these.
+   */
+  abstract admit(admission: Admission): Awaitable<Admitted>;
+
+  /** Turns a waiting run into a running one; false if it is not waiting (any more). */
+  abstract start(owner: string, runId: string): Awaitable<boolean>;
+
+  /**
+   * Adds one envelope to the log of a run that has not ended. Nothing is returned where it is kept already; otherwise
+   * a promise of that, which may be one and the same for several envelopes.
+   */
+  abstract append(owner: string, runId: string, envelope: string): void | Promise<void>;
+
+  /**
+   * Ends a run, in one step: `done` into the log, status, turn into the session, and out of the session's line.
+   *
+   * @param text the answer's text, for the turn
+   * @returns undefined if the run has ended already; otherwise the ended run, and the run that is now first in the
+   * session's line and waiting, if there is one
+   */
+  abstract finish(
+    owner: string,
+    runId: string,
+    end: RunEnd,
+    text: string,
+  ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;
+
+  /** The run, if this owner has it. */
+  abstract find(owner: string, runId: string): Awaitable<RunRecord | undefined>;
+
+  /**
+   * Reads what follows `after` in a run's log: a stretch of some 64 KiB at most, but at least one envelope if there is one.
+   *
+   * @throws {QueryError} `not_found` · `cursor_expired`, with `oldest` and `latest`: what follows is no longer kept
+   */
+  abstract read(owner: string, runId: string, after: number): Awaitable<LogSlice>;
+
+  /**
+   * A session's turns, in the order in which their runs ended.
+   *
+   * @param page `after`: how many turns to pass over, or undefined for the newest; `limit`: how many at most
+   * @returns undefined if the owner has no such session; otherwise the turns, and the number of the last of them
+   */
+  abstract turns(
+    owner: string,
+    sessionId: string,
+    page: { after: number | undefined; limit: number },
+  ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
+
+  /** The session's runs that have not ended, in line; empty where there is none. */
+  abstract line(owner: string, sessionId: string): Awaitable<RunRecord[]>;
+
+  /** Erases a session that has no unfinished run: its turns, its runs and their logs. False if there is none. */
+  abstract erase(owner: string, sessionId: string): Awaitable<boolean>;
+}

@@ -1,0 +1,90 @@
+import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { AgentService } from './agent.service.js';
+import { HostParsers } from './body/host-parsers.js';
+import { MemoryRunStore } from './memory/memory-run-store.js';
+import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
+import { RunStore } from './ports/run-store.js';
+import { controllerAt } from './query.controller.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  MODULE_OPTIONS_TOKEN,
+  type OPTIONS_TYPE,
+  type QueryModuleOptions,
+} from './query.options.js';
+import { QueryReader } from './query.reader.js';
+import { SseInterceptor } from './sse.interceptor.js';
+
+/**
+ * `POST {base}/query` in front of an agent.
+ *
+ * @example
+ * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler, imports: [SearchModule] })] })
+ * export class AppModule {}
+ *
+ * @example
+ * QueryModule.forRootAsync({
+ *   imports: [ConfigModule, SearchModule],
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({ handler: MyHandler, runs: { timeoutMs: config.get('TIMEOUT') } }),
+ * })
+ */
+@Module({
+  providers: [
+    AgentService,
+    QueryReader,
+    SseInterceptor,
+    HostParsers,
+    {
+      provide: RunStore,
+      inject: [MODULE_OPTIONS_TOKEN],
+      useFactory: ({ store, retention }: QueryModuleOptions) => store ?? new MemoryRunStore(retention),
+    },
+  ],
+  exports: [AgentService],
+})
+export class QueryModule extends ConfigurableModuleClass {
+  /** Mounts the endpoint with options that are known now. */
+  static override forRoot(options: typeof OPTIONS_TYPE): DynamicModule {
+    return mount(super.forRoot(options), options.path, handlerProviders(options.handler));
+  }
+
+  /** Mounts the endpoint with options that providers of the host make. `path` must be known now. */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return mount(super.forRootAsync(options), options.path, [handlerFromOptions]);
+  }
+}
+
+function mount(module: DynamicModule, path = 'query', handler: Provider[]): DynamicModule {
+  return {
+    ...module,
+    controllers: [controllerAt(path)],
+    providers: [...(module.providers ?? []), ...handler],
+    exports: [...(module.exports ?? []), AgentHandler],
+  };
+}
+
+const handlerFromOptions: Provider = {
+  provide: AgentHandler,
+  inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
+  useFactory: ({ handler }: QueryModuleOptions, moduleRef: ModuleRef) =>
+    isHandlerClass(handler) ? moduleRef.create(handler) : handlerOf(handler),
+};
+
+/** A class is a provider under its own name too, so that a test can override it. */
+function handlerProviders(handler: QueryModuleOptions['handler']): Provider[] {
+  if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useValue: handlerOf(handler) }];
+  return [handler, { provide: AgentHandler, useExisting: handler }];
+}
+
+function handlerOf(handler: AgentHandler | HandlerFunction): AgentHandler {
+  return typeof handler === 'function' ? { handle: handler } : handler;
+}
+
+function isHandlerClass(handler: QueryModuleOptions['handler']): handler is Type<AgentHandler> {
+  return (
+    typeof handler === 'function' &&
+    typeof (handler.prototype as Partial<AgentHandler>)?.handle === 'function'
+  );
+}

@@ -1,0 +1,129 @@
+import { MIMEType } from 'node:util';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { FileContent } from './body/contents.js';
+import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from './body/limits.js';
+import { readBody, type ReadDocument, readParsed } from './body/read-body.js';
+import { Spool } from './body/spool.js';
+import { QueryError } from './errors.js';
+import { header, type HostRequest, rawRequest } from './host.js';
+import { isPlainlyAnother } from './media-types.js';
+import type { FilePart, Query, QueryPart } from './ports/agent-handler.js';
+import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
+import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from './query.options.js';
+
+/** A query that has arrived whole and is valid. */
+export interface ReceivedQuery {
+  query: Query;
+  /** Gives up the files; to be called when nobody needs them any more. */
+  release: () => void;
+}
+
+/** Reads the query out of a request: checks the headers, reads the body as it arrives, validates it, makes the files. */
+@Injectable()
+export class QueryReader implements OnModuleInit, OnApplicationShutdown {
+  readonly #limits: BodyLimits;
+  #spool!: Spool;
+
+  constructor(@Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions) {
+    this.#limits = { ...DEFAULT_BODY_LIMITS, ...options.limits };
+  }
+
+  async onModuleInit(): Promise<void> {
+    this.#spool = await Spool.open(this.options.spoolDirectory);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#spool.close();
+  }
+
+  /**
+   * Refuses a request whose headers tell already that its body would not be read.
+   *
+   * @throws {QueryError} `unsupported_media_type` · `limit_exceeded`
+   */
+  check(request: HostRequest): void {
+    requireJson(header(request, 'content-type'));
+    refuseByLength(rawRequest(request).headers, this.#limits);
+  }
+
+  /**
+   * @throws {QueryError} whatever is wrong with the request: see `readBody`, `validateQuery` and `check`
+   * @throws {BodyAborted} the sender left
+   */
+  async read(request: HostRequest): Promise<ReceivedQuery> {
+    this.check(request);
+    const document = await this.#document(request);
+    try {
+      const query = await this.#query(validateQuery(document.value));
+      return { query, release: () => void document.discard() };
+    } catch (error) {
+      await document.discard();
+      throw error;
+    }
+  }
+
+  /** The host may have parsed the body before us: a proxy layer, a serverless adapter. */
+  async #document(request: HostRequest): Promise<ReadDocument> {
+    const raw = rawRequest(request);
+    const { body } = request as { body?: unknown };
+    const isRead = raw.readableDidRead || raw.readableEnded;
+    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.#spool);
+    return readBody(raw, this.#limits, this.#spool);
+  }
+
+  async #query({ parts, kwargs }: QueryDto): Promise<Query> {
+    const made: QueryPart[] = [];
+    for (const [index, part] of parts.entries()) {
+      if (part instanceof FilePartDto) made.push(await this.#file(part, index));
+      else made.push({ type: 'text', text: part.text });
+    }
+    return { parts: made, kwargs: kwargs ?? {} };
+  }
+
+  async #file({ name, mimeType, base64 }: FilePartDto, index: number): Promise<FilePart> {
+    const part: FilePart = {
+      type: 'file',
+      name,
+      mimeType,
+      sha256: base64.sha256,
+      file: await base64.file(name, mimeType),
+    };
+    const detected = await detectOther(base64, mimeType);
+    if (detected === undefined) return part;
+    if (this.options.rejectMismatchedTypes) throw mismatch(index, mimeType, detected);
+    return { ...part, detectedMimeType: detected };
+  }
+}
+
+async function detectOther(content: FileContent, declared: string): Promise<string | undefined> {
+  const detected = await content.detectType();
+  return detected !== undefined && isPlainlyAnother(declared, detected) ? detected : undefined;
+}
+
+function requireJson(contentType: string | undefined): void {
+  const sent =
+    contentType === undefined ? 'none was sent' : `not ${JSON.stringify(contentType.slice(0, 100))}`;
+  if (!isJson(contentType)) {
+    throw new QueryError(
+      'unsupported_media_type',
+      `The body must be sent as Content-Type: application/json; ${sent}.`,
+    );
+  }
+}
+
+function isJson(contentType = ''): boolean {
+  if (contentType === 'application/json') return true;
+  try {
+    const { essence, params } = new MIMEType(contentType);
+    return essence === 'application/json' && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
+  } catch {
+    return false;
+  }
+}
+
+function mismatch(index: number, declared: string, detected: string): QueryError {
+  const detail = `is said to be ${declared}, but its bytes are ${detected}`;
+  return new QueryError('invalid_query', `"/parts/${index}" ${detail}.`, {
+    errors: [{ pointer: `/parts/${index}/mimeType`, detail }],
+  });
+}

@@ -1,0 +1,85 @@
+import { Observable, type Subscription } from 'rxjs';
+import { Audience } from './audience.js';
+import { doneText, envelopeText } from './envelopes.js';
+import { Follower, type Sink } from './follower.js';
+import { EventLog } from './memory/event-log.js';
+import type { Envelope, RunEnd, RunView } from './wire.js';
+
+/** A run that was admitted or found, ready to be followed. */
+export interface FollowedRun {
+  /** Undefined where there is no run behind the stream. */
+  run: RunView | undefined;
+  /** Makes a follower that delivers to a sink from its first `ring` on; it must be left when its reader goes. */
+  follow: (sink: Sink) => Follower;
+}
+
+/**
+ * The envelopes of a run as an Observable: what is in its log after the cursor, then what comes, and at last `done`.
+ *
+ * Every subscriber follows the log by itself; unsubscribing leaves the run to its disconnect policy. The stream fails
+ * with a `QueryError` where the query is not admitted or the run is not found. Those who write to a connection use
+ * `admitted` instead, and pull the log's text as fast as the connection takes it.
+ */
+export class RunStream extends Observable<Envelope> {
+  /** @param admitted resolves when there is a run to follow; rejects with a `QueryError` if there will be none */
+  constructor(readonly admitted: Promise<FollowedRun>) {
+    super((subscriber) => {
+      let follower: Follower | undefined;
+      const sink: Sink = {
+        deliver: ({ envelopes }) => {
+          for (const text of envelopes) subscriber.next(JSON.parse(text) as Envelope);
+          return true;
+        },
+        end: () => subscriber.complete(),
+        fail: (error) => subscriber.error(error),
+        cut: () => subscriber.complete(),
+      };
+      admitted.then(
+        ({ follow }) => {
+          if (subscriber.closed) return;
+          follower = follow(sink);
+          follower.ring();
+        },
+        (error: unknown) => subscriber.error(error),
+      );
+      return () => follower?.leave();
+    });
+    // Whoever never subscribes must not bring the process down with an unhandled rejection.
+    admitted.catch(() => undefined);
+  }
+}
+
+/** What can be followed of a stream of envelopes: the run behind it, or, where there is none, a log of its own. */
+export function followed(stream: Observable<Envelope>): FollowedRun | Promise<FollowedRun> {
+  if (stream instanceof RunStream) return stream.admitted;
+  const log = new EventLog();
+  let subscription: Subscription | undefined;
+  const audience = new Audience(
+    () => undefined,
+    () => subscription?.unsubscribe(),
+  );
+  const append = (text: string) => {
+    log.append(text);
+    audience.ring();
+  };
+  const end = (runEnd: RunEnd) => {
+    if (!log.ended) append(doneText(runEnd));
+    log.end();
+  };
+  const failure = { code: 'internal' as const, message: 'The service failed.' };
+  return {
+    run: undefined,
+    follow: (sink) => {
+      const follower = new Follower((after) => log.read(after), 0, sink, audience);
+      subscription = stream.subscribe({
+        next: (envelope) => {
+          if (envelope.type === 'done') end(envelope.data as RunEnd);
+          else if (!log.ended) append(envelopeText(envelope, Infinity));
+        },
+        error: () => end({ status: 'failed', error: failure }),
+        complete: () => end({ status: 'completed' }),
+      });
+      return follower;
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { Logger } from '@nestjs/common';
+import { type Consumption, consume } from './answer.js';
+import { Audience } from './audience.js';
+import { envelopeText, log } from './envelopes.js';
+import { QueryError } from './errors.js';
+import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
+import type { RunRecord, RunStore } from './ports/run-store.js';
+import type { DisconnectPolicy, RunOptions } from './query.options.js';
+import type { RunEnd } from './wire.js';
+
+/** After so many characters of JSON the event loop has a turn before an async iterable is pulled again. */
+const TURN_LENGTH = 64 * 1024;
+
+/** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
+const LAG_LENGTH = 1024 * 1024;
+
+/** How many characters of an answer's text a session's turn keeps. */
+const TURN_TEXT_LENGTH = 1024 * 1024;
+
+/** What all runners of a service share. */
+export interface RunnerContext {
+  readonly store: RunStore;
+  readonly handler: AgentHandler;
+  readonly options: RunOptions;
+  /** Called once for each run, when it has ended; `next` is the run that its session's line calls up. */
+  onEnd(runner: Runner, next: RunRecord | undefined): void;
+  /** Called when a handler goes on after its run has ended (1), and when it has stopped at last (-1). */
+  onOverdue(change: 1 | -1): void;
+}
+
+/**
+ * One run that is alive in this process: the only place where the handler and the store meet.
+ *
+ * It is born *waiting*, in the line of its session or of the service. `start` makes it *running*: the handler is called,
+ * and what it emits is appended to the log. Whatever comes first of finish, throw, timeout, cancel, disconnect and drain
+ * decides how the run ends, and nothing later changes that. From then on the run is *stopping*: the signal is raised, the
+ * handler's iterator returned or its subscription ended, and what it still emits is dropped. When the handler has
+ * stopped, or the deadline for that has passed, the run is *ended*: the store writes `done`, and the session's next run
+ * is called up. A handler that has not stopped by then is reported and counted until it does.
+ */
+export class Runner {
+  static readonly #logger = new Logger('Runner');
+
+  /** Those who follow the run. */
+  readonly audience = new Audience(
+    () => clearTimeout(this.#grace),
+    () => this.#abandoned(),
+  );
+  /** Resolves when the run has ended: true if its handler has really stopped. */
+  readonly ended: Promise<boolean>;
+  #resolveEnded!: (stopped: boolean) => void;
+
+  #end: RunEnd | undefined;
+  #finishing = false;
+  #handling = false;
+  #consumption: Consumption | undefined;
+  #controller: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #grace: NodeJS.Timeout | undefined;
+  #length = 0;
+  #turn = 0;
+  #text = '';
+  #commit: Promise<void> | undefined;
+
+  /**
+   * @param record the run as it was admitted
+   * @param query what its handler is given
+   * @param disconnect what happens when the last follower leaves
+   * @param release called once, when the run no longer needs the query's files
+   */
+  constructor(
+    private readonly context: RunnerContext,
+    readonly record: RunRecord,
+    private readonly query: Query,
+    private readonly disconnect: DisconnectPolicy,
+    private readonly release: () => void,
+  ) {
+    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+  }
+
+  /** Tells those who follow something that the service has to say. */
+  announce(text: string): void {
+    if (!this.#end) this.#append(JSON.stringify(log(text)));
+  }
+
+  /** Calls the handler, unless the run has been stopped. Never rejects; resolves when the handler has stopped. */
+  async start(): Promise<void> {
+    if (this.#end) return;
+    this.#handling = true;
+    try {
+      await this.#handle();
+      this.stop({ status: 'completed' });
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#handling = false;
+    if (this.#finishing) this.context.onOverdue(-1);
+    else await this.#finish(true);
+    this.release();
+  }
+
+  /** Ends the run with this end, unless another has come before. */
+  stop(end: RunEnd): void {
+    if (this.#end) return;
+    this.#end = end;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#grace);
+    if (end.status === 'completed') return;
+    if (!this.#handling) {
+      this.release();
+      return void this.#finish(true);
+    }
+    this.#timer = setTimeout(() => this.#overdue(), this.context.options.stopDeadlineMs);
+    this.#controller?.abort(new Error(`The run is ${end.status}.`));
+    this.#consumption?.stop();
+  }
+
+  async #handle(): Promise<void> {
+    const { store, handler, options } = this.context;
+    if (!(await store.start(this.record.owner, this.record.id))) return;
+    const context = await this.#queryContext();
+    if (this.#end) return;
+    this.#timer = setTimeout(() => this.#timedOut(), options.timeoutMs);
+    const answer = await handler.handle(this.query, context);
+    // An answer that nobody has begun to consume holds nothing that would have to be given back.
+    if (this.#end) return;
+    this.#consumption = consume(answer, (value) => this.#emit(value));
+    await this.#consumption.ended;
+  }
+
+  async #queryContext(): Promise<QueryContext> {
+    const { id, owner, sessionId } = this.record;
+    let session: QueryContext['session'];
+    if (sessionId !== undefined) {
+      const page = { after: undefined, limit: this.context.options.sessionTurns };
+      const history = await this.context.store.turns(owner, sessionId, page);
+      session = { id: sessionId, turns: history?.turns ?? [] };
+    }
+    const signal = () => this.#signal();
+    return {
+      runId: id,
+      owner,
+      session,
+      get signal() {
+        return signal();
+      },
+    };
+  }
+
+  /** Made when it is asked for: an AbortController is the largest thing that an idle run would hold. */
+  #signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#end) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  #emit(value: unknown): Promise<void> | undefined {
+    if (this.#end) return undefined;
+    const text = envelopeText(value, this.context.options.envelopeLength);
+    if (this.record.sessionId !== undefined) this.#remember(value as { type: string; data: unknown });
+    this.#append(text);
+    return this.#length - this.#turn < TURN_LENGTH ? undefined : this.#pause();
+  }
+
+  #remember({ type, data }: { type: string; data: unknown }): void {
+    if (type !== 'message' || this.#text.length >= TURN_TEXT_LENGTH) return;
+    this.#text += (data as { content: string }).content.slice(0, TURN_TEXT_LENGTH - this.#text.length);
+  }
+
+  #append(text: string): void {
+    this.#length += text.length;
+    const commit = this.context.store.append(this.record.owner, this.record.id, text);
+    if (!commit) return this.audience.ring();
+    if (commit === this.#commit) return;
+    this.#commit = commit;
+    commit.then(
+      () => this.audience.ring(),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  /** Gives the event loop a turn, what was appended its commit, and the fastest follower time to come near. */
+  async #pause(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    await this.#commit;
+    while (!this.#end && this.audience.behind(this.#length) > LAG_LENGTH) await this.audience.progress();
+    this.#turn = this.#length;
+  }
+
+  #abandoned(): void {
+    if (this.#end || this.disconnect === 'continue') return;
+    if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
+    this.#grace = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
+  }
+
+  #timedOut(): void {
+    const seconds = this.context.options.timeoutMs / 1000;
+    const message = `The run was stopped after ${seconds} s, the longest that a run may take.`;
+    this.stop({ status: 'failed', error: { code: 'run_timeout', message } });
+  }
+
+  #failed(error: unknown): void {
+    // A handler that was asked to stop may well do so by throwing.
+    if (this.#end) return;
+    const cause = error instanceof QueryError ? error.cause : error;
+    Runner.#logger.error(
+      `Run ${this.record.id}: ${error instanceof QueryError ? error.detail : 'the handler failed'}`,
+      cause instanceof Error ? cause.stack : cause,
+    );
+    const failure =
+      error instanceof QueryError
+        ? { code: error.code, message: error.detail }
+        : { code: 'handler_failed' as const, message: 'The agent failed. The service has logged the cause.' };
+    this.stop({ status: 'failed', error: failure });
+  }
+
+  /** The handler was asked to stop and has not. */
+  #overdue(): void {
+    Runner.#logger.warn(
+      `Run ${this.record.id}: the handler goes on ${this.context.options.stopDeadlineMs} ms after its signal was ` +
+        'raised. Its run is ended without it; let the handler watch context.signal.',
+    );
+    this.context.onOverdue(1);
+    void this.#finish(false);
+  }
+
+  async #finish(stopped: boolean): Promise<void> {
+    this.#finishing = true;
+    clearTimeout(this.#timer);
+    const { store } = this.context;
+    let next: RunRecord | undefined;
+    try {
+      const finished = await store.finish(this.record.owner, this.record.id, this.#end!, this.#text);
+      next = finished?.next;
+    } catch (error) {
+      Runner.#logger.error(`Run ${this.record.id}: its end could not be recorded`, (error as Error).stack);
+    }
+    this.audience.ring();
+    this.context.onEnd(this, next);
+    this.#resolveEnded(stopped);
+  }
+}

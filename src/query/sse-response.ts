@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import type { Follower, Sink } from './follower.js';
+import type { LogSlice } from './ports/run-store.js';
+
+/** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
+export type Profile = 'plain' | 'full';
+
+/**
+ * One response that follows a run: writes a stretch of its log with one call, and takes no more until the connection
+ * has taken that (WHATWG HTML §9.2, "Server-sent events").
+ */
+export class SseResponse implements Sink {
+  follower: Follower | undefined;
+  /** When something was written for the last time, in milliseconds since the epoch. */
+  wroteAt = Date.now();
+
+  constructor(
+    private readonly response: ServerResponse,
+    private readonly profile: Profile,
+    private readonly runId: string | undefined,
+    private readonly retryMs: number,
+  ) {}
+
+  /** Sends the headers, and what begins the stream. */
+  open(location: string | undefined): void {
+    this.response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+      ...(location !== undefined && { 'Content-Location': location }),
+    });
+    this.response.flushHeaders();
+    if (this.profile === 'full') this.#write(`retry: ${this.retryMs}\n\n`);
+  }
+
+  deliver({ first, envelopes }: LogSlice): boolean {
+    const { runId } = this;
+    const isPlain = this.profile === 'plain' || runId === undefined;
+    return this.#write(isPlain ? plainFrames(envelopes) : fullFrames(envelopes, first, runId));
+  }
+
+  /** A sign of life for whoever stands between. */
+  keepAlive(): void {
+    if (!this.response.writableNeedDrain) this.#write(this.profile === 'plain' ? '\n\n' : ':\n\n');
+  }
+
+  end(): void {
+    this.response.end();
+  }
+
+  fail(): void {
+    // Without `done` the caller knows that the stream was cut; asking again it is told why.
+    this.response.end();
+  }
+
+  cut(): void {
+    if (this.profile === 'full') this.#write(`retry: ${this.retryMs}\n\n`);
+    this.response.end();
+  }
+
+  #write(text: string): boolean {
+    this.wroteAt = Date.now();
+    if (this.response.write(text)) return true;
+    this.response.once('drain', () => this.follower?.wake());
+    return false;
+  }
+}
+
+function plainFrames(envelopes: readonly string[]): string {
+  let text = '';
+  for (const envelope of envelopes) text += `data: ${envelope}\n\n`;
+  return text;
+}
+
+function fullFrames(envelopes: readonly string[], first: number, runId: string): string {
+  let text = '';
+  let seq = first;
+  for (const envelope of envelopes) text += `id: ${runId}.${seq++}\ndata: ${envelope}\n\n`;
+  return text;
+}

@@ -1,0 +1,94 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
+import Negotiator from 'negotiator';
+import { concatMap, type Observable } from 'rxjs';
+import { type HostRequest, type HostResponse, header, requestPath, takeResponse } from './host.js';
+import {
+  MODULE_OPTIONS_TOKEN,
+  type QueryModuleOptions,
+  STREAM_DEFAULTS,
+  type StreamOptions,
+} from './query.options.js';
+import { followed } from './run-stream.js';
+import { SseResponse } from './sse-response.js';
+import type { Envelope } from './wire.js';
+
+/** What a controller returns to have a stream of envelopes written. */
+export class EventStream {
+  /**
+   * @param envelopes the stream; wrapped, because Nest would handle every emission of an Observable that it is given
+   * @param isRunPath whether the request's path names the run already, as it does in `GET {base}/query/{runId}`
+   */
+  constructor(
+    readonly envelopes: Observable<Envelope>,
+    readonly isRunPath = false,
+  ) {}
+}
+
+/** Whether the request names `text/event-stream` among what it accepts; a wildcard does not name it. */
+export function acceptsEventStream(request: HostRequest): boolean {
+  const accept = header(request, 'accept');
+  if (accept === undefined || accept === '*/*') return false;
+  return new Negotiator({ headers: { accept } }).mediaTypes().includes('text/event-stream');
+}
+
+/** Writes the streams of envelopes that a controller returns as Server-Sent Events; passes on everything else. */
+@Injectable()
+export class SseInterceptor implements NestInterceptor {
+  readonly #options: StreamOptions;
+  readonly #open = new Set<SseResponse>();
+  #pulse: NodeJS.Timeout | undefined;
+
+  constructor(@Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions) {
+    this.#options = { ...STREAM_DEFAULTS, ...options.streams };
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const http = context.switchToHttp();
+    return next.handle().pipe(
+      concatMap(async (answer: unknown) => {
+        if (!(answer instanceof EventStream)) return answer;
+        await this.#write(answer, http.getRequest<HostRequest>(), http.getResponse<HostResponse>());
+        return undefined;
+      }),
+    );
+  }
+
+  async #write(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
+    const { run, follow } = await followed(stream.envelopes);
+    const raw = takeResponse(response);
+    const profile = acceptsEventStream(request) ? 'full' : 'plain';
+    const sse = new SseResponse(raw, profile, run?.id, this.#options.retryMs);
+    const follower = follow(sse);
+    sse.follower = follower;
+    if (raw.destroyed) return follower.leave();
+    raw.once('close', () => {
+      this.#open.delete(sse);
+      follower.leave();
+    });
+    this.#keepAlive(sse);
+    const path = requestPath(request);
+    sse.open(run && (stream.isRunPath ? path : `${path}/${run.id}`));
+    follower.ring();
+  }
+
+  /** One timer serves all streams; each is looked at ten times within the time that it may be silent. */
+  #keepAlive(sse: SseResponse): void {
+    this.#open.add(sse);
+    const { keepAliveMs } = this.#options;
+    this.#pulse ??= setInterval(() => this.#beat(), Math.max(1, keepAliveMs / 10)).unref();
+  }
+
+  #beat(): void {
+    const silentSince = Date.now() - this.#options.keepAliveMs * 0.95;
+    for (const sse of this.#open) if (sse.wroteAt <= silentSince) sse.keepAlive();
+    if (this.#open.size > 0) return;
+    clearInterval(this.#pulse);
+    this.#pulse = undefined;
+  }
+}
