@@ -1,0 +1,233 @@
+/**
+ * Holds the body reader against `JSON.parse` and a strict decoder, with documents that were broken at random places.
+ *
+ *   npm run build && node test/fuzz/body.fuzz.mjs [seconds = 60] [seed]
+ *
+ * Ends with 1 at the first difference, after printing the seed that brings it back.
+ */
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
+import { Base64Fault } from '../../dist/query/body/base64-decoder.js';
+import { FileContent } from '../../dist/query/body/contents.js';
+import { DEFAULT_BODY_LIMITS } from '../../dist/query/body/limits.js';
+import { readBody, readParsed } from '../../dist/query/body/read-body.js';
+import { Spool } from '../../dist/query/body/spool.js';
+import { QueryError } from '../../dist/query/errors.js';
+import { plainly } from '../support/body-oracle.mjs';
+
+const seconds = Number(process.argv[2] ?? 60);
+const onlySeed = process.argv[3];
+
+/** A small generator with a seed (mulberry32's recurrence), so that a finding can be brought back. */
+function randomFrom(seed) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (limit) => Math.floor(next() * limit);
+  return { next, below, pick: (list) => list[below(list.length)], chance: (share) => next() < share };
+}
+
+function document(random) {
+  const { below, pick, chance } = random;
+  const space = () => (chance(0.15) ? pick([' ', '\n', '\t\r', '  ']) : '');
+  const escaped = (text) =>
+    [...text]
+      .map((c) =>
+        chance(0.1)
+          ? `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`
+          : c === '/' && chance(0.3)
+            ? '\\/'
+            : c,
+      )
+      .join('');
+  const string = () =>
+    JSON.stringify(
+      pick(['', 'a', 'parts', 'base64', 'é€😀', '\ud800', '\\', '"', '\n\u0001', 'x'.repeat(below(40))]),
+    );
+  const name = (text) => `"${chance(0.2) ? escaped(text) : text}"`;
+  const scalar = () => pick(['0', '-0', '12.5e-3', '1E9', 'true', 'false', 'null', '-1', string(), string()]);
+  const object = (members) =>
+    `{${members.map(([n, v]) => `${space()}${n}${space()}:${space()}${v}`).join(',')}${space()}}`;
+  const list = (values) => `[${space()}${values.map((v) => v + space()).join(',' + space())}]`;
+  const many = (most, make) => Array.from({ length: below(most + 1) }, make);
+  const value = (depth) => {
+    if (depth === 0 || chance(0.5)) return scalar();
+    if (chance(0.5)) return list(many(3, () => value(depth - 1)));
+    return object(
+      many(3, () => [pick([string(), '"__proto__"', name('base64'), name('parts')]), value(depth - 1)]),
+    );
+  };
+  const base64 = () => {
+    let text = Buffer.from(Array.from({ length: below(pick([4, 40, 400])) }, () => below(256))).toString(
+      'base64',
+    );
+    if (chance(0.25)) {
+      const at = below(text.length + 1);
+      const junk = pick([
+        '-',
+        '_',
+        '=',
+        '==',
+        ' ',
+        '\\n',
+        'é',
+        '😀',
+        '\\u00e9',
+        '\\u0041',
+        '\\ud800',
+        '\\u0141',
+        ':',
+        '*',
+        'A',
+        'B',
+      ]);
+      return `"${text.slice(0, at)}${junk}${text.slice(chance(0.5) ? at : at + 1)}"`;
+    }
+    if (chance(0.05)) text = `data:text/plain;base64,${text}`;
+    return `"${chance(0.3) ? escaped(text) : text}"`;
+  };
+  const part = () => {
+    if (chance(0.1)) return value(2);
+    const members = [];
+    if (chance(0.9)) members.push([name('type'), chance(0.8) ? '"file"' : pick(['"text"', '1', string()])]);
+    for (const _ of many(2, () => 0)) members.push([name('base64'), chance(0.9) ? base64() : value(1)]);
+    for (const _ of many(2, () => 0))
+      members.push([name(pick(['text', 'name', 'mimeType', '__proto__'])), value(1)]);
+    return object(members.sort(() => (chance(0.5) ? 1 : -1)));
+  };
+  const body = [];
+  if (chance(0.95)) body.push([name('parts'), chance(0.95) ? list(many(4, part)) : value(3)]);
+  if (chance(0.1)) body.push([name('parts'), list(many(3, part))]);
+  if (chance(0.5)) body.push([name('kwargs'), value(3)]);
+  const text = chance(0.03) ? value(4) : object(body.sort(() => (chance(0.5) ? 1 : -1)));
+  return Buffer.from(`${chance(0.05) ? '\ufeff' : ''}${space()}${text}${space()}`);
+}
+
+function broken(bytes, random) {
+  const { below, pick } = random;
+  const at = below(bytes.length + 1);
+  const before = bytes.subarray(0, at);
+  switch (below(6)) {
+    case 0:
+      return before;
+    case 1:
+      return Buffer.concat([before, bytes.subarray(at + 1 + below(8))]);
+    case 2:
+      return Buffer.concat([before, Buffer.from([below(256)]), bytes.subarray(at + 1)]);
+    case 3:
+      return Buffer.concat([
+        before,
+        Buffer.from(pick([',', '"', '\\', '{', ']', '0', '\ufeff', '\\u', ':', '\n'])),
+        bytes.subarray(at),
+      ]);
+    case 4:
+      return Buffer.concat([before, bytes.subarray(below(bytes.length), at), bytes.subarray(at)]);
+    default:
+      return Buffer.concat([
+        before,
+        Buffer.from([0xf0, 0x9f, 0x98, 0x80].slice(below(4))),
+        bytes.subarray(at),
+      ]);
+  }
+}
+
+function cut(bytes, random) {
+  const most = random.pick([1, 3, 17, 200, 1e6]);
+  const chunks = [];
+  for (let at = 0; at < bytes.length;) {
+    const size = 1 + random.below(most);
+    chunks.push(Buffer.from(bytes.subarray(at, at + size)));
+    at += size;
+  }
+  return chunks;
+}
+
+/** Replaces contents by what `plainly` writes for them, after checking that they are what they say. */
+async function written(document) {
+  const parts = document.value?.parts;
+  let contents = 0;
+  for (const part of Array.isArray(parts) ? parts : []) {
+    const held = part?.base64;
+    if (held instanceof Base64Fault) part.base64 = { fault: held.offset };
+    if (!(held instanceof FileContent)) continue;
+    contents++;
+    const bytes = Buffer.from(await (await held.file('a', 'a/b')).arrayBuffer());
+    if (bytes.length !== held.size) throw new Error(`size is ${held.size} of ${bytes.length}`);
+    if (createHash('sha256').update(bytes).digest('hex') !== held.sha256) throw new Error('digest is wrong');
+    part.base64 = { content: bytes.toString('hex') };
+  }
+  if (contents !== document.contents.length)
+    throw new Error(`${document.contents.length} contents for ${contents}`);
+  return document.value;
+}
+
+async function outcome(read) {
+  try {
+    const document = await read();
+    const value = await written(document);
+    await document.discard();
+    return { value };
+  } catch (error) {
+    if (error instanceof QueryError && error.code === 'invalid_json') return { error: true };
+    throw error;
+  }
+}
+
+const spool = await Spool.open();
+const counts = { documents: 0, accepted: 0, refused: 0, contents: 0, faults: 0 };
+const end = Date.now() + seconds * 1000;
+for (let seed = Number(onlySeed ?? Date.now() % 2 ** 31); Date.now() < end; seed++) {
+  const random = randomFrom(seed);
+  let bytes = document(random);
+  while (random.chance(0.4)) bytes = broken(bytes, random);
+  const limits = { ...DEFAULT_BODY_LIMITS, memoryBytes: random.pick([0, 10, 65536]) };
+  const expected = plainly(bytes);
+  let actual;
+  let parsed;
+  try {
+    actual = await outcome(() =>
+      readBody(Object.assign(Readable.from(cut(bytes, random)), { headers: {} }), limits, spool),
+    );
+    if (!expected.error) {
+      const value = JSON.parse(new TextDecoder().decode(bytes));
+      if (typeof value !== 'string') parsed = await outcome(() => readParsed(value, limits, spool));
+    }
+  } catch (error) {
+    actual = error;
+  }
+  if (!isDeepStrictEqual(actual, expected) || (parsed && !isDeepStrictEqual(parsed, expected))) {
+    console.error(
+      `seed ${seed} differs:`,
+      bytes.toString(),
+      '\nexpected',
+      JSON.stringify(expected),
+      '\nread',
+      actual,
+      JSON.stringify(actual),
+      '\nparsed',
+      JSON.stringify(parsed),
+    );
+    process.exitCode = 1;
+    break;
+  }
+  counts.documents++;
+  if (expected.error) counts.refused++;
+  else counts.accepted++;
+  const text = JSON.stringify(expected);
+  counts.contents += text.split('{"content":').length - 1;
+  counts.faults += text.split('{"fault":').length - 1;
+  if (onlySeed) break;
+}
+const left = await readdir(spool.directory).catch(() => []);
+if (left.length > 0) {
+  console.error(`${left.length} temporary files were left`);
+  process.exitCode = 1;
+}
+await spool.close();
+console.log(counts);
