@@ -46,6 +46,9 @@ export class FilesHandler extends AgentHandler {
         if (body !== undefined) yield message(`### ${code(part.name)}\n\n${body}\n\n`);
       }
     }
+    if (parts.every((part) => part.type === 'text')) {
+      yield message('Send files along with the text, and this agent says what is in them.\n');
+    }
   }
 
   /** What is in the file, or why that cannot be said; undefined once the signal is raised. */

@@ -65,10 +65,13 @@ export class ParserThreads {
           else reject(this.#refusal(message));
         });
         thread.on('error', (error: Error & { code?: string }) => {
-          reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? this.#tooBig() : this.#unexpected(error.stack));
+          reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? this.#tooBig() : error);
         });
-        thread.on('exit', () => reject(this.#unexpected('The thread ended without an answer')));
+        thread.on('exit', () => reject(new Error('The thread ended without an answer')));
       });
+    } catch (error) {
+      if (signal.aborted || error instanceof UnreadableFile) throw error;
+      throw this.#unexpected((error as Error).stack);
     } finally {
       clearTimeout(timer);
       if (onAbort) signal.removeEventListener('abort', onAbort);
@@ -99,9 +102,9 @@ export class ParserThreads {
 }
 
 function tooSlow(seconds: number): UnreadableFile {
-  const limit = seconds.toLocaleString('en-US', { maximumFractionDigits: 1 });
+  const limit = seconds.toLocaleString('en-US', { maximumSignificantDigits: 2 });
   return new UnreadableFile(
-    `Describing this file takes more than ${limit} seconds, which is more than is spent on it.`,
+    `Describing this file takes more than ${limit} ${limit === '1' ? 'second' : 'seconds'}, which is more than is spent on it.`,
   );
 }
 

@@ -34,6 +34,13 @@ export async function describeBinary(
       body: `This document is encrypted: it opens with its password only.\n\n${digest}`,
     };
   }
+  if (type?.mime === COMPOUND) {
+    return {
+      title: 'Compound file, such as an older Office document (doc, xls, ppt)',
+      mimeType: COMPOUND,
+      body: `Type: \`${COMPOUND}\`. Its text is not read here: save it in the current format (docx, xlsx, pptx) for that.\n\n${digest}`,
+    };
+  }
   if (!type) return { title: 'Binary file', body: `Its type cannot be told from its bytes.\n\n${digest}` };
   return {
     title: `${type.ext.toUpperCase()} file`,

@@ -21,7 +21,7 @@ const MISSING = /^\s*(na|n\/a|null|nan)?\s*$/i;
 const INTEGER = /^[+-]?(0|[1-9]\d*)$/;
 const DOT_DECIMAL = /^[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})+)?(\.\d+)?([eE][+-]?\d+)?$/;
 const COMMA_DECIMAL = /^[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+)?(,\d+)?$/;
-const ISO_DATE = /^\d{4}-\d\d-\d\d$/;
+const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/;
 
 /** The ways to understand a cell; the first that holds for every cell of a column is taken. */
@@ -42,11 +42,10 @@ const READINGS: Reading[] = [
         ? finite(Number(cell.replaceAll('.', '').replace(',', '.')))
         : undefined,
   },
-  { type: 'date', read: (cell) => (ISO_DATE.test(cell) ? finite(Date.parse(cell)) : undefined) },
+  { type: 'date', read: isoDate },
   {
     type: 'date and time',
-    read: (cell) =>
-      ISO_TIME.test(cell) || ISO_DATE.test(cell) ? finite(Date.parse(cell.replace(' ', 'T'))) : undefined,
+    read: (cell) => isoDate(cell) ?? isoTime(cell),
   },
   { type: 'date (day first)', read: (cell) => dateFrom(/^(\d\d?)([./-])(\d\d?)\2(\d{4})$/.exec(cell), 1, 3) },
   {
@@ -129,18 +128,38 @@ class Candidate {
   }
 }
 
+/** With as many digits as tell something, and never fewer than those before the point. */
 function meanOf(mean: number): string {
-  return mean.toLocaleString('en-US', { maximumSignificantDigits: 6, useGrouping: false });
+  const digits = Math.abs(mean) >= 1000 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 6 };
+  return mean.toLocaleString('en-US', { ...digits, useGrouping: false });
 }
 
 function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The day that a match names, or undefined where the calendar has no such day. */
+/** ISO 8601, and only days that there are: `Date.parse` takes 30 February for 1 March. */
+function isoDate(cell: string): number | undefined {
+  const match = ISO_DATE.exec(cell);
+  return match ? dayOf(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
+}
+
+/** A time without a zone is taken for UTC, so that the result does not depend on where the service runs. */
+function isoTime(cell: string): number | undefined {
+  const match = ISO_TIME.exec(cell);
+  if (!match || isoDate(cell.slice(0, 10)) === undefined) return undefined;
+  return finite(Date.parse(cell.replace(' ', 'T') + (match[3] ? '' : 'Z')));
+}
+
+/** Day and month stand where the caller says, the year in the fourth group. */
 function dateFrom(match: RegExpExecArray | null, dayAt: number, monthAt: number): number | undefined {
-  if (!match) return undefined;
-  const [day, month, year] = [Number(match[dayAt]), Number(match[monthAt]), Number(match[4])];
-  const date = new Date(Date.UTC(year, month - 1, day));
+  return match ? dayOf(Number(match[4]), Number(match[monthAt]), Number(match[dayAt])) : undefined;
+}
+
+/** Undefined where the calendar has no such day. */
+function dayOf(year: number, month: number, day: number): number | undefined {
+  const date = new Date(0);
+  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
+  date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
 }

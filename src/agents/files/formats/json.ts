@@ -40,8 +40,13 @@ async function readShape(
   let stopped: Error | undefined;
   let tokenAt = 0;
   tokenizer.onToken = (token) => {
+    if (stopped) return;
     tokenAt = token.offset;
-    shape.add(token.token, token.value);
+    try {
+      shape.add(token.token, token.value);
+    } catch (error) {
+      stopped = error as Error;
+    }
   };
   tokenizer.onError = (error) => {
     stopped ??= error;

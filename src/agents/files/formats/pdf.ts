@@ -26,9 +26,7 @@ export async function describePdf(file: FileSource, limits: FilesLimits): Promis
     disableFontFace: true,
   });
   try {
-    const pdf = await task.promise.catch((error: unknown) => {
-      throw refusal(error);
-    });
+    const pdf = await task.promise;
     const facts = [`${count(pdf.numPages, 'page')}.`];
     const { info } = await pdf.getMetadata();
     for (const field of ['Title', 'Author'] as const) {
@@ -46,6 +44,8 @@ export async function describePdf(file: FileSource, limits: FilesLimits): Promis
       ? `Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
       : `No text on the first ${count(page, 'page')}: it may be a scan.`;
     return { title: 'PDF document', mimeType: 'application/pdf', body: `${facts.join(' ')} ${shown}` };
+  } catch (error) {
+    throw refusal(error);
   } finally {
     await task.destroy();
   }
@@ -72,7 +72,8 @@ function refusal(error: unknown): unknown {
   if (name === 'PasswordException') {
     return new UnreadableFile('This PDF is encrypted: it opens with its password only.');
   }
-  if (name === 'InvalidPDFException' || name === 'FormatError') {
+  // The library's own exceptions, one of which it wraps every other error of a broken file in.
+  if (/Exception$|^FormatError$/.test(name)) {
     return new UnreadableFile('This PDF is broken or cut off: its structure cannot be read.');
   }
   return error;
