@@ -13,6 +13,9 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
+/** The longest that a timer can wait, and more than any other limit needs. */
+const MOST = 2_147_483_647;
+
 /** What the standalone service takes from the environment. Sizes are bytes, times milliseconds. */
 export class Environment {
   /** The address to listen on. */
@@ -160,9 +163,6 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
     streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
   };
 }
-
-/** The longest that a timer can wait, and more than any limit needs. */
-const MOST = 2_147_483_647;
 
 function WholeNumber(least: number, most = MOST): PropertyDecorator {
   const isWholeNumber = (value: unknown) =>

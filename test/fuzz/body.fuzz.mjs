@@ -96,9 +96,8 @@ function document(random) {
     if (chance(0.1)) return value(2);
     const members = [];
     if (chance(0.9)) members.push([name('type'), chance(0.8) ? '"file"' : pick(['"text"', '1', string()])]);
-    for (const _ of many(2, () => 0)) members.push([name('base64'), chance(0.9) ? base64() : value(1)]);
-    for (const _ of many(2, () => 0))
-      members.push([name(pick(['text', 'name', 'mimeType', '__proto__'])), value(1)]);
+    members.push(...many(2, () => [name('base64'), chance(0.9) ? base64() : value(1)]));
+    members.push(...many(2, () => [name(pick(['text', 'name', 'mimeType', '__proto__'])), value(1)]));
     return object(members.sort(() => (chance(0.5) ? 1 : -1)));
   };
   const body = [];
