@@ -20,13 +20,9 @@ function example(name: string): string {
 }
 
 function compiled(code: string): string {
-  const { ESNext, ES2022 } = { ...ts.ModuleKind, ...ts.ScriptTarget };
-  const compilerOptions = {
-    module: ESNext,
-    target: ES2022,
-    experimentalDecorators: true,
-    emitDecoratorMetadata: true,
-  };
+  const module = ts.ModuleKind.ESNext;
+  const target = ts.ScriptTarget.ES2022;
+  const compilerOptions = { module, target, experimentalDecorators: true, emitDecoratorMetadata: true };
   return ts.transpileModule(code, { compilerOptions }).outputText;
 }
 

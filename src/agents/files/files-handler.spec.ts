@@ -18,7 +18,7 @@ function filePart(
   content: string | Buffer | Blob,
   mimeType = 'application/octet-stream',
 ): QueryPart {
-  return { type: 'file', name, mimeType, file: new File([content], name) };
+  return { type: 'file', name, mimeType, sha256: '', file: new File([content], name) };
 }
 
 function limits(values: Partial<FilesLimits>): FilesLimits {
@@ -336,7 +336,7 @@ describe('FilesHandler', () => {
       return slice(start, end);
     };
     const parts: QueryPart[] = [
-      { type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', file },
+      { type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', sha256: '', file },
       { type: 'text', text: 'never' },
     ];
     const envelopes = await ask(new FilesHandler(), parts, controller.signal);
@@ -355,7 +355,7 @@ describe('FilesHandler', () => {
       reached();
       return { arrayBuffer: () => new Promise<ArrayBuffer>(() => {}) } as unknown as Blob;
     };
-    const part: QueryPart = { type: 'file', name: 'a.txt', mimeType: 'text/plain', file: stuck };
+    const part: QueryPart = { type: 'file', name: 'a.txt', mimeType: 'text/plain', sha256: '', file: stuck };
     const holding = ask(handler, [part], first.signal);
     await reading;
     const waiting = ask(handler, [filePart('b.txt', 'text')], controller.signal);
