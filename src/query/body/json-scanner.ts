@@ -52,6 +52,8 @@ const LONGEST_NAME = 36;
 const PLAIN = new Uint8Array(256).fill(1, 0x20, 0x80);
 PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
 
+const NOTHING = Buffer.alloc(0);
+
 /**
  * Reads a query's JSON as its bytes arrive, cut anywhere. What stands in the `base64` of parts is decoded and leaves;
  * the rest is gathered and given to `JSON.parse` at the end, so that the outcome is that of `JSON.parse` for every text.
@@ -64,7 +66,7 @@ export class JsonScanner {
   private role = Role.Other;
   /** Bytes of the body before those being scanned. */
   private offset = 0;
-  private bytes: Buffer = Buffer.alloc(0);
+  private bytes: Buffer = NOTHING;
   /** Where in `bytes` that begins which is not gathered yet. */
   private mark = 0;
   private nextQuote = 0;
@@ -72,6 +74,7 @@ export class JsonScanner {
   private nameStart = 0;
   private textBytes = 0;
   private highSurrogate = false;
+  private ascii = true;
   private markBytes = 0;
   private literal = '';
   private literalAt = 0;
@@ -112,10 +115,10 @@ export class JsonScanner {
   end(): { value: unknown; contents: FileContent[] } {
     const complete = this.now === Now.End || (this.now === Now.Number && this.number.complete);
     if (!complete || this.parts.closer !== undefined) {
-      this.bytes = Buffer.alloc(0);
+      this.bytes = NOTHING;
       this.fail(0);
     }
-    const value: unknown = JSON.parse(this.document.text());
+    const value: unknown = JSON.parse(this.document.text(0, this.ascii ? 'latin1' : 'utf8'));
     return { value, contents: this.parts.putInto(value) };
   }
 
@@ -248,6 +251,7 @@ export class JsonScanner {
 
   /** Passes over the bytes of a character that is not ASCII. */
   private sequence(from: number): number {
+    this.ascii = false;
     let at = from;
     do {
       if (!this.utf8.take(this.bytes[at]!)) this.fail(at, 'well-formed UTF-8');
@@ -340,7 +344,7 @@ export class JsonScanner {
   private endName(at: number): void {
     this.gather(at);
     const short = this.document.length - this.nameStart <= LONGEST_NAME;
-    const written = short ? this.document.text(this.nameStart) : '';
+    const written = short ? this.document.text(this.nameStart, 'utf8') : '';
     this.parts.name(written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written);
   }
 
