@@ -21,6 +21,9 @@ import { plainly } from '../support/body-oracle.mjs';
 const seconds = Number(process.argv[2] ?? 60);
 const onlySeed = process.argv[3];
 
+/** Bytes that are no UTF-8, or are none without what follows. */
+const ILL_FORMED = ['f09f98', 'c0af', 'e09fbf', 'eda080', 'f08fbfbf', 'f4908080', 'f5', '80', 'e2', 'ff'];
+
 /** A small generator with a seed (mulberry32's recurrence), so that a finding can be brought back. */
 function randomFrom(seed) {
   let state = seed >>> 0;
@@ -129,11 +132,7 @@ function broken(bytes, random) {
     case 4:
       return Buffer.concat([before, bytes.subarray(below(bytes.length), at), bytes.subarray(at)]);
     default:
-      return Buffer.concat([
-        before,
-        Buffer.from([0xf0, 0x9f, 0x98, 0x80].slice(below(4))),
-        bytes.subarray(at),
-      ]);
+      return Buffer.concat([before, Buffer.from(pick(ILL_FORMED), 'hex'), bytes.subarray(at)]);
   }
 }
 

@@ -7,7 +7,7 @@ import { limitExceeded } from './limits.js';
 import { PartContents } from './part-contents.js';
 
 /** What the grammar of RFC 8259 allows next, or the token that the last byte left unfinished. */
-const enum Now {
+enum Now {
   Value,
   ValueOrClose,
   Name,
@@ -23,7 +23,7 @@ const enum Now {
 }
 
 /** What a string is to the query. */
-const enum Role {
+enum Role {
   Other,
   Name,
   /** The `text` of a part. */
