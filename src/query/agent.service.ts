@@ -208,6 +208,7 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
       idempotency:
         idempotencyKey === undefined ? undefined : { key: idempotencyKey, digest: queryDigest(query) },
       refusal: this.#refusal(),
+      refusalInLine: undefined,
     };
   }
 
