@@ -124,8 +124,6 @@ export class QueryController {
 
   #reply(response: HostResponse, status: number, body?: RunView | SessionPage): void {
     const { httpAdapter } = this.adapterHost;
-    // The same path has a stream for those who accept one.
-    httpAdapter.appendHeader(response, 'Vary', 'Accept');
     httpAdapter.setHeader(response, 'Cache-Control', 'no-store');
     httpAdapter.reply(response, body, status);
   }
