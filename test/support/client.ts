@@ -90,7 +90,7 @@ export async function request(url: string, asking: Asking = {}, body: Body = '')
   const answered = once(sent, 'response') as Promise<[http.IncomingMessage]>;
   sent.on('error', () => undefined);
   if (typeof body === 'string' || body instanceof Uint8Array) sent.end(body);
-  else await send(sent, body);
+  else send(sent, body).catch(() => undefined);
   const [response] = await answered;
   return new Answer(response);
 }
