@@ -119,7 +119,7 @@ describe.each(ADAPTERS)('On %s', (adapter) => {
       expect(await answer.whole()).toBe(problem);
       expect(answer.status).toBe(JSON.parse(problem).status);
       expect(answer.headers['content-type']).toBe('application/problem+json');
-      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(answer.headers['cache-control']).toBe('no-store, no-transform');
       expect((await (await ask(host.url)).whole()).endsWith('{"status":"completed"}}\n\n')).toBe(true);
     },
   );
