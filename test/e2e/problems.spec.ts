@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import {
   type CanActivate,
   type ExecutionContext,
@@ -130,6 +132,20 @@ describe.each(ADAPTERS)('On %s', (adapter) => {
     expect(await answer.whole()).toBe(
       '{"type":"about:blank","title":"A limit is passed","status":413,"detail":"The files are larger than 4000000 bytes together.","code":"limit_exceeded","limit":"filesBytes","value":4000000}',
     );
+  });
+});
+
+describe.each(ADAPTERS)('A caller on %s', (adapter) => {
+  it('that reads nothing before it has sent all reads why it was refused', async () => {
+    const host = await startAgent(adapter, greet, { limits: LIMITS });
+    const socket = connect(Number(new URL(host.url).port), '127.0.0.1');
+    const length = 40e6;
+    socket.write(
+      `POST /query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
+    );
+    await new Promise<void>((resolve) => socket.write('['.repeat(length), () => resolve()));
+    expect((await text(socket)).split('\r\n', 1)[0]).toBe('HTTP/1.1 413 Payload Too Large');
+    await host.close();
   });
 });
 
