@@ -41,17 +41,23 @@ export interface StreamOptions {
   retryMs: number;
 }
 
-/** What the in-memory store keeps of what has ended. Times are milliseconds, lengths are characters of JSON. */
+/** What the in-memory store keeps. Times are milliseconds, lengths are characters of JSON. */
 export interface RetentionOptions {
   /** How long a run and its log are kept after its end. Default 3,600,000 (1 h). */
   runMs: number;
   /** How much of one run's log is kept; beyond it the oldest envelopes go. Default 67,108,864. */
   logLength: number;
-  /** How much is kept of all runs together; beyond it the runs that ended first go. Default 134,217,728. */
+  /**
+   * How much is kept of all runs together; beyond it the runs that ended first go, and then the oldest envelopes of the
+   * longest logs. Default 134,217,728.
+   */
   totalLength: number;
   /** How long a session is kept after its last turn. Default 86,400,000 (24 h). */
   sessionMs: number;
-  /** How much is kept of all sessions together; beyond it those go that were not used for longest. Default 134,217,728. */
+  /**
+   * How much is kept of all sessions together; beyond it those go that were not used for longest, and of the last one its
+   * oldest turns. Default 134,217,728.
+   */
   sessionsLength: number;
 }
 

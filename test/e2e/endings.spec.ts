@@ -1,6 +1,6 @@
 import { concat, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { message, QueryError, type QueryModuleOptions } from '../../src/index.js';
-import { ask } from '../support/client.js';
+import { ask } from '../support/raw-client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { message } from '../../src/index.js';
-import { request } from '../support/client.js';
+import { request } from '../support/raw-client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 
 const PARTS = '"parts":[{"type":"text","text":"Hello"}]';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { message, type QueryPart } from '../../src/index.js';
-import { ask, request } from '../support/client.js';
+import { ask, request } from '../support/raw-client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 
 const text = (value: string) => `{"parts":[{"type":"text","text":${value}}]}`;

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import compression from 'compression';
 import { message } from '../../src/index.js';
-import { ask, request } from '../support/client.js';
+import { ask, request } from '../support/raw-client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, startAgent } from '../support/host.js';
 

@@ -8,7 +8,7 @@ import {
   UnauthorizedException,
 } from '@nestjs/common';
 import { message, type QueryModuleOptions } from '../../src/index.js';
-import { type Asking, ask, type Body, request } from '../support/client.js';
+import { type Asking, ask, type Body, request } from '../support/raw-client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 

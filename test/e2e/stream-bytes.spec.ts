@@ -1,6 +1,6 @@
 import { VersioningType } from '@nestjs/common';
 import { log, message } from '../../src/index.js';
-import { ask, request } from '../support/client.js';
+import { ask, request } from '../support/raw-client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 

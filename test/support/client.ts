@@ -1,112 +1,128 @@
-import { once } from 'node:events';
-import http from 'node:http';
-import { deferred } from './conditions.js';
+import { createParser } from 'eventsource-parser';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import type { Envelope } from '../../src/index.js';
 
-/** What a request asks for besides its body. */
-export interface Asking {
-  method?: string;
-  path?: string;
-  headers?: http.OutgoingHttpHeaders;
-  agent?: http.Agent;
+export const FULL = { accept: 'text/event-stream' };
+
+/** An event as a standard parser reads it. */
+export interface ReadEvent {
+  id: string | undefined;
+  data: string;
 }
 
-/** A body: all of it, or the stretches in which it leaves. */
-export type Body = string | Uint8Array | AsyncIterable<Uint8Array | string>;
+/** `POST {base}/query` with a text. */
+export function post(
+  base: string,
+  text = 'Hello',
+  { kwargs = {}, headers = {}, signal }: { kwargs?: object; headers?: object; signal?: AbortSignal } = {},
+): Promise<Response> {
+  return fetch(`${base}/query`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ parts: [{ type: 'text', text }], kwargs }),
+    ...(signal && { signal }),
+  });
+}
 
-/** A response as its bytes arrive, on a connection of its own. */
-export class Answer {
-  /** Resolves at the end of the response, or when its connection is gone. */
-  readonly ended: Promise<void>;
-  #received: Buffer[] = [];
-  #news = deferred();
+/** The id of the run that a response follows. */
+export function runIdOf(response: Response): string {
+  return response.headers.get('content-location')!.split('/').at(-1)!;
+}
 
-  constructor(private readonly response: http.IncomingMessage) {
-    response.on('data', (chunk: Buffer) => {
-      this.#received.push(chunk);
-      this.#tell();
+/** The events of a stream, as a standard parser finds them; an unfinished last one is dropped. */
+export function eventsOf(stream: string | Uint8Array): ReadEvent[] {
+  const events: ReadEvent[] = [];
+  const parser = createParser({ onEvent: ({ id, data }) => events.push({ id, data }) });
+  parser.feed(typeof stream === 'string' ? stream : new TextDecoder().decode(stream, { stream: true }));
+  return events;
+}
+
+export function envelopesOf(stream: string): Envelope[] {
+  return eventsOf(stream).map(({ data }) => JSON.parse(data) as Envelope);
+}
+
+/** The contents of a stream's messages, and what its `done` says. */
+export function answerOf(stream: string): { text: string; done: unknown[] } {
+  const envelopes = envelopesOf(stream);
+  const text = envelopes
+    .filter(({ type }) => type === 'message')
+    .map(({ data }) => (data as { content: string }).content)
+    .join('');
+  return { text, done: envelopes.filter(({ type }) => type === 'done').map(({ data }) => data) };
+}
+
+/** A connection of which a test reads as much as it wants to. */
+export class Connection {
+  private constructor(
+    readonly request: ClientRequest,
+    readonly response: IncomingMessage,
+  ) {}
+
+  /** Opens a connection of its own and waits for the headers. Nothing of the body is read. */
+  static open(url: string, { method = 'GET', headers = {}, body = '' } = {}): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const opened = request(url, { method, headers, agent: false }, (response) => {
+        // A cut connection is what is asked for here.
+        response.on('error', () => undefined);
+        resolve(new Connection(opened, response));
+      });
+      opened.on('error', reject);
+      opened.end(body);
     });
-    // A connection that is cut is an error of the response; the spec sees `complete`.
-    response.on('error', () => undefined);
-    this.ended = once(response, 'close').then(() => this.#tell());
+  }
+
+  static post(base: string, text: string, headers: object = {}, kwargs: object = {}): Promise<Connection> {
+    return Connection.open(`${base}/query`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ parts: [{ type: 'text', text }], kwargs }),
+    });
   }
 
   get status(): number {
     return this.response.statusCode!;
   }
 
-  get headers(): http.IncomingHttpHeaders {
-    return this.response.headers;
+  get runId(): string {
+    return this.response.headers['content-location']!.split('/').at(-1)!;
   }
 
-  /** Whether the response ended as HTTP says that it does. */
-  get complete(): boolean {
-    return this.response.complete;
-  }
-
-  /** What has come so far. */
-  get bytes(): Buffer {
-    return Buffer.concat(this.#received);
-  }
-
-  get text(): string {
-    return this.bytes.toString();
-  }
-
-  /** Waits until what has come fulfils a condition; the test's own time limit ends a wait in vain. */
-  async until(condition: (text: string) => boolean): Promise<string> {
-    while (!condition(this.text)) {
-      if (this.response.closed) throw new Error(`The response ended with: ${this.text}`);
-      await this.#news.promise;
+  /** Reads until so many bytes have come or the stream has ended; the connection is then cut. */
+  async readBytes(count = Infinity): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    if (count > 0) {
+      for await (const chunk of this.response as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length >= count) break;
+      }
     }
-    return this.text;
+    this.cut();
+    return Buffer.concat(chunks).subarray(0, count);
   }
 
-  /** The whole body. */
-  async whole(): Promise<string> {
-    if (!this.response.closed) await this.ended;
-    return this.text;
+  /** Reads until what has come contains a text; the connection stays. */
+  async readUntil(text: string): Promise<string> {
+    let read = '';
+    while (!read.includes(text)) {
+      const chunk = (this.response.read() as Buffer | null)?.toString();
+      if (chunk !== undefined) read += chunk;
+      else if (this.response.readableEnded || this.response.destroyed) throw new Error(`Ended with: ${read}`);
+      else {
+        await new Promise<void>((resolve) => {
+          const go = () => {
+            for (const event of ['readable', 'end', 'close']) this.response.off(event, go);
+            resolve();
+          };
+          for (const event of ['readable', 'end', 'close']) this.response.on(event, go);
+        });
+      }
+    }
+    return read;
   }
 
-  /** Leaves in the middle. */
-  leave(): void {
-    this.response.destroy();
+  cut(): void {
+    this.request.destroy();
   }
-
-  #tell(): void {
-    const news = this.#news;
-    this.#news = deferred();
-    news.resolve();
-  }
-}
-
-/** Sends a request; resolves when the headers of its response have come. */
-export async function request(url: string, asking: Asking = {}, body: Body = ''): Promise<Answer> {
-  const { method = 'POST', path = '/query', headers, agent = false } = asking;
-  const sent = http.request(`${url}${path}`, {
-    method,
-    agent: agent as http.Agent,
-    headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), ...headers },
-  });
-  const answered = once(sent, 'response') as Promise<[http.IncomingMessage]>;
-  sent.on('error', () => undefined);
-  if (typeof body === 'string' || body instanceof Uint8Array) sent.end(body);
-  else send(sent, body).catch(() => undefined);
-  const [response] = await answered;
-  return new Answer(response);
-}
-
-/** Sends a query that is one text. */
-export function ask(url: string, text = 'Hello', asking: Asking = {}): Promise<Answer> {
-  return request(url, asking, JSON.stringify({ parts: [{ type: 'text', text }] }));
-}
-
-async function send(sent: http.ClientRequest, body: AsyncIterable<Uint8Array | string>): Promise<void> {
-  let answered = false;
-  sent.once('response', () => (answered = true));
-  for await (const stretch of body) {
-    if (answered || sent.destroyed) break;
-    if (!sent.write(stretch))
-      await Promise.race([once(sent, 'drain'), once(sent, 'close'), once(sent, 'response')]);
-  }
-  sent.end();
 }

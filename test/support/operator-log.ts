@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { INestApplication, LoggerService } from '@nestjs/common';
 
 /** What the operator of a host finds in its log. */
@@ -33,6 +34,8 @@ export class OperatorLog implements LoggerService {
   }
 
   #note(level: string, entry: unknown[]): void {
-    this.lines.push([level, ...entry.map(String)].join(' '));
+    this.lines.push(
+      [level, ...entry.map((item) => (typeof item === 'string' ? item : inspect(item)))].join(' '),
+    );
   }
 }

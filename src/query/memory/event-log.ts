@@ -44,7 +44,8 @@ export class EventLog {
     return this.#ended;
   }
 
-  append(envelope: string): void {
+  /** Returns whether there is something that can be trimmed. */
+  append(envelope: string): boolean {
     let stretch = this.#stretches.at(-1);
     if (stretch === undefined || stretch.length >= STRETCH_LENGTH) {
       stretch = { first: this.#last + 1, start: this.#position, length: 0, envelopes: [] };
@@ -54,6 +55,7 @@ export class EventLog {
     stretch.length += envelope.length;
     this.#position += envelope.length;
     this.#last++;
+    return this.#stretches.length > 1;
   }
 
   /** Nothing will follow. */
@@ -61,11 +63,9 @@ export class EventLog {
     this.#ended = true;
   }
 
-  /** Drops the oldest stretch, unless it is the newest too. Returns whether there was one to drop. */
-  trim(): boolean {
-    if (this.#stretches.length < 2) return false;
-    this.#stretches.shift();
-    return true;
+  /** Drops the oldest stretch, unless it is the newest too. Returns how many characters that were. */
+  trim(): number {
+    return this.#stretches.length < 2 ? 0 : this.#stretches.shift()!.length;
   }
 
   /** @throws {QueryError} `cursor_expired` */

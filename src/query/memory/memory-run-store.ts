@@ -10,9 +10,13 @@ import {
 import { RETENTION_DEFAULTS, type RetentionOptions } from '../query.options.js';
 import type { RunEnd, RunStatus, Turn } from '../wire.js';
 import { EventLog } from './event-log.js';
+import { keyOf, Sessions } from './sessions.js';
 
 /** What a run costs besides its log, in characters: the record, the maps' entries. */
 const RUN_OVERHEAD = 1024;
+
+/** For so long after its end a run may still have followers who read its last envelopes. */
+const SETTLING_MS = 10_000;
 
 class Run implements RunRecord {
   readonly createdAt = Date.now();
@@ -37,37 +41,30 @@ class Run implements RunRecord {
   }
 }
 
-interface Session {
-  /** Turns in the order of admission; their lengths are counted in `length`. */
-  turns: Turn[];
-  /** Runs that have not ended, in line: the first executes. */
-  line: Run[];
-  length: number;
-  usedAt: number;
-}
-
 /**
  * Runs and sessions in this process's memory, bounded: what ended longest ago goes first.
  *
- * Runs that have not ended are never dropped; their number is bounded by the service's capacity, and the log of each by
- * `retention.logLength`.
+ * Runs that have not ended are never dropped; their number is bounded by the service's capacity. Their logs are trimmed
+ * where `retention.logLength` or, with those of all, `retention.totalLength` is passed, but for the newest 64 KiB of each.
  */
 export class MemoryRunStore extends RunStore {
   readonly durable = false;
   readonly #retention: RetentionOptions;
+  readonly #sessions: Sessions<Run>;
   readonly #runs = new Map<string, Run>();
   /** Ended runs in the order of their end. */
   readonly #ended = new Set<Run>();
+  /** Runs whose log has something to trim. */
+  readonly #long = new Set<Run>();
   readonly #keys = new Map<string, Run>();
-  /** In the order of their last use. */
-  readonly #sessions = new Map<string, Session>();
-  #endedLength = 0;
-  #sessionsLength = 0;
+  /** What all runs cost, in characters. */
+  #length = 0;
 
-  /** @param retention what is kept of what has ended; the defaults are those of `RetentionOptions` */
+  /** @param retention what is kept; the defaults are those of `RetentionOptions` */
   constructor(retention: Partial<RetentionOptions> = {}) {
     super();
     this.#retention = { ...RETENTION_DEFAULTS, ...retention };
+    this.#sessions = new Sessions(this.#retention);
   }
 
   admit(admission: Admission): Admitted {
@@ -77,13 +74,14 @@ export class MemoryRunStore extends RunStore {
     const repeated = key === undefined ? undefined : this.#keys.get(key);
     if (repeated) return { run: repeat(repeated, idempotency!.digest), created: false, before: [] };
 
-    const before = this.#enter(admission);
+    const before = this.#before(admission);
     if (admission.refusal) throw admission.refusal;
     const { runId, parts, session } = admission;
     const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest);
     this.#runs.set(run.id, run);
+    this.#length += RUN_OVERHEAD;
     if (key !== undefined) this.#keys.set(key, run);
-    if (session) this.#session(owner, session.id).line.push(run);
+    this.#sessions.join(run);
     return { run, created: true, before };
   }
 
@@ -97,27 +95,26 @@ export class MemoryRunStore extends RunStore {
 
   append(owner: string, runId: string, envelope: string): void {
     const run = this.#run(owner, runId);
-    if (!run || run.end) return;
-    run.log.append(envelope);
-    while (run.log.length > this.#retention.logLength && run.log.trim());
+    if (run && !run.end) this.#append(run, envelope);
   }
 
   finish(owner: string, runId: string, end: RunEnd, text: string) {
     const run = this.#run(owner, runId);
     if (!run || run.end) return undefined;
-    run.log.append(doneText(end));
+    this.#append(run, doneText(end));
     run.log.end();
     run.end = end;
     run.status = end.status;
     run.endedAt = Date.now();
-    const next = run.sessionId === undefined ? undefined : this.#leaveLine(run, run.sessionId, text);
     this.#ended.add(run);
-    this.#endedLength += run.log.length + RUN_OVERHEAD;
+    const next = this.#sessions.leave(run, turnOf(run, end, text));
+    run.parts = undefined;
     this.#sweep();
     return { run, next };
   }
 
   find(owner: string, runId: string): RunRecord | undefined {
+    this.#sweep();
     return this.#run(owner, runId);
   }
 
@@ -127,24 +124,17 @@ export class MemoryRunStore extends RunStore {
     return run.log.read(after);
   }
 
-  turns(owner: string, sessionId: string, { after, limit }: { after: number | undefined; limit: number }) {
-    const session = this.#sessions.get(keyOf(owner, sessionId));
-    if (!session) return undefined;
-    const total = session.turns.length;
-    const start = after ?? Math.max(0, total - limit);
-    const turns = session.turns.slice(start, start + limit);
-    return { turns, last: start + turns.length, total };
+  turns(owner: string, sessionId: string, page: { after: number | undefined; limit: number }) {
+    return this.#sessions.turns(owner, sessionId, page);
   }
 
   line(owner: string, sessionId: string): RunRecord[] {
-    return this.#sessions.get(keyOf(owner, sessionId))?.line.slice() ?? [];
+    return [...this.#sessions.line(owner, sessionId)];
   }
 
   erase(owner: string, sessionId: string): boolean {
-    const session = this.#sessions.get(keyOf(owner, sessionId));
-    if (!session) return false;
-    if (session.line.length > 0) throw busy();
-    this.#dropSession(keyOf(owner, sessionId), session);
+    if (this.#sessions.line(owner, sessionId).length > 0) throw busy();
+    if (!this.#sessions.erase(owner, sessionId)) return false;
     for (const run of this.#ended) {
       if (run.owner === owner && run.sessionId === sessionId) this.#drop(run);
     }
@@ -156,74 +146,82 @@ export class MemoryRunStore extends RunStore {
     return run?.owner === owner ? run : undefined;
   }
 
-  /** The session's line as a new run finds it. */
-  #enter({ owner, session }: Admission): Run[] {
-    const line = session && this.#sessions.get(keyOf(owner, session.id))?.line;
-    if (!line || line.length === 0) return [];
+  /** What stands before a new run in its session. */
+  #before({ owner, session, refusalInLine }: Admission): Run[] {
+    const line = session ? this.#sessions.line(owner, session.id) : [];
+    if (!session || line.length === 0) return [];
     if (session.policy === 'reject') throw busy();
-    if (session.policy === 'enqueue' && line.length > session.maxWaiting) throw full(session.maxWaiting);
-    return line.slice();
+    if (session.policy === 'enqueue') {
+      if (line.length > session.maxWaiting) throw full(session.maxWaiting);
+      if (refusalInLine) throw refusalInLine;
+    }
+    return [...line];
   }
 
-  #session(owner: string, sessionId: string): Session {
-    const key = keyOf(owner, sessionId);
-    const session = this.#sessions.get(key) ?? { turns: [], line: [], length: 0, usedAt: 0 };
-    session.usedAt = Date.now();
-    this.#sessions.delete(key);
-    this.#sessions.set(key, session);
-    return session;
+  #append(run: Run, envelope: string): void {
+    const isLong = run.log.append(envelope);
+    this.#length += envelope.length;
+    if (!isLong) return;
+    this.#long.add(run);
+    while (run.log.length > this.#retention.logLength && this.#trim(run));
+    if (this.#length > this.#retention.totalLength) this.#makeRoom();
   }
 
-  #leaveLine(run: Run, sessionId: string, text: string): Run | undefined {
-    const session = this.#session(run.owner, sessionId);
-    const wasFirst = session.line[0] === run;
-    session.line.splice(session.line.indexOf(run), 1);
-    const turn: Turn = {
-      runId: run.id,
-      parts: run.parts ?? [],
-      text,
-      end: run.end!,
-      createdAt: new Date(run.createdAt).toISOString(),
-      endedAt: new Date(run.endedAt!).toISOString(),
-    };
-    run.parts = undefined;
-    session.turns.push(turn);
-    const length = JSON.stringify(turn).length;
-    session.length += length;
-    this.#sessionsLength += length;
-    return wasFirst ? session.line[0] : undefined;
-  }
-
-  /** Drops what is too old or too much. What is looked at stands in order, so that this stops at the first that stays. */
+  /** Drops what is too old or too much. */
   #sweep(): void {
-    const now = Date.now();
+    const old = Date.now() - this.#retention.runMs;
     for (const run of this.#ended) {
-      if (now - run.endedAt! < this.#retention.runMs && this.#endedLength <= this.#retention.totalLength)
-        break;
+      if (run.endedAt! > old) break;
       this.#drop(run);
     }
-    for (const [key, session] of this.#sessions) {
-      const isOld = now - session.usedAt >= this.#retention.sessionMs;
-      if (!isOld && this.#sessionsLength <= this.#retention.sessionsLength) break;
-      if (session.line.length === 0) this.#dropSession(key, session);
+    if (this.#length > this.#retention.totalLength) this.#makeRoom();
+    this.#sessions.sweep();
+  }
+
+  /** First go runs that nobody can be reading any more, then the beginnings of long logs, then whatever has ended. */
+  #makeRoom(): void {
+    this.#dropEnded(Date.now() - SETTLING_MS);
+    while (this.#length > this.#retention.totalLength && this.#long.size > 0) {
+      let longest: Run | undefined;
+      for (const run of this.#long) if (run.log.length > (longest?.log.length ?? 0)) longest = run;
+      this.#trim(longest!);
     }
+    this.#dropEnded(Infinity);
+  }
+
+  #dropEnded(before: number): void {
+    for (const run of this.#ended) {
+      if (this.#length <= this.#retention.totalLength || run.endedAt! > before) return;
+      this.#drop(run);
+    }
+  }
+
+  /** Drops the beginning of a log. Returns whether there was something to drop. */
+  #trim(run: Run): boolean {
+    const freed = run.log.trim();
+    if (freed === 0) this.#long.delete(run);
+    this.#length -= freed;
+    return freed > 0;
   }
 
   #drop(run: Run): void {
     this.#runs.delete(run.id);
     this.#ended.delete(run);
+    this.#long.delete(run);
     if (run.idempotency !== undefined) this.#keys.delete(run.idempotency);
-    this.#endedLength -= run.log.length + RUN_OVERHEAD;
-  }
-
-  #dropSession(key: string, session: Session): void {
-    this.#sessions.delete(key);
-    this.#sessionsLength -= session.length;
+    this.#length -= run.log.length + RUN_OVERHEAD;
   }
 }
 
-function keyOf(owner: string, name: string): string {
-  return JSON.stringify([owner, name]);
+function turnOf(run: Run, end: RunEnd, text: string): Turn {
+  return {
+    runId: run.id,
+    parts: run.parts ?? [],
+    text,
+    end,
+    createdAt: new Date(run.createdAt).toISOString(),
+    endedAt: new Date(run.endedAt!).toISOString(),
+  };
 }
 
 function repeat(run: Run, digest: string): Run {

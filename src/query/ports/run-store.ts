@@ -35,6 +35,8 @@ export interface Admission {
   idempotency: { key: string; digest: string } | undefined;
   /** Why no new run may be made at present, if so. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
+  /** Why no new run may be put in line behind others at present, if so. */
+  refusalInLine: QueryError | undefined;
 }
 
 /** What became of an admission. */
@@ -61,8 +63,10 @@ export interface LogSlice {
 /**
  * The record: runs, their event logs, the turns of sessions, idempotency keys, and who is next in a session.
  *
- * Every method names the owner; what belongs to another does not exist. Each is one atomic step. A method that need not
- * wait returns its value at once instead of a promise, and callers do not wait either.
+ * Every method names the owner; what belongs to another does not exist. Each is one atomic step, and steps that concern
+ * one run take effect in the order in which they were called. A method that need not wait returns its value at once
+ * instead of a promise, and callers do not wait either. Owners, session ids and idempotency keys are any strings at all:
+ * a NUL or a lone surrogate makes them no less different.
  *
  * `test/contracts/run-store.contract.ts` holds every implementation to this.
  */
@@ -76,7 +80,8 @@ export abstract class RunStore {
    *
    * @throws {QueryError} `idempotency_conflict`: the key stands for another digest · `session_busy`: the policy is
    * `reject` and the session has a run that has not ended · `session_full`: the policy is `enqueue` and `maxWaiting`
-   * runs wait already · the admission's own refusal. Where several apply, the first of these.
+   * runs wait already · the admission's `refusalInLine`: the policy is `enqueue` and there are runs before it · the
+   * admission's `refusal`. Where several apply, the first of these. Nothing of what is refused is kept.
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
@@ -84,8 +89,9 @@ export abstract class RunStore {
   abstract start(owner: string, runId: string): Awaitable<boolean>;
 
   /**
-   * Adds one envelope to the log of a run that has not ended. Nothing is returned where it is kept already; otherwise
-   * a promise of that, which may be one and the same for several envelopes.
+   * Adds one envelope to the log of a run that has not ended; for any other it does nothing. Nothing is returned where
+   * the envelope is kept already; otherwise a promise of that, which may be one and the same for several envelopes.
+   * What can be read is kept.
    */
   abstract append(owner: string, runId: string, envelope: string): void | Promise<void>;
 
@@ -117,7 +123,9 @@ export abstract class RunStore {
    * A session's turns, in the order in which their runs ended.
    *
    * @param page `after`: how many turns to pass over, or undefined for the newest; `limit`: how many at most
-   * @returns undefined if the owner has no such session; otherwise the turns, and the number of the last of them
+   * @returns undefined if the owner has no such session; otherwise the turns, the number of the last of them (that of
+   * the newest where `after` lies at or beyond it), and the number of the newest. Turns are numbered from 1 on; where the
+   * oldest are no longer kept, the others keep their numbers.
    */
   abstract turns(
     owner: string,

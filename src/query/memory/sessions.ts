@@ -1,0 +1,130 @@
+import type { RetentionOptions } from '../query.options.js';
+import type { Turn } from '../wire.js';
+
+/** What a turn or a session costs besides its texts, in characters. */
+const OVERHEAD = 256;
+
+/** What stands in a session's line. */
+interface InLine {
+  readonly owner: string;
+  readonly sessionId: string | undefined;
+}
+
+interface Session<Run> {
+  readonly key: string;
+  /** The turns that are kept, in the order in which their runs ended. */
+  turns: Turn[];
+  /** How many older ones are not kept any more. */
+  dropped: number;
+  /** Runs that have not ended, in line: the first executes. */
+  line: Run[];
+  length: number;
+  usedAt: number;
+}
+
+/** The sessions of a `MemoryRunStore`: their lines and their turns, bounded; what was not used for longest goes first. */
+export class Sessions<Run extends InLine> {
+  /** In the order of their last use. */
+  readonly #sessions = new Map<string, Session<Run>>();
+  readonly #retention: RetentionOptions;
+  #length = 0;
+
+  constructor(retention: RetentionOptions) {
+    this.#retention = retention;
+  }
+
+  /** The runs of a session that have not ended, in line. */
+  line(owner: string, sessionId: string): readonly Run[] {
+    return this.#sessions.get(keyOf(owner, sessionId))?.line ?? [];
+  }
+
+  /** Puts a run at the end of its session's line, if it has one. */
+  join(run: Run): void {
+    if (run.sessionId !== undefined) this.#use(run.owner, run.sessionId).line.push(run);
+  }
+
+  /** Takes a run out of the line, and keeps its turn. Returns the run that this makes the first. */
+  leave(run: Run, turn: Turn): Run | undefined {
+    if (run.sessionId === undefined) return undefined;
+    const session = this.#use(run.owner, run.sessionId);
+    const place = session.line.indexOf(run);
+    session.line.splice(place, 1);
+    session.turns.push(turn);
+    this.#grow(session, lengthOf(turn));
+    this.sweep();
+    return place === 0 ? session.line[0] : undefined;
+  }
+
+  /** A page of turns: see `RunStore.turns`. */
+  turns(owner: string, sessionId: string, { after, limit }: { after: number | undefined; limit: number }) {
+    this.sweep();
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    if (!session) return undefined;
+    const total = session.dropped + session.turns.length;
+    const from = Math.min(total, Math.max(session.dropped, after ?? total - limit));
+    const turns = session.turns.slice(from - session.dropped, from - session.dropped + limit);
+    return { turns, last: from + turns.length, total };
+  }
+
+  /** Forgets a session. False if there is none. */
+  erase(owner: string, sessionId: string): boolean {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    if (session) this.#drop(session);
+    return session !== undefined;
+  }
+
+  /** Drops what is too old or too much. Stops at the first session that stays. */
+  sweep(): void {
+    const { sessionMs, sessionsLength } = this.#retention;
+    const old = Date.now() - sessionMs;
+    let left = this.#sessions.size;
+    for (const session of this.#sessions.values()) {
+      if (session.usedAt > old && this.#length <= sessionsLength) return;
+      const isIdle = session.line.length === 0;
+      // The newest would be the one in use: it loses its beginning only.
+      if (isIdle && (--left > 0 || session.usedAt <= old)) this.#drop(session);
+      else this.#shorten(session);
+    }
+  }
+
+  #use(owner: string, sessionId: string): Session<Run> {
+    const key = keyOf(owner, sessionId);
+    let session = this.#sessions.get(key);
+    if (session) this.#sessions.delete(key);
+    else {
+      session = { key, turns: [], dropped: 0, line: [], length: 0, usedAt: 0 };
+      this.#grow(session, OVERHEAD + key.length);
+    }
+    session.usedAt = Date.now();
+    this.#sessions.set(key, session);
+    return session;
+  }
+
+  #shorten(session: Session<Run>): void {
+    while (this.#length > this.#retention.sessionsLength && session.turns.length > 0) {
+      this.#grow(session, -lengthOf(session.turns.shift()!));
+      session.dropped++;
+    }
+  }
+
+  #drop(session: Session<Run>): void {
+    this.#sessions.delete(session.key);
+    this.#length -= session.length;
+  }
+
+  #grow(session: Session<Run>, length: number): void {
+    session.length += length;
+    this.#length += length;
+  }
+}
+
+/** A pair of names as one: JSON keeps any two pairs apart. */
+export function keyOf(owner: string, name: string): string {
+  return JSON.stringify([owner, name]);
+}
+
+function lengthOf({ parts, text }: Turn): number {
+  let length = OVERHEAD + text.length;
+  for (const part of parts) length += OVERHEAD + (part.type === 'text' ? part.text : part.name).length;
+  return length;
+}

@@ -1,0 +1,754 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type Admission,
+  type LogSlice,
+  log,
+  message,
+  QueryError,
+  type RetentionOptions,
+  type RunEnd,
+  type RunRecord,
+  type RunStore,
+} from '../../src/query/index.js';
+
+/** A store that a suite has to itself. */
+export interface OpenStore {
+  store: RunStore;
+  /** Gives up everything that the store holds. */
+  close(): Promise<void>;
+  /** Ends the store as a crash would, and opens what it left. Only where the store is durable. */
+  restart?(): Promise<RunStore>;
+  /** Drops what is due by now. Absent where a store does that whenever it is used. */
+  sweep?(): Promise<void>;
+}
+
+/** What a store does not promise, each with the reason why. */
+export interface Skips {
+  restart?: string;
+  logLength?: string;
+  totalLength?: string;
+  sessionsLength?: string;
+}
+
+const COMPLETED: RunEnd = { status: 'completed' };
+const CANCELLED: RunEnd = { status: 'cancelled' };
+const FAILED: RunEnd = { status: 'failed', error: { code: 'handler_failed', message: 'The agent failed.' } };
+const DONE = '{"type":"done","data":{"status":"completed"}}';
+
+/**
+ * Holds a store to `RunStore`.
+ *
+ * @param name of the store
+ * @param open makes an empty store that keeps as much as `retention` says, and the defaults otherwise
+ * @param skips what the store does not promise, and why
+ */
+export function runStoreContract(
+  name: string,
+  open: (retention?: Partial<RetentionOptions>) => Promise<OpenStore>,
+  skips: Skips = {},
+): void {
+  describe(`${name} as a RunStore`, () => {
+    let opened: OpenStore | undefined;
+    let store: RunStore;
+
+    const reopen = async (retention?: Partial<RetentionOptions>) => {
+      await opened?.close();
+      opened = undefined;
+      opened = await open(retention);
+      store = opened.store;
+    };
+    beforeEach(() => reopen());
+    afterEach(async () => {
+      jest.restoreAllMocks();
+      await opened?.close();
+      opened = undefined;
+    });
+
+    const promise = (skip: string | undefined) => (skip === undefined ? it : it.skip);
+    const admit = async (admission: Partial<Admission> = {}) => store.admit(admissionOf(admission));
+    const admitTo = (id: string, admission: Partial<Admission> = {}) =>
+      admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
+    const finish = async ({ owner, id }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
+      store.finish(owner, id, end, text);
+    const logOf = async ({ owner, id }: RunRecord, after = 0) => readAll(store, owner, id, after);
+    const codeOf = async (work: () => unknown) => {
+      try {
+        await work();
+        return 'none';
+      } catch (error) {
+        return error instanceof QueryError ? error.code : error;
+      }
+    };
+
+    describe('admitting', () => {
+      it('makes a waiting run with an empty log, which may start at once', async () => {
+        const since = Date.now();
+        const { run, created, before } = await admit({ runId: 'a', owner: 'ann' });
+        expect(run).toMatchObject({ id: 'a', owner: 'ann', status: 'waiting', lastSeq: 0 });
+        expect([run.sessionId, run.startedAt, run.endedAt, run.end]).toEqual(Array(4).fill(undefined));
+        expect(run.createdAt).toBeGreaterThanOrEqual(since);
+        expect(run.createdAt).toBeLessThanOrEqual(Date.now());
+        expect({ created, before }).toEqual({ created: true, before: [] });
+        expect(await store.find('ann', 'a')).toMatchObject({ id: 'a', status: 'waiting' });
+        expect(await logOf(run)).toEqual([]);
+      });
+
+      it('tells what stands before a run in its session, oldest first', async () => {
+        const [a, b, c] = [await admitTo('s'), await admitTo('s'), await admitTo('s')];
+        expect([a, b, c].map(({ before }) => ids(before))).toEqual([[], [a.run.id], [a.run.id, b.run.id]]);
+        expect(ids(await store.line('anonymous', 's'))).toEqual([a.run.id, b.run.id, c.run.id]);
+        expect(c.run.sessionId).toBe('s');
+      });
+
+      it('gives every session, and every owner of a session with the same id, a line of its own', async () => {
+        await admitTo('s');
+        expect((await admitTo('other')).before).toEqual([]);
+        expect((await admitTo('s', { owner: 'ann' })).before).toEqual([]);
+        expect((await admit()).before).toEqual([]);
+      });
+
+      it('gives ten runs of a session that are admitted at once ten places in line', async () => {
+        const admitted = await Promise.all(Array.from({ length: 10 }, () => admitTo('s')));
+        const places = admitted.map(({ before }) => before.length);
+        expect(places.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      });
+
+      it('refuses a second query of a busy session whose policy is reject, until the first has ended', async () => {
+        const session = { id: 's', policy: 'reject' as const, maxWaiting: 100 };
+        const first = await admit({ session });
+        expect(await codeOf(() => admit({ session }))).toBe('session_busy');
+        await finish(first.run);
+        expect((await admit({ session })).created).toBe(true);
+      });
+
+      it('lets as many wait in a session as may, and refuses one more with the time to wait', async () => {
+        const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 2 };
+        const first = await admit({ session });
+        await admit({ session });
+        await admit({ session });
+        const refused = await admit({ session }).catch((error: unknown) => error);
+        expect(refused).toMatchObject({ code: 'session_full' });
+        expect((refused as QueryError).extras.retryAfter).toBeGreaterThan(0);
+        await finish(first.run);
+        expect((await admit({ session })).before).toHaveLength(2);
+      });
+
+      it('admits a query that interrupts, whatever waits', async () => {
+        const session = { id: 's', policy: 'interrupt' as const, maxWaiting: 0 };
+        const refusalInLine = new QueryError('at_capacity', 'Full.');
+        const [a, b] = [await admit({ session }), await admit({ session, refusalInLine })];
+        expect(ids(b.before)).toEqual([a.run.id]);
+      });
+
+      it("refuses what is not to be made at present with the admission's own refusal, and keeps nothing of it", async () => {
+        const refusal = new QueryError('draining', 'Going down.');
+        await expect(admitTo('s', { runId: 'a', refusal })).rejects.toBe(refusal);
+        expect(await store.find('anonymous', 'a')).toBeUndefined();
+        expect(await store.line('anonymous', 's')).toEqual([]);
+        expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
+      });
+
+      it('refuses what would have to wait with the refusal for the line, and nothing else', async () => {
+        const refusalInLine = new QueryError('at_capacity', 'Full.');
+        expect((await admitTo('s', { refusalInLine })).created).toBe(true);
+        expect((await admit({ refusalInLine })).created).toBe(true);
+        await expect(admitTo('s', { runId: 'b', refusalInLine })).rejects.toBe(refusalInLine);
+        expect(await store.find('anonymous', 'b')).toBeUndefined();
+        expect(await store.line('anonymous', 's')).toHaveLength(1);
+      });
+
+      it('names the first of several reasons', async () => {
+        const refusal = new QueryError('draining', 'Going down.');
+        const refusalInLine = new QueryError('at_capacity', 'Full.');
+        const reasons = { refusal, refusalInLine };
+        await admitTo('s', { idempotency: { key: 'k', digest: '1' } });
+        const session = { id: 's', policy: 'reject' as const, maxWaiting: 0 };
+        const idempotency = { key: 'k', digest: '2' };
+        expect(await codeOf(() => admit({ session, idempotency, ...reasons }))).toBe('idempotency_conflict');
+        expect(await codeOf(() => admit({ session, ...reasons }))).toBe('session_busy');
+        const enqueue = { ...session, policy: 'enqueue' as const };
+        expect(await codeOf(() => admit({ session: enqueue, ...reasons }))).toBe('session_full');
+        expect(await codeOf(() => admit({ session: { ...enqueue, maxWaiting: 1 }, ...reasons }))).toBe(
+          'at_capacity',
+        );
+        expect(await codeOf(() => admit(reasons))).toBe('draining');
+      });
+    });
+
+    describe('idempotency keys', () => {
+      const idempotency = { key: 'k', digest: '1' };
+
+      it('lead to the run that they made, while it goes on and when it has ended', async () => {
+        const { run } = await admit({ idempotency });
+        const repeated = await admit({ idempotency, refusal: new QueryError('draining', 'Going down.') });
+        expect(repeated).toMatchObject({
+          created: false,
+          before: [],
+          run: { id: run.id, status: 'waiting' },
+        });
+        await finish(run);
+        expect(await admit({ idempotency })).toMatchObject({
+          created: false,
+          run: { id: run.id, status: 'completed' },
+        });
+      });
+
+      it('stand for one digest', async () => {
+        await admit({ idempotency });
+        expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
+          'idempotency_conflict',
+        );
+      });
+
+      it('belong to their owner', async () => {
+        await admit({ idempotency });
+        expect(await admit({ owner: 'ann', idempotency })).toMatchObject({ created: true });
+      });
+
+      it('let a busy or full session be asked again', async () => {
+        const session = { id: 's', policy: 'reject' as const, maxWaiting: 0 };
+        const { run } = await admit({ session, idempotency });
+        expect(await admit({ session, idempotency })).toMatchObject({ created: false, run: { id: run.id } });
+      });
+
+      it('are not used up by a query that is refused', async () => {
+        await codeOf(() => admit({ idempotency, refusal: new QueryError('draining', 'Going down.') }));
+        expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
+      });
+
+      it('make one run of twenty queries at once', async () => {
+        const admitted = await Promise.all(Array.from({ length: 20 }, () => admitTo('s', { idempotency })));
+        expect(admitted.filter(({ created }) => created)).toHaveLength(1);
+        expect(new Set(admitted.map(({ run }) => run.id)).size).toBe(1);
+        expect(await store.line('anonymous', 's')).toHaveLength(1);
+      });
+    });
+
+    describe('starting', () => {
+      it('turns a waiting run into a running one, once', async () => {
+        const { run } = await admit({ runId: 'a' });
+        const since = Date.now();
+        const started = await Promise.all([1, 2, 3].map(async () => store.start('anonymous', run.id)));
+        expect(started.filter(Boolean)).toHaveLength(1);
+        const found = await store.find('anonymous', 'a');
+        expect(found).toMatchObject({ status: 'running' });
+        expect(found!.startedAt).toBeGreaterThanOrEqual(since);
+      });
+
+      it('does nothing for a run that has ended, for an unknown one, and for that of another', async () => {
+        const { run } = await admit({ runId: 'a', owner: 'ann' });
+        expect(await store.start('bob', 'a')).toBe(false);
+        expect(await store.start('ann', 'b')).toBe(false);
+        await finish(run, CANCELLED);
+        expect(await store.start('ann', 'a')).toBe(false);
+        expect(await store.find('ann', 'a')).toMatchObject({ status: 'cancelled', startedAt: undefined });
+      });
+    });
+
+    describe('the log', () => {
+      const textOf = (content: string) => JSON.stringify(message(content));
+
+      it('numbers envelopes 1, 2, 3 in the order of the calls, and can be read from any of them', async () => {
+        const { run } = await admit();
+        await Promise.all(['a', 'b', 'c'].map(async (it) => store.append(run.owner, run.id, textOf(it))));
+        expect(await store.find(run.owner, run.id)).toMatchObject({ lastSeq: 3 });
+        expect(await logOf(run)).toEqual([textOf('a'), textOf('b'), textOf('c')]);
+        expect(await logOf(run, 2)).toEqual([textOf('c')]);
+        expect(await store.read(run.owner, run.id, 1)).toMatchObject({ first: 2, ended: false });
+        expect(await store.read(run.owner, run.id, 3)).toMatchObject({
+          first: 4,
+          envelopes: [],
+          ended: false,
+        });
+      });
+
+      it('takes envelopes of a waiting run too', async () => {
+        const { run } = await admit();
+        const text = JSON.stringify(log('Waiting in line.'));
+        await store.append(run.owner, run.id, text);
+        await store.start(run.owner, run.id);
+        expect(await logOf(run)).toEqual([text]);
+      });
+
+      it('gives back every text as it was, in stretches that leave out nothing', async () => {
+        await fc.assert(
+          fc.asyncProperty(
+            fc.array(
+              fc.tuple(
+                fc.string({ unit: 'binary', maxLength: 20 }),
+                fc.constantFrom(0, 1, 500, 30_000, 70_000),
+              ),
+              { maxLength: 25 },
+            ),
+            fc.nat(),
+            async (contents, cursor) => {
+              const texts = contents.map(([content, length]) => textOf(content + 'é'.repeat(length)));
+              const { run } = await admit();
+              await Promise.all(texts.map(async (text) => store.append(run.owner, run.id, text)));
+              const after = cursor % (texts.length + 1);
+              expect(await logOf(run, after)).toEqual(texts.slice(after));
+              await finish(run);
+              expect(await logOf(run, after)).toEqual([...texts.slice(after), DONE]);
+            },
+          ),
+          { numRuns: 25 },
+        );
+      });
+
+      it('is read in stretches of some 64 KiB, and tells where they end', async () => {
+        const { run } = await admit();
+        const text = textOf('x'.repeat(1000));
+        await Promise.all(Array.from({ length: 200 }, async () => store.append(run.owner, run.id, text)));
+        let after = 0;
+        while (after < 200) {
+          const slice = await store.read(run.owner, run.id, after);
+          expect(slice.first).toBe(after + 1);
+          expect(slice.envelopes.length).toBeGreaterThan(0);
+          expect(slice.envelopes.length * text.length).toBeLessThanOrEqual(64 * 1024 + text.length);
+          after += slice.envelopes.length;
+          expect(slice.position).toBe(after * text.length);
+        }
+        expect(await store.read(run.owner, run.id, 200)).toMatchObject({ position: 200 * text.length });
+      });
+
+      it('ends with done, after everything that was appended before', async () => {
+        const { run } = await admit();
+        const appended = ['a', 'b', 'c'].map(async (it) => store.append(run.owner, run.id, textOf(it)));
+        await Promise.all([...appended, finish(run)]);
+        expect(await logOf(run)).toEqual([textOf('a'), textOf('b'), textOf('c'), DONE]);
+        expect(await store.read(run.owner, run.id, 3)).toMatchObject({ first: 4, ended: true });
+        expect(await store.read(run.owner, run.id, 4)).toMatchObject({ envelopes: [], ended: true });
+      });
+
+      it('takes nothing after done, nothing of an unknown run and nothing of another owner', async () => {
+        const { run } = await admit({ runId: 'a', owner: 'ann' });
+        await store.append('bob', 'a', textOf('foreign'));
+        await store.append('ann', 'b', textOf('unknown'));
+        await finish(run);
+        await store.append('ann', 'a', textOf('late'));
+        expect(await logOf(run)).toEqual([DONE]);
+        expect(await store.find('ann', 'a')).toMatchObject({ lastSeq: 1 });
+      });
+
+      it('does not exist for others', async () => {
+        const { run } = await admit({ owner: 'ann' });
+        expect(await codeOf(() => store.read('bob', run.id, 0))).toBe('not_found');
+        expect(await codeOf(() => store.read('ann', 'unknown', 0))).toBe('not_found');
+      });
+
+      promise(skips.logLength)(
+        'drops its oldest envelopes at its limit, and says which are kept',
+        async () => {
+          await reopen({ logLength: 200_000 });
+          const { run } = await admit();
+          const text = textOf('x'.repeat(1000));
+          for (let i = 0; i < 500; i++) await store.append(run.owner, run.id, text);
+          await opened!.sweep?.();
+          const expired = (await codeAndExtras(() => store.read(run.owner, run.id, 0)))!;
+          expect(expired).toMatchObject({ code: 'cursor_expired', latest: 500 });
+          const oldest = expired.oldest!;
+          expect((500 - oldest + 1) * text.length).toBeLessThanOrEqual(200_000);
+          expect((500 - oldest + 1) * text.length).toBeGreaterThan(100_000);
+          expect(await codeOf(() => store.read(run.owner, run.id, oldest - 2))).toBe('cursor_expired');
+          expect(await logOf(run, oldest - 1)).toHaveLength(500 - oldest + 1);
+          const { position } = await store.read(run.owner, run.id, 500);
+          expect(position).toBe(500 * text.length);
+          await finish(run);
+          expect((await logOf(run, 490)).at(-1)).toBe(DONE);
+        },
+      );
+    });
+
+    describe('finishing', () => {
+      it('ends a run with its status, its time and done', async () => {
+        for (const end of [COMPLETED, CANCELLED, FAILED]) {
+          const { run } = await admit();
+          await store.start(run.owner, run.id);
+          const since = Date.now();
+          const finished = await finish(run, end);
+          expect(finished!.next).toBeUndefined();
+          expect(finished!.run).toMatchObject({ id: run.id, status: end.status, end, lastSeq: 1 });
+          expect(finished!.run.endedAt).toBeGreaterThanOrEqual(since);
+          expect(await store.find(run.owner, run.id)).toMatchObject({ status: end.status, end, lastSeq: 1 });
+          expect((await logOf(run)).map((text) => JSON.parse(text) as unknown)).toEqual([
+            { type: 'done', data: end },
+          ]);
+        }
+      });
+
+      it('happens once, whoever comes first', async () => {
+        const { run } = await admitTo('s');
+        const ends = [COMPLETED, CANCELLED, FAILED, COMPLETED, CANCELLED];
+        const finished = await Promise.all(ends.map((end) => finish(run, end)));
+        const winners = finished.filter((it) => it !== undefined);
+        expect(winners).toHaveLength(1);
+        expect((await logOf(run)).map((text) => JSON.parse(text) as unknown)).toEqual([
+          { type: 'done', data: winners[0]!.run.end },
+        ]);
+        expect((await store.turns(run.owner, 's', { after: 0, limit: 10 }))!.total).toBe(1);
+      });
+
+      it('does nothing to an unknown run and to that of another', async () => {
+        const { run } = await admit({ runId: 'a', owner: 'ann' });
+        expect(await store.finish('bob', 'a', COMPLETED, '')).toBeUndefined();
+        expect(await store.finish('ann', 'b', COMPLETED, '')).toBeUndefined();
+        expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'waiting' });
+      });
+
+      it('calls up the next run of the session', async () => {
+        const [a, b, c] = [(await admitTo('s')).run, (await admitTo('s')).run, (await admitTo('s')).run];
+        expect((await finish(a))!.next).toMatchObject({ id: b.id, status: 'waiting' });
+        expect((await finish(b))!.next).toMatchObject({ id: c.id });
+        expect((await finish(c))!.next).toBeUndefined();
+        expect(await store.line(c.owner, 's')).toEqual([]);
+        expect((await admitTo('s')).before).toEqual([]);
+      });
+
+      it('calls up nobody when a run leaves the line before its turn', async () => {
+        const [a, b, c] = [(await admitTo('s')).run, (await admitTo('s')).run, (await admitTo('s')).run];
+        expect((await finish(b, CANCELLED))!.next).toBeUndefined();
+        expect(ids(await store.line(a.owner, 's'))).toEqual([a.id, c.id]);
+        expect((await finish(a))!.next).toMatchObject({ id: c.id });
+      });
+
+      it('calls up every run of a session once, in whatever order runs end', async () => {
+        await fc.assert(
+          fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }), async (order) => {
+            const session = `s${Math.random()}`;
+            const runs: RunRecord[] = [];
+            for (let i = 0; i < 6; i++) runs.push((await admitTo(session)).run);
+            const finished = await Promise.all(order.map((place) => finish(runs[place]!)));
+            const called = finished.flatMap((it) => (it!.next ? [it!.next.id] : []));
+            expect(new Set(called).size).toBe(called.length);
+            expect(await store.line('anonymous', session)).toEqual([]);
+          }),
+          { numRuns: 20 },
+        );
+      });
+    });
+
+    describe('turns', () => {
+      const parts: Admission['parts'] = [
+        { type: 'text', text: 'What is this?' },
+        { type: 'file', name: 'a.png', mimeType: 'image/png', size: 3, sha256: 'f'.repeat(64) },
+      ];
+      const page = async (after: number | undefined, limit: number, owner = 'anonymous') =>
+        store.turns(owner, 's', { after, limit });
+
+      it('keep the question, the answer, the end and the times', async () => {
+        const { run } = await admitTo('s', { parts });
+        await store.start(run.owner, run.id);
+        const ended = await finish(run, FAILED, 'A pic\u0000ture \u{1f5bc} \ud800');
+        expect(await page(undefined, 10)).toEqual({
+          turns: [
+            {
+              runId: run.id,
+              parts,
+              text: 'A pic\u0000ture \u{1f5bc} \ud800',
+              end: FAILED,
+              createdAt: new Date(run.createdAt).toISOString(),
+              endedAt: new Date(ended!.run.endedAt!).toISOString(),
+            },
+          ],
+          last: 1,
+          total: 1,
+        });
+      });
+
+      it('stand in the order in which their runs ended, and come in pages', async () => {
+        const runs: RunRecord[] = [];
+        for (let i = 0; i < 5; i++) runs.push((await admitTo('s')).run);
+        for (const place of [3, 0, 1, 4, 2]) await finish(runs[place]!, COMPLETED, `answer ${place}`);
+        const texts = async (after: number | undefined, limit: number) => {
+          const { turns, last, total } = (await page(after, limit))!;
+          return [turns.map(({ text }) => Number(text.slice(7))), last, total];
+        };
+        expect(await texts(undefined, 10)).toEqual([[3, 0, 1, 4, 2], 5, 5]);
+        expect(await texts(undefined, 2)).toEqual([[4, 2], 5, 5]);
+        expect(await texts(0, 2)).toEqual([[3, 0], 2, 5]);
+        expect(await texts(2, 2)).toEqual([[1, 4], 4, 5]);
+        expect(await texts(4, 2)).toEqual([[2], 5, 5]);
+        expect(await texts(5, 2)).toEqual([[], 5, 5]);
+        expect(await texts(50, 2)).toEqual([[], 5, 5]);
+      });
+
+      it('are none while the first run of a session goes on', async () => {
+        await admitTo('s');
+        expect(await page(0, 10)).toEqual({ turns: [], last: 0, total: 0 });
+      });
+
+      it('do not exist for others', async () => {
+        await finish((await admitTo('s', { owner: 'ann' })).run);
+        expect(await page(0, 10)).toBeUndefined();
+        expect(await store.line('anonymous', 's')).toEqual([]);
+        expect(await page(0, 10, 'ann')).toMatchObject({ total: 1 });
+      });
+
+      it('are not made by runs without a session', async () => {
+        await finish((await admit()).run);
+        expect(await page(0, 10)).toBeUndefined();
+      });
+    });
+
+    describe('erasing', () => {
+      it('removes turns, runs, logs and keys of the session, and of no other', async () => {
+        const idempotency = { key: 'k', digest: '1' };
+        const { run } = await admitTo('s', { idempotency });
+        const other = (await admitTo('t')).run;
+        const foreign = (await admitTo('s', { owner: 'ann' })).run;
+        const alone = (await admit()).run;
+        for (const each of [run, other, foreign, alone]) await finish(each);
+        expect(await store.erase('anonymous', 's')).toBe(true);
+        expect(await store.find('anonymous', run.id)).toBeUndefined();
+        expect(await codeOf(() => store.read('anonymous', run.id, 0))).toBe('not_found');
+        expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
+        expect(await store.erase('anonymous', 's')).toBe(false);
+        expect(await admitTo('s', { idempotency: { key: 'k', digest: '2' } })).toMatchObject({
+          created: true,
+        });
+        for (const kept of [other, foreign, alone]) {
+          expect(await logOf(kept)).toEqual([DONE]);
+          if (!kept.sessionId) continue;
+          expect(await store.turns(kept.owner, kept.sessionId, { after: 0, limit: 1 })).toMatchObject({
+            total: 1,
+          });
+        }
+      });
+
+      it('refuses a session with a run that has not ended, and leaves it as it is', async () => {
+        await finish((await admitTo('s')).run);
+        const { run } = await admitTo('s');
+        expect(await codeOf(() => store.erase('anonymous', 's'))).toBe('session_busy');
+        expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toMatchObject({ total: 1 });
+        await finish(run);
+        expect(await store.erase('anonymous', 's')).toBe(true);
+      });
+
+      it('knows no session of another', async () => {
+        await finish((await admitTo('s', { owner: 'ann' })).run);
+        expect(await store.erase('bob', 's')).toBe(false);
+        expect(await store.erase('ann', 'unknown')).toBe(false);
+      });
+    });
+
+    it('keeps owners, sessions and keys apart, whatever strings they are', async () => {
+      const anything = fc.oneof(
+        fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+        fc.constantFrom(
+          '\u0000',
+          'a\u0000',
+          '\ud800',
+          '\ud801',
+          '","',
+          "'",
+          '%',
+          '\\',
+          'é',
+          'e\u0301',
+          'A',
+          'a',
+          'a ',
+        ),
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.uniqueArray(fc.tuple(anything, anything), {
+            minLength: 2,
+            maxLength: 6,
+            selector: (pair) => JSON.stringify(pair),
+          }),
+          async (names) => {
+            await reopen();
+            for (const [owner, id] of names) {
+              const admitted = await admitTo(id, { owner, idempotency: { key: id, digest: owner } });
+              expect(admitted).toMatchObject({ created: true, before: [], run: { owner, sessionId: id } });
+            }
+            for (const [owner, id] of names) {
+              const [run, ...others] = await store.line(owner, id);
+              expect(run).toMatchObject({ owner, sessionId: id });
+              expect(others).toEqual([]);
+            }
+          },
+        ),
+        { numRuns: 20 },
+      );
+    });
+
+    describe('retention', () => {
+      const HOUR = 60 * 60_000;
+      const later = async (time: number) => {
+        const now = Date.now() + time;
+        jest.spyOn(Date, 'now').mockReturnValue(now);
+        await opened!.sweep?.();
+      };
+
+      it('drops a run, its log and its key some time after its end', async () => {
+        await reopen({ runMs: HOUR });
+        const idempotency = { key: 'k', digest: '1' };
+        const { run } = await admit({ idempotency });
+        const going = (await admit()).run;
+        await finish(run);
+        await later(HOUR - 1000);
+        expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'completed' });
+        await later(2000);
+        expect(await store.find(run.owner, run.id)).toBeUndefined();
+        expect(await codeOf(() => store.read(run.owner, run.id, 0))).toBe('not_found');
+        expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
+        expect(await store.find(going.owner, going.id)).toMatchObject({ status: 'waiting' });
+      });
+
+      it('drops a session some time after its last turn', async () => {
+        await reopen({ sessionMs: HOUR, runMs: HOUR });
+        const total = async () => (await store.turns('anonymous', 's', { after: 0, limit: 1 }))?.total;
+        await finish((await admitTo('s')).run);
+        await later(HOUR - 1000);
+        await finish((await admitTo('s')).run);
+        await later(HOUR - 1000);
+        expect(await total()).toBe(2);
+        const { run } = await admitTo('s');
+        await later(2 * HOUR);
+        expect(await total()).toBe(2);
+        await finish(run);
+        await later(HOUR + 1000);
+        expect(await total()).toBeUndefined();
+      });
+
+      promise(skips.totalLength)('drops the runs that ended first when all are too long', async () => {
+        await reopen({ totalLength: 50_000 });
+        const runs: RunRecord[] = [];
+        for (let i = 0; i < 10; i++) {
+          const { run } = await admit();
+          runs.push(run);
+          await store.append(run.owner, run.id, JSON.stringify(message('x'.repeat(10_000))));
+          await finish(run);
+        }
+        await opened!.sweep?.();
+        const kept = await Promise.all(runs.map(async ({ owner, id }) => store.find(owner, id)));
+        const oldest = kept.findIndex((run) => run !== undefined);
+        expect(oldest).toBeGreaterThanOrEqual(5);
+        expect(oldest).toBeLessThan(9);
+        expect(kept.slice(oldest)).not.toContain(undefined);
+      });
+
+      promise(skips.totalLength)('trims the logs of runs that go on when all are too long', async () => {
+        await reopen({ totalLength: 1_000_000 });
+        const text = JSON.stringify(message('x'.repeat(10_000)));
+        const runs: RunRecord[] = [];
+        for (let i = 0; i < 4; i++) runs.push((await admit()).run);
+        for (let i = 0; i < 100; i++) for (const { owner, id } of runs) await store.append(owner, id, text);
+        await opened!.sweep?.();
+        let kept = 0;
+        for (const { owner, id } of runs) {
+          const expired = await codeAndExtras(() => store.read(owner, id, 0));
+          kept += (100 - (expired?.oldest ?? 1) + 1) * text.length;
+          expect(await readAll(store, owner, id, 99)).toEqual([text]);
+        }
+        expect(kept).toBeLessThanOrEqual(1_000_000);
+        expect(kept).toBeGreaterThan(500_000);
+      });
+
+      promise(skips.sessionsLength)(
+        'drops the turns that were not used for longest when all are too long',
+        async () => {
+          await reopen({ sessionsLength: 50_000 });
+          const turn = async (id: string) => finish((await admitTo(id)).run, COMPLETED, 'x'.repeat(10_000));
+          for (let i = 0; i < 3; i++) await turn('old');
+          for (let i = 0; i < 3; i++) await turn('new');
+          await opened!.sweep?.();
+          const sessionOf = async (id: string) => store.turns('anonymous', id, { after: 0, limit: 100 });
+          expect((await sessionOf('new'))!.turns).toHaveLength(3);
+          expect((await sessionOf('old'))?.turns.length ?? 0).toBeLessThan(3);
+          for (let i = 0; i < 7; i++) await turn('new');
+          await opened!.sweep?.();
+          const { turns, last, total } = (await sessionOf('new'))!;
+          expect(turns.length).toBeLessThan(5);
+          expect(turns.length).toBeGreaterThan(1);
+          expect([last, total]).toEqual([10, 10]);
+          expect(await store.turns('anonymous', 'new', { after: 9, limit: 5 })).toMatchObject({ last: 10 });
+        },
+      );
+    });
+
+    describe('a restart', () => {
+      promise(skips.restart)('leaves ended runs, sessions and keys as they were', async () => {
+        const idempotency = { key: 'k', digest: '1' };
+        const { run } = await admitTo('s', { idempotency });
+        await store.append(run.owner, run.id, '{"type":"x","data":1}');
+        await finish(run, COMPLETED, 'text');
+        const before = [
+          await store.find(run.owner, run.id),
+          await store.turns(run.owner, 's', { after: 0, limit: 9 }),
+        ];
+        store = await opened!.restart!();
+        expect([
+          await store.find(run.owner, run.id),
+          await store.turns(run.owner, 's', { after: 0, limit: 9 }),
+        ]).toEqual(before);
+        expect(await logOf(run)).toEqual(['{"type":"x","data":1}', DONE]);
+        expect(await admitTo('s', { idempotency })).toMatchObject({ created: false, run: { id: run.id } });
+      });
+
+      promise(skips.restart)(
+        'ends what was running as interrupted, and keeps the rest of its line',
+        async () => {
+          const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
+          await store.start(a.owner, a.id);
+          await store.append(a.owner, a.id, '{"type":"x","data":1}');
+          store = await opened!.restart!();
+          expect(await store.find(a.owner, a.id)).toMatchObject({
+            status: 'failed',
+            end: { status: 'failed', error: { code: 'interrupted' } },
+            lastSeq: 2,
+          });
+          const [envelope, done, ...more] = await logOf(a);
+          expect([envelope, more]).toEqual(['{"type":"x","data":1}', []]);
+          expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
+          expect(await store.line(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
+          expect(await store.start(b.owner, b.id)).toBe(true);
+        },
+      );
+    });
+  });
+}
+
+let admissions = 0;
+
+/** An admission without a session, of nobody in particular. */
+export function admissionOf(admission: Partial<Admission> = {}): Admission {
+  return {
+    runId: `run-${++admissions}`,
+    owner: 'anonymous',
+    parts: [{ type: 'text', text: 'Hello' }],
+    kwargs: {},
+    session: undefined,
+    idempotency: undefined,
+    refusal: undefined,
+    refusalInLine: undefined,
+    ...admission,
+  };
+}
+
+async function readAll(store: RunStore, owner: string, runId: string, after: number): Promise<string[]> {
+  const texts: string[] = [];
+  for (;;) {
+    const slice: LogSlice = await store.read(owner, runId, after + texts.length);
+    expect(slice.first).toBe(after + texts.length + 1);
+    if (slice.envelopes.length === 0) return texts;
+    texts.push(...slice.envelopes);
+  }
+}
+
+async function codeAndExtras(work: () => unknown) {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const { code, extras } = error as QueryError;
+    return { code, ...extras };
+  }
+}
+
+function ids(runs: RunRecord[]): string[] {
+  return runs.map(({ id }) => id);
+}
