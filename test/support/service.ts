@@ -10,8 +10,8 @@ export interface Service {
   /** What it has printed so far. */
   output: () => string;
   process: ChildProcess;
-  /** Sends SIGTERM and resolves with the exit code. */
-  stop(): Promise<number | null>;
+  /** Sends SIGTERM and resolves with the signal that ended it, or its exit code. */
+  stop(): Promise<NodeJS.Signals | number | null>;
 }
 
 /** Starts `dist/main.js` on a free port; rejects with what it printed if it does not come to listen. */
@@ -21,7 +21,7 @@ export async function startService(environment: Record<string, string> = {}, cwd
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   let output = '';
   const url = await new Promise<string>((listening, failed) => {
     const read = (chunk: Buffer) => {
@@ -35,8 +35,11 @@ export async function startService(environment: Record<string, string> = {}, cwd
   });
   const stop = async () => {
     child.kill('SIGTERM');
-    const [code] = await exited;
-    return code;
+    // One that hangs must fail its test, not the whole suite.
+    const killer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    const [code, signal] = await exited;
+    clearTimeout(killer);
+    return signal ?? code;
   };
   return { url, output: () => output, process: child, stop };
 }

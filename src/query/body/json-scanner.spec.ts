@@ -172,7 +172,7 @@ describe('The scanner of a query', () => {
       refused = error;
     }
     expect(refused).toMatchObject({ code: 'limit_exceeded', extra: { limit, value } });
-    expect((refused as QueryError).extra?.part).toBe(part);
+    expect((refused as QueryError).extras?.part).toBe(part);
     expect(() => scan([beginning, rest], { ...limits, [limit]: value + 20 })).not.toThrow();
   });
 
@@ -180,7 +180,7 @@ describe('The scanner of a query', () => {
     const limits = { fileBytes: 4, filesBytes: 8, textBytes: 4, parts: 3, depth: 3, documentBytes: 63 };
     const text = '{"parts":[{"base64":"QUJDRA=="},{"base64":"QUJDRA=="},{"text":"\\ud83d\\ude00"}]}';
     expect(() => scan([text], limits)).not.toThrow();
-    expect(refusal([text], { ...limits, documentBytes: 62 }).extra?.limit).toBe('documentBytes');
+    expect(refusal([text], { ...limits, documentBytes: 62 }).extras?.limit).toBe('documentBytes');
   });
 
   /** JSON text of a value; `escapes` says in turn which letters of its strings are written as escapes. */
