@@ -171,7 +171,7 @@ describe('The scanner of a query', () => {
     } catch (error) {
       refused = error;
     }
-    expect(refused).toMatchObject({ code: 'limit_exceeded', extra: { limit, value } });
+    expect(refused).toMatchObject({ code: 'limit_exceeded', extras: { limit, value } });
     expect((refused as QueryError).extras?.part).toBe(part);
     expect(() => scan([beginning, rest], { ...limits, [limit]: value + 20 })).not.toThrow();
   });

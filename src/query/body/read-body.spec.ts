@@ -146,7 +146,7 @@ describe('Reading a body', () => {
     const refused = readBody(request, { ...DEFAULT_BODY_LIMITS, [limit]: 1_000_000 }, spool);
     await expect(refused).rejects.toMatchObject({
       code: 'limit_exceeded',
-      extra: { limit, value: 1_000_000 },
+      extras: { limit, value: 1_000_000 },
     });
     expect(await files()).toEqual([]);
   });
@@ -163,7 +163,7 @@ describe('Reading a body', () => {
     await expect(refused).rejects.toMatchObject({
       code: 'limit_exceeded',
       detail: 'Part 1: The file is larger than 1000000 bytes.',
-      extra: { limit: 'fileBytes', value: 1_000_000, part: 1 },
+      extras: { limit: 'fileBytes', value: 1_000_000, part: 1 },
     });
     expect(request.isPaused()).toBe(true);
     expect(listeners(request)).toEqual(listening);
@@ -300,8 +300,8 @@ describe('Reading a body', () => {
       ['documentBytes', { documentBytes: 25 }, { kwargs: { a: [1, '€'] } }, undefined],
     ])('is held to the same limit: %s', async (limit, limits, value, part) => {
       const refused = parsed(value, limits);
-      await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded', extra: { limit } });
-      await refused.catch((error: { extra: { part?: number } }) => expect(error.extra.part).toBe(part));
+      await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded', extras: { limit } });
+      await refused.catch((error: { extras: { part?: number } }) => expect(error.extras.part).toBe(part));
       const wider = { [limit]: limits[limit as keyof BodyLimits]! + 1 };
       await expect(parsed(value, wider)).resolves.toBeDefined();
     });
