@@ -1,4 +1,4 @@
-import { ConfigurableModuleBuilder, type Type } from '@nestjs/common';
+import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
 import type { BodyLimits } from './body/limits.js';
 import type { AgentHandler, HandlerFunction } from './ports/agent-handler.js';
 import type { RunStore, SessionPolicy } from './ports/run-store.js';
@@ -91,6 +91,8 @@ export interface QueryModuleExtras {
   path?: string;
   /** Export the module's providers to all modules. Default false. */
   isGlobal?: boolean;
+  /** Modules whose exports the handler may be given. Default none. */
+  imports?: ModuleMetadata['imports'];
 }
 
 export const RUN_DEFAULTS: RunOptions = {
@@ -120,8 +122,12 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE
   new ConfigurableModuleBuilder<QueryModuleOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>({ path: 'query', isGlobal: false }, (definition, { isGlobal }) => ({
-      ...definition,
-      global: isGlobal ?? false,
-    }))
+    .setExtras<QueryModuleExtras>(
+      { path: 'query', isGlobal: false, imports: [] },
+      (definition, { isGlobal, imports }) => ({
+        ...definition,
+        global: isGlobal ?? false,
+        imports: definition.imports ?? imports ?? [],
+      }),
+    )
     .build();
