@@ -1,5 +1,5 @@
 import { concat, NEVER, Observable, of } from 'rxjs';
-import { message, type QueryModuleOptions } from '../../src/index.js';
+import { type HandlerFunction, message } from '../../src/index.js';
 import { ask } from '../support/raw-client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
@@ -86,17 +86,16 @@ const STRANGE: [string, unknown, string][] = [
 describe.each(ADAPTERS)('A handler on %s', (adapter) => {
   let host: Host;
   let log: OperatorLog;
-  let handler: QueryModuleOptions['handler'];
+  let handler: HandlerFunction;
   beforeAll(async () => {
-    const current = (...args: unknown[]) => (handler as CallableFunction)(...args);
-    host = await startAgent(adapter, current as never);
+    host = await startAgent(adapter, (query, context) => handler(query, context));
   });
   beforeEach(() => (log = OperatorLog.of(host.app)));
   afterEach(() => expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 }));
   afterAll(() => host.close());
 
   const read = async (next: unknown) => {
-    handler = next as never;
+    handler = next as HandlerFunction;
     return (await ask(host.url)).whole();
   };
 

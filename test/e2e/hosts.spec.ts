@@ -69,7 +69,7 @@ async function answers(host: Host, asking?: Asking) {
   return [answer.status, await answer.whole()];
 }
 
-async function note(host: Host, body = '{"text":"a"}') {
+async function note(host: Host, body = '{"text":"a"}'): Promise<[number, unknown]> {
   const answer = await request(host.url, { path: '/notes' }, body);
   return [answer.status, JSON.parse(await answer.whole())];
 }

@@ -84,7 +84,7 @@ export async function request(url: string, asking: Asking = {}, body: Body = '')
   const { method = 'POST', path = '/query', headers, agent = false } = asking;
   const sent = http.request(`${url}${path}`, {
     method,
-    agent: agent as http.Agent,
+    agent: agent,
     headers: { ...(method === 'POST' && { 'content-type': 'application/json' }), ...headers },
   });
   const answered = once(sent, 'response') as Promise<[http.IncomingMessage]>;
