@@ -89,10 +89,10 @@ export interface QueryModuleOptions {
 export interface QueryModuleExtras {
   /** The path of the endpoint, under the host's global prefix. Default `query`. */
   path?: string;
+  /** Modules that export what the handler is injected with. */
+  imports?: NonNullable<ModuleMetadata['imports']>;
   /** Export the module's providers to all modules. Default false. */
   isGlobal?: boolean;
-  /** Modules whose exports the handler may be given. Default none. */
-  imports?: ModuleMetadata['imports'];
 }
 
 export const RUN_DEFAULTS: RunOptions = {
@@ -122,12 +122,9 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE
   new ConfigurableModuleBuilder<QueryModuleOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>(
-      { path: 'query', isGlobal: false, imports: [] },
-      (definition, { isGlobal, imports }) => ({
-        ...definition,
-        global: isGlobal ?? false,
-        imports: definition.imports ?? imports ?? [],
-      }),
-    )
+    .setExtras<QueryModuleExtras>({ path: 'query', imports: [], isGlobal: false }, (definition, extras) => ({
+      ...definition,
+      imports: definition.imports ?? extras.imports ?? [],
+      global: extras.isGlobal ?? false,
+    }))
     .build();

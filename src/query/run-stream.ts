@@ -39,9 +39,10 @@ export class RunStream extends Observable<Envelope> {
       };
       admitted.then(
         ({ follow }) => {
-          if (subscriber.closed) return;
           follower = follow(sink);
-          follower.ring();
+          // Who has left meanwhile has followed, and leaves the run to its disconnect policy.
+          if (subscriber.closed) follower.leave();
+          else follower.ring();
         },
         (error: unknown) => subscriber.error(error),
       );

@@ -153,7 +153,7 @@ export class Runner {
       return;
     }
     this.#timer = setTimeout(() => this.#overdue(), this.context.options.stopDeadlineMs);
-    this.#controller?.abort(new Error(`The run is ${end.status}.`));
+    this.#controller?.abort(reasonOf(end));
     this.#consumption?.stop();
     // It may be waiting for its followers.
     this.audience.progressed();
@@ -211,7 +211,7 @@ export class Runner {
   /** Made when it is asked for: an AbortController is the largest thing that an idle run would hold. */
   #signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#end) this.#controller.abort();
+    if (this.#end && this.#end.status !== 'completed') this.#controller.abort(reasonOf(this.#end));
     return this.#controller.signal;
   }
 
@@ -300,6 +300,10 @@ export class Runner {
     this.context.onEnd(this, finished?.next);
     this.#resolveEnded({ run: finished?.run, stopped });
   }
+}
+
+function reasonOf(end: RunEnd): Error {
+  return new Error(`The run is ${end.status}.`);
 }
 
 /** What the caller is told of what a handler threw, and what the operator is. */
