@@ -1,5 +1,5 @@
 import { concat, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
-import { message, QueryError, type QueryModuleOptions } from '../../src/index.js';
+import { type HandlerFunction, message, QueryError, type QueryModuleOptions } from '../../src/index.js';
 import { ask } from '../support/raw-client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
@@ -147,18 +147,16 @@ const THROWN: [string, unknown][] = [
 describe.each(ADAPTERS)('A handler on %s', (adapter) => {
   let host: Host;
   let log: OperatorLog;
-  let handler: Exclude<Handler, abstract new (...args: never[]) => unknown> = async function* () {};
+  let handler: HandlerFunction;
   beforeAll(async () => {
-    host = await startAgent(adapter, {
-      handle: (query, context) => (handler as never as CallableFunction)(query, context),
-    });
+    host = await startAgent(adapter, (query, context) => handler(query, context));
   });
   beforeEach(() => (log = OperatorLog.of(host.app)));
   afterEach(() => expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 }));
   afterAll(() => host.close());
 
   const read = async (next: unknown) => {
-    handler = next as typeof handler;
+    handler = next as HandlerFunction;
     return (await ask(host.url)).whole();
   };
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { message, type QueryPart } from '../../src/index.js';
+import { message, type Problem, type QueryPart } from '../../src/index.js';
 import { ask, request } from '../support/raw-client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 
@@ -254,9 +254,9 @@ describe.each(ADAPTERS)('A body on %s', (adapter) => {
         const holder = path.reduce<Record<string, never>>((at, step) => at[step]!, body);
         Object.assign(holder, { [name]: value });
         const answer = await request(host.url, {}, JSON.stringify(body));
-        const problem = JSON.parse(await answer.whole());
+        const problem = JSON.parse(await answer.whole()) as Problem;
         expect(problem.code).toBe('invalid_query');
-        expect(problem.errors.map((error: { pointer: string }) => error.pointer)).toEqual([pointer]);
+        expect(problem.errors!.map((error) => error.pointer)).toEqual([pointer]);
       }),
       { numRuns: 300 },
     );
