@@ -1,6 +1,7 @@
 import { MIMEType } from 'node:util';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { FileContent } from './body/contents.js';
+import { welcomeBody } from './body/host-parsers.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from './body/limits.js';
 import { readBody, type ReadDocument, readParsed } from './body/read-body.js';
 import { Spool } from './body/spool.js';
@@ -41,21 +42,13 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Refuses a request whose headers tell already that its body would not be read.
-   *
-   * @throws {QueryError} `unsupported_media_type` · `limit_exceeded`
-   */
-  check(request: HostRequest): void {
-    requireJson(header(request, 'content-type'));
-    refuseByLength(rawRequest(request).headers, this.#limits);
-  }
-
-  /**
-   * @throws {QueryError} whatever is wrong with the request: see `readBody`, `validateQuery` and `check`
+   * @throws {QueryError} `unsupported_media_type`; whatever else is wrong with the request: see `refuseByLength`,
+   * `readBody` and `validateQuery`
    * @throws {BodyAborted} the sender left
    */
   async read(request: HostRequest): Promise<ReceivedQuery> {
-    this.check(request);
+    requireJson(header(request, 'content-type'));
+    refuseByLength(rawRequest(request).headers, this.#limits);
     const document = await this.#document(request);
     try {
       const query = await this.#query(validateQuery(document.value));
@@ -72,6 +65,7 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
     if (isRead && body !== undefined) return readParsed(body, this.#limits, this.#spool);
+    welcomeBody(raw);
     return readBody(raw, this.#limits, this.#spool);
   }
 

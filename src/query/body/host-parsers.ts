@@ -1,3 +1,4 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
@@ -14,14 +15,9 @@ export const ReadsBody = (): MethodDecorator => (target, key, descriptor) => {
 
 /** What is used of a layer of Express's router (npm `router` 2). */
 interface Layer {
-  handle: { (request: ExpressRequest, response: unknown, next: () => void): unknown; name: string };
+  handle: { (request: IncomingMessage, response: unknown, next: () => void): unknown; name: string };
   route?: { stack: { handle: object; method?: string }[] };
   match(path: string): boolean;
-}
-
-interface ExpressRequest {
-  method: string;
-  url: string;
 }
 
 interface FastifyRequest {
@@ -29,6 +25,7 @@ interface FastifyRequest {
 }
 
 interface FastifyRoute {
+  url: string;
   config?: Record<string, unknown>;
   preParsing?: unknown;
   preValidation?: unknown;
@@ -37,39 +34,59 @@ interface FastifyRoute {
 /** The middleware of npm `body-parser`, which is what Express and Nest install. */
 const PARSERS = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
 
+/** Requests whose senders wait for `100 Continue`, and where it is to be sent. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+/** Tells a sender who asked for it that its body is wanted (RFC 9110 §10.1.1). */
+export function welcomeBody(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
+
 /**
- * Keeps the host's body parsers away from routes marked `ReadsBody`. They would read the body whole, with limits that are
- * not ours, before a guard of the host has seen the request. Every other route is served as before.
+ * Keeps the host's hands off the bodies of routes marked `ReadsBody`. Its parsers would read them whole, with limits that
+ * are not ours, before a guard of the host has seen the request; and Node would ask for a body with `100 Continue` that
+ * is refused on its headers. Every other route is served as before.
  *
  * Nest copies a method's metadata to the function that it registers as the route's handler, on either adapter; by that
  * the routes are known whatever prefix and version the host gives them.
  */
 @Injectable()
 export class HostParsers implements OnModuleInit {
+  /** The paths of marked routes on Fastify. */
+  readonly #urls = new Set<string>();
+
   constructor(private readonly adapterHost: HttpAdapterHost) {
     // Before the host's routes are registered, or Fastify would not show them.
-    if (adapterHost.httpAdapter?.getType() === 'fastify') this.#exemptOnFastify();
+    if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
 
   /** By now the host's parsers and routes are in Express's stack. */
   onModuleInit(): void {
-    if (this.adapterHost.httpAdapter?.getType() === 'express') this.#exemptOnExpress();
+    if (this.#adapter === 'express') this.#welcome(this.#exemptOnExpress());
+    if (this.#adapter === 'fastify') this.#welcome((path) => this.#urls.has(path));
   }
 
-  #exemptOnExpress(): void {
+  /** Undefined in an application that serves no HTTP. */
+  get #adapter(): string | undefined {
+    return this.adapterHost.httpAdapter?.getType();
+  }
+
+  /** Returns whether a path is that of a marked route. */
+  #exemptOnExpress(): (path: string) => boolean {
     const { router } = this.adapterHost.httpAdapter.getInstance<{ router: { stack: Layer[] } }>();
     const marked = router.stack.filter(({ route }) =>
       route?.stack.some(({ handle }) => Reflect.getMetadata(READS_BODY, handle) === true),
     );
-    const isMarked = ({ method, url }: ExpressRequest) =>
-      method === 'POST' && marked.some((layer) => layer.match(url.split('?', 1)[0]!));
+    const isMarked = (path: string) => marked.some((layer) => layer.match(path));
     for (const layer of router.stack.filter(({ handle }) => PARSERS.has(handle.name))) {
       const parse = layer.handle;
       const parseUnlessMarked: Layer['handle'] = (request, response, next) =>
-        isMarked(request) ? next() : parse(request, response, next);
+        request.method === 'POST' && isMarked(pathOf(request)) ? next() : parse(request, response, next);
       // Nest and others look for parsers by their name.
       layer.handle = Object.defineProperty(parseUnlessMarked, 'name', { value: parse.name });
     }
+    return isMarked;
   }
 
   #exemptOnFastify(): void {
@@ -78,6 +95,7 @@ export class HostParsers implements OnModuleInit {
     }>();
     fastify.addHook('onRoute', (route) => {
       if (!route.config?.[READS_BODY]) return;
+      this.#urls.add(route.url);
       // A request that seems to have no body is not parsed, whatever its content type is …
       route.preParsing = (
         request: FastifyRequest,
@@ -99,4 +117,20 @@ export class HostParsers implements OnModuleInit {
       };
     });
   }
+
+  /** Node welcomes every body by itself, unless somebody listens for those who ask. */
+  #welcome(isMarked: (path: string) => boolean): void {
+    const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
+    // The host's own listener, or that of another module of ours, which knows all marked routes.
+    if (server.listenerCount('checkContinue') > 0) return;
+    server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+      waiting.set(request, response);
+      if (!isMarked(pathOf(request))) welcomeBody(request);
+      server.emit('request', request, response);
+    });
+  }
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0]!;
 }

@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { type CanActivate, Controller, Injectable, Module, Post } from '@nestjs/common';
+import { message, type Query, QueryModule } from '../../src/index.js';
+import { deferred } from '../support/conditions.js';
+import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { request } from '../support/raw-client.js';
+
+const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
+
+@Injectable()
+class TokenGuard implements CanActivate {
+  canActivate(): boolean {
+    return false;
+  }
+}
+
+@Controller('notes')
+class NotesController {
+  @Post()
+  make(): string {
+    return 'made';
+  }
+}
+
+function fileQuery(bytes: number): string {
+  const base64 = Buffer.alloc(bytes, 'nest').toString('base64');
+  return JSON.stringify({
+    parts: [{ type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', base64 }],
+  });
+}
+
+describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
+  let host: Host;
+  let directory: string;
+  let answer: (query: Query) => AsyncIterable<ReturnType<typeof message>>;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'bodies-'));
+    const module = QueryModule.forRoot({
+      handler: (query) => answer(query),
+      spoolDirectory: directory,
+      limits: { fileBytes: 4_000_000, documentBytes: 100_000 },
+      runs: { disconnect: 'cancel' },
+    });
+    @Module({ imports: [module], controllers: [NotesController] })
+    class OwnModule {}
+    host = await startHost(adapter, OwnModule);
+    answer = async function* ({ parts }) {
+      for (const part of parts) yield message(part.type === 'file' ? `${part.file.size} bytes` : part.text);
+    };
+  });
+
+  afterEach(async () => {
+    await host.close();
+    expect(await readdir(directory)).toEqual([]);
+    await rm(directory, { recursive: true });
+  });
+
+  /** The temporary files that there are at present. */
+  async function spooled(): Promise<string[]> {
+    const own = await readdir(directory);
+    return (await Promise.all(own.map((name) => readdir(join(directory, name))))).flat();
+  }
+
+  it.each([
+    ['gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('is read when it is compressed with %s', async (encoding, compress) => {
+    const reply = await request(
+      host.url,
+      { headers: { 'content-encoding': encoding } },
+      compress(fileQuery(300_000)),
+    );
+    expect(await reply.whole()).toBe('data: {"type":"message","data":{"content":"300000 bytes"}}\n\n' + DONE);
+  });
+
+  it('that unpacks to more than a limit is refused at the limit', async () => {
+    const bomb = gzipSync(fileQuery(50_000_000));
+    const reply = await request(host.url, { headers: { 'content-encoding': 'gzip' } }, bomb);
+    expect(JSON.parse(await reply.whole())).toEqual({
+      type: 'about:blank',
+      title: 'A limit is passed',
+      status: 413,
+      detail: 'Part 0: The file is larger than 4000000 bytes.',
+      code: 'limit_exceeded',
+      limit: 'fileBytes',
+      value: 4_000_000,
+      part: 0,
+    });
+    expect(await spooled()).toEqual([]);
+  });
+
+  it('in an encoding that is not known is refused', async () => {
+    const reply = await request(host.url, { headers: { 'content-encoding': 'zstd' } }, fileQuery(3));
+    expect(reply.status).toBe(415);
+    expect(JSON.parse(await reply.whole())).toMatchObject({ code: 'unsupported_encoding' });
+  });
+
+  it('has its large files on disk until its run has ended, readable more than once', async () => {
+    const files: string[][] = [];
+    answer = async function* ({ parts: [part] }) {
+      if (part?.type !== 'file') return;
+      files.push(await spooled());
+      const first = await part.file.arrayBuffer();
+      let streamed = 0;
+      for await (const chunk of part.file.stream()) streamed += chunk.length;
+      yield message(
+        `${first.byteLength} ${streamed} ${await part.file.slice(0, 4).text()} ${part.file instanceof File}`,
+      );
+    };
+    const reply = await request(host.url, {}, fileQuery(3_000_000));
+    const [line] = (await reply.whole()).split('\n');
+    expect(line).toBe('data: {"type":"message","data":{"content":"3000000 3000000 nest true"}}');
+    expect(files).toEqual([['1']]);
+    while ((await spooled()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  it('whose sender leaves in the middle leaves no file behind', async () => {
+    const socket = net.connect(Number(new URL(host.url).port), '127.0.0.1');
+    socket.write(
+      'POST /query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n',
+    );
+    socket.write(fileQuery(2_000_000).slice(0, 1_000_000));
+    while ((await spooled()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+    while ((await spooled()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+  });
+
+  /** Sends headers that ask for `100 Continue`, and the body once it is welcome; resolves with the status lines. */
+  async function expecting(headers: string, body = '', path = '/query'): Promise<string[]> {
+    const socket = net.connect(Number(new URL(host.url).port), '127.0.0.1');
+    const lines: string[] = [];
+    const ended = deferred();
+    socket.on('data', (chunk: Buffer) => {
+      lines.push(...(chunk.toString().match(/^HTTP\/1\.1 .*$/gm) ?? []).map((line) => line.trim()));
+      if (lines.at(-1) === 'HTTP/1.1 100 Continue') socket.write(body);
+      else socket.destroy();
+    });
+    socket.on('close', () => ended.resolve());
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n${headers}\r\n\r\n`);
+    await once(socket, 'connect');
+    await ended.promise;
+    return lines;
+  }
+
+  it('is asked for with 100 Continue where the headers are in order', async () => {
+    const body = '{"parts":[{"type":"text","text":"Hi"}]}';
+    expect(await expecting(`Content-Type: application/json\r\nContent-Length: ${body.length}`, body)).toEqual(
+      ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK'],
+    );
+  });
+
+  it.each([
+    ['Content-Type: text/plain\r\nContent-Length: 5', 'HTTP/1.1 415 Unsupported Media Type'],
+    ['Content-Type: application/json\r\nContent-Length: 99000000000', 'HTTP/1.1 413 Payload Too Large'],
+  ])('is refused before it is sent where the headers are not: %j', async (headers, status) => {
+    expect(await expecting(headers)).toEqual([status]);
+  });
+
+  it('is asked for by routes of the host as ever', async () => {
+    const headers = 'Content-Type: application/json\r\nContent-Length: 2';
+    expect(await expecting(headers, '{}', '/notes')).toEqual([
+      'HTTP/1.1 100 Continue',
+      'HTTP/1.1 201 Created',
+    ]);
+  });
+
+  it('is refused before it is sent where a guard of the host says no', async () => {
+    await host.close();
+    host = await startHost(adapter, QueryModule.forRoot({ handler: (query) => answer(query) }), (app) =>
+      app.useGlobalGuards(new TokenGuard()),
+    );
+    expect(await expecting('Content-Type: application/json\r\nContent-Length: 5')).toEqual([
+      'HTTP/1.1 403 Forbidden',
+    ]);
+  });
+});
