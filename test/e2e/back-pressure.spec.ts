@@ -1,18 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { interval, map, Observable } from 'rxjs';
-import { type Envelope, message } from '../../src/index.js';
-import { type AgentHost, startAgent, until } from '../support/agent-host.js';
+import { type Envelope, message, type QueryModuleOptions } from '../../src/index.js';
 import { answerOf, Connection, eventsOf, FULL, post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { turns } from '../support/slow-run-store.js';
 
 const KIB = 'x'.repeat(1024);
 
 describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (adapter) => {
-  let host: AgentHost;
-  const start = async (...options: [Parameters<typeof startAgent>[1]]) =>
-    (host = await startAgent(adapter, ...options));
+  let host: Host;
+  const start = async ({ handler, ...options }: QueryModuleOptions) =>
+    (host = await startAgent(adapter, handler, options));
   afterEach(async () => {
     await host.idle();
     await host.close();
@@ -130,11 +130,11 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
     const stalled = await Connection.post(host.url, 'Hello');
     await standsStill(state);
     stalled.cut();
-    await until(() => state.stopped);
+    await eventually(() => state.stopped);
   });
 
   it('closes a reader that an Observable has left behind, and tells it what is left when it comes back', async () => {
-    let finish!: () => void;
+    let finish: (() => void) | undefined;
     const handler = () =>
       new Observable<Envelope>((subscriber) => {
         let seq = 0;
@@ -147,7 +147,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
       });
     await start({ handler, retention: { logLength: 2 * 1024 * 1024 } });
     const stalled = await Connection.post(host.url, 'Hello', FULL);
-    await until(() => finish);
+    await eventually(() => finish !== undefined);
     const events = eventsOf(await stalled.readBytes());
     const last = events.at(-1)!;
     expect(JSON.parse(last.data)).toMatchObject({ type: 'x' });
@@ -165,7 +165,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
     const rest = await Connection.open(`${host.url}/query/${stalled.runId}?after=${oldest - 1}`, {
       headers: FULL,
     });
-    finish();
+    finish!();
     expect(eventsOf(await rest.readBytes())).toHaveLength(latest - oldest + 2);
   });
 

@@ -1,15 +1,14 @@
 import { message } from '../../src/index.js';
-import { type AgentHost, startAgent } from '../support/agent-host.js';
 import { answerOf, Connection, envelopesOf, FULL, post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('A service at its capacity, on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   const start = async (maxRunning: number, maxWaiting: number) => {
     puppet = new Puppet();
-    host = await startAgent(adapter, { handler: puppet.handler, runs: { maxRunning, maxWaiting } });
+    host = await startAgent(adapter, puppet.handler, { runs: { maxRunning, maxWaiting } });
   };
   afterEach(async () => {
     await host.idle();

@@ -1,108 +1,46 @@
-import type { Server } from 'node:http';
-import { fetchEventSource } from '@microsoft/fetch-event-source';
-import { EventSource } from 'eventsource';
-import { message } from '../../src/index.js';
-import { type AgentHost, startAgent } from '../support/agent-host.js';
-import { post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
-import { Puppet } from '../support/puppet.js';
+import { log, message } from '../../src/index.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { readBlocks, readLines, readWithFetchEventSource, readWithParser } from '../support/readers.js';
 
-describe.each(ADAPTERS)('A client that knows nothing of this service, on %s', (adapter) => {
-  let host: AgentHost;
-  let puppet: Puppet;
-  beforeEach(async () => {
-    puppet = new Puppet();
-    host = await startAgent(adapter, { handler: puppet.handler, streams: { retryMs: 5 } });
-  });
-  afterEach(async () => {
-    await host.idle();
-    await host.close();
-  });
-  const cutAll = () => (host.app.getHttpServer() as Server).closeAllConnections();
+/** Keep-alives that a run's silence lasts for. */
+const SILENT_BEATS = 20;
+const KEEP_ALIVE_MS = 5;
 
-  it("follows a run across three cuts with EventSource's own means, and stops at the end", async () => {
-    const named = await post(host.url, 'Hello', { headers: { prefer: 'respond-async' } });
-    const call = await puppet.call(1);
-    const location = named.headers.get('location')!;
-    await named.text();
-    const source = new EventSource(new URL(location, host.url));
-    const ids: string[] = [];
-    const contents: unknown[] = [];
-    const statuses: (number | undefined)[] = [];
-    const ended = new Promise<void>((resolve) => {
-      source.onerror = ({ code }) => {
-        statuses.push(code);
-        if (source.readyState === EventSource.CLOSED) resolve();
-      };
-    });
-    let seq = 0;
-    call.emit(message(`${++seq}`));
-    source.onmessage = ({ data, lastEventId }) => {
-      ids.push(lastEventId);
-      const envelope = JSON.parse(data as string) as { type: string; data: unknown };
-      contents.push(envelope.data);
-      if (envelope.type === 'done') return;
-      if (seq === 8) return call.finish();
-      call.emit(message(`${++seq}`));
-      // What is emitted while the client is away must not get lost.
-      if (seq % 2 === 0 && seq < 8) {
-        cutAll();
-        call.emit(message(`${++seq}`));
-      }
-    };
-    await ended;
-    source.close();
-    const runId = location.split('/').at(-1)!;
-    expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => `${runId}.${number}`));
-    expect(contents).toEqual([
-      ...['1', '2', '3', '4', '5', '6', '7', '8'].map((content) => ({ content })),
-      { status: 'completed' },
-    ]);
-    expect(statuses.at(-1)).toBe(204);
-    expect(statuses.length).toBeGreaterThanOrEqual(4);
-    expect(puppet.calls).toHaveLength(1);
+const ENVELOPES = [
+  { type: 'log', data: { message: 'Thinking' } },
+  { type: 'message', data: { content: 'a line\nand another: data: {}\n\n' } },
+  { type: 'message', data: { content: 'Grüße' } },
+  { type: 'done', data: { status: 'completed' } },
+];
+
+async function* thoughtful() {
+  yield log('Thinking');
+  await new Promise((resolve) => setTimeout(resolve, SILENT_BEATS * KEEP_ALIVE_MS));
+  yield message('a line\nand another: data: {}\n\n');
+  yield message('Grüße');
+}
+
+describe.each(ADAPTERS)('A run with a long silence on %s', (adapter) => {
+  let host: Host;
+  beforeAll(async () => {
+    host = await startAgent(adapter, thoughtful, { streams: { keepAliveMs: KEEP_ALIVE_MS } });
+  });
+  afterAll(() => host.close());
+
+  it.each([
+    ['parses every line that is not empty', readLines],
+    ['cuts at blank lines', readBlocks],
+  ])('is read in the plain profile by a client that %s', async (_, read) => {
+    expect(await read(host.url)).toEqual(ENVELOPES.map((envelope) => ({ envelope })));
   });
 
-  it('repeats its POST when the line drops, as fetch-event-source does, and gets one run without gap or repeat', async () => {
-    // What the library takes from a browser.
-    const page = { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined };
-    Object.assign(globalThis, { document: page, window: globalThis });
-    try {
-      const ids: string[] = [];
-      const contents: unknown[] = [];
-      let cuts = 0;
-      const following = fetchEventSource(`${host.url}/query`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{"parts":[{"type":"text","text":"Hello"}]}',
-        onerror: () => void cuts++,
-        onmessage: ({ id, data }) => {
-          // The library hands over events that have nothing but a retry field.
-          if (data === '') return;
-          ids.push(id);
-          const envelope = JSON.parse(data) as { type: string; data: unknown };
-          contents.push(envelope.data);
-          if (ids.length === 2 || ids.length === 4) {
-            cutAll();
-            call.emit(message('away'), message('back'));
-          }
-          if (ids.length === 6) call.finish();
-        },
-      });
-      const call = await puppet.call(1);
-      call.emit(message('1'), message('2'));
-      await following;
-      const runId = ids[0]!.split('.')[0]!;
-      expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7].map((number) => `${runId}.${number}`));
-      expect(contents).toEqual([
-        ...['1', '2', 'away', 'back', 'away', 'back'].map((content) => ({ content })),
-        { status: 'completed' },
-      ]);
-      expect(cuts).toBe(2);
-      expect(puppet.calls).toHaveLength(1);
-    } finally {
-      Reflect.deleteProperty(globalThis, 'document');
-      Reflect.deleteProperty(globalThis, 'window');
-    }
+  it.each([
+    ['eventsource-parser', readWithParser],
+    ['@microsoft/fetch-event-source', readWithFetchEventSource],
+  ])('is read in the full profile by %s, with the ids of its events', async (_, read) => {
+    const events = await read(host.url);
+    expect(events.map(({ envelope }) => envelope)).toEqual(ENVELOPES);
+    const [runId] = events[0]!.id!.split('.');
+    expect(events.map(({ id }) => id)).toEqual([1, 2, 3, 4].map((seq) => `${runId}.${seq}`));
   });
 });

@@ -9,8 +9,8 @@ import {
   QueryModule,
   type QueryModuleOptions,
 } from '../../src/index.js';
-import { until } from '../support/agent-host.js';
 import { answerOf, Connection, FULL, post } from '../support/client.js';
+import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type AdapterName } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 import { SlowRunStore, turns } from '../support/slow-run-store.js';
@@ -92,7 +92,7 @@ describe.each(ADAPTERS)('A service that goes down, on %s', (adapter) => {
     }
     expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
     deaf.calls[0]!.finish();
-    await until(() => agent.load().overdue === 0);
+    await eventually(() => agent.load().overdue === 0);
   });
 
   it('tells those who follow what a durable store keeps in line to come back, with a retry field and a clean close', async () => {
