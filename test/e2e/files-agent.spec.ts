@@ -37,6 +37,11 @@ const FILES: [name: string, mimeType: string, said: string[]][] = [
   ['numbers.h', 'text/x-c', ['**C file**, 94 bytes. 4 lines, 17 words, 94 characters.']],
 ];
 
+interface Envelope {
+  type: string;
+  data: { message?: string; content?: string };
+}
+
 describe('The built-in agent of the service', () => {
   let service: Service;
 
@@ -63,12 +68,12 @@ describe('The built-in agent of the service', () => {
     const envelopes = (await response.text())
       .split('\n\n')
       .filter((frame) => frame !== '')
-      .map((frame) => JSON.parse(frame.replace('data: ', '')));
+      .map((frame) => JSON.parse(frame.replace('data: ', '')) as Envelope);
     expect(envelopes.map(({ type }) => type)).toEqual([...FILES.flatMap(() => ['log', 'message']), 'done']);
     FILES.forEach(([name, , said], index) => {
-      expect(envelopes[2 * index].data.message).toContain(`Reading ${name}`);
-      for (const sentence of said) expect(envelopes[2 * index + 1].data.content).toContain(sentence);
+      expect(envelopes[2 * index]!.data.message).toContain(`Reading ${name}`);
+      for (const sentence of said) expect(envelopes[2 * index + 1]!.data.content).toContain(sentence);
     });
-    expect(envelopes.at(-1).data).toEqual({ status: 'completed' });
+    expect(envelopes.at(-1)!.data).toEqual({ status: 'completed' });
   });
 });
