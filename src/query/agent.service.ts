@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { queryDigest, storedParts } from './digest.js';
+import { INTERRUPTED } from './envelopes.js';
 import { QueryError } from './errors.js';
 import { Follower } from './follower.js';
 import { AgentHandler, type Query } from './ports/agent-handler.js';
@@ -13,7 +14,7 @@ import {
 } from './query.options.js';
 import { type FollowedRun, RunStream } from './run-stream.js';
 import { Runner, type RunnerContext } from './runner.js';
-import type { RunEnd, RunView, SessionPage } from './wire.js';
+import type { RunView, SessionPage } from './wire.js';
 
 /** The owner of everything where the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -40,14 +41,6 @@ export interface Load {
   /** Handlers that go on although their run has ended. */
   overdue: number;
 }
-
-const INTERRUPTED: RunEnd = {
-  status: 'failed',
-  error: {
-    code: 'interrupted',
-    message: 'The service went down before the run had ended. Send the query again.',
-  },
-};
 
 /**
  * The door that every protocol uses: admits queries as runs, lets them be followed and cancelled, and keeps the house in
