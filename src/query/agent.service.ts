@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { settlesWithin } from './deadline.js';
 import { queryDigest, storedParts } from './digest.js';
 import { INTERRUPTED } from './envelopes.js';
 import { QueryError } from './errors.js';
@@ -42,6 +43,9 @@ export interface Load {
   overdue: number;
 }
 
+/** When the service goes down: how long the store may take to record the ends of runs. */
+const STORE_DEADLINE_MS = 2_000;
+
 /**
  * The door that every protocol uses: admits queries as runs, lets them be followed and cancelled, and keeps the house in
  * order while the process lives and when it goes down.
@@ -55,6 +59,9 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
   readonly #running = new Set<Runner>();
   #overdue = 0;
   #draining = false;
+  /** Nothing is started any more. */
+  #closing = false;
+  #drained: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
   constructor(
@@ -84,7 +91,7 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
    * @param after the number of the last envelope that the caller has; 0 is none
    */
   follow(owner: string, runId: string, after = 0): RunStream {
-    return new RunStream(this.#find(owner, runId).then((record) => this.#followed(record, after)));
+    return new RunStream(this.#find(owner, runId).then((record) => this.#followedFrom(record, after)));
   }
 
   /** @throws {QueryError} `not_found` */
@@ -103,8 +110,9 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
     await this.#find(owner, runId);
     const runner = this.#runners.get(runId);
     runner?.stop({ status: 'cancelled' });
-    const stopped = runner ? await runner.ended : true;
-    return { run: await this.find(owner, runId), stopped };
+    const ending = await runner?.ended;
+    const run = ending?.run ?? (await this.#find(owner, runId));
+    return { run: viewOf(run), stopped: run.end !== undefined && (ending?.stopped ?? true) };
   }
 
   /**
@@ -141,31 +149,24 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
   }
 
   /** Takes no new queries, gives the runs that there are `runs.drainMs` to end, and then ends them. */
-  async onModuleDestroy(): Promise<void> {
-    this.#draining = true;
-    if (this.#runners.size === 0) return;
-    const idle = new Promise<void>((resolve) => (this.#idle = resolve));
-    let timer: NodeJS.Timeout;
-    const late = new Promise<'late'>(
-      (resolve) => (timer = setTimeout(resolve, this.options.drainMs, 'late')),
-    );
-    if ((await Promise.race([idle, late])) === 'late') await this.#interrupt();
-    clearTimeout(timer!);
+  onModuleDestroy(): Promise<void> {
+    return (this.#drained ??= this.#drain());
   }
 
   /** Part of `RunnerContext`: a run has ended. */
   onEnd(runner: Runner, next: RunRecord | undefined): void {
-    this.#runners.delete(runner.record.id);
-    this.#running.delete(runner);
-    this.#ready.delete(runner);
+    this.#forget(runner);
     const promoted = next && this.#runners.get(next.id);
-    if (promoted) this.#dispatch(promoted);
+    if (promoted) {
+      // The store may say so before it says that it has admitted the run.
+      promoted.enter();
+      this.#dispatch(promoted);
+    }
     for (const ready of this.#ready) {
       if (this.#running.size >= this.options.maxRunning) break;
       this.#ready.delete(ready);
       this.#start(ready);
     }
-    if (this.#runners.size === 0) this.#idle?.();
   }
 
   /** Part of `RunnerContext`: a handler goes on after its run's end, or has stopped at last. */
@@ -174,21 +175,32 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
   }
 
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
-    const release = options.release ?? (() => undefined);
+    const { owner = ANONYMOUS, detached, release = () => undefined } = options;
+    let runner: Runner | undefined;
     try {
-      const admission = this.#admission(query, options);
+      const admission = this.#admission(query, owner, options.idempotencyKey);
+      const record = { id: admission.runId, owner, sessionId: admission.session?.id };
+      const disconnect = detached ? 'continue' : this.options.disconnect;
+      // Before the store has it, so that whatever happens to the run meanwhile finds its runner.
+      runner = new Runner(this, record, query, disconnect, release);
+      this.#runners.set(record.id, runner);
       const admitted = this.store.admit(admission);
       const { run, created, before } = admitted instanceof Promise ? await admitted : admitted;
-      if (created) this.#enter(run, before, query, options.detached ?? false, release);
-      else release();
-      return this.#followed(run, 0);
+      if (created) {
+        this.#enter(runner, before);
+        return this.#followed(run, 0);
+      }
+      this.#dismiss(runner);
+      if (detached) this.#runners.get(run.id)?.detach();
+      return await this.#followedFrom(run, 0);
     } catch (error) {
-      release();
+      if (runner) this.#dismiss(runner);
+      else release();
       throw error;
     }
   }
 
-  #admission(query: Query, { owner = ANONYMOUS, idempotencyKey }: QueryOptions): Admission {
+  #admission(query: Query, owner: string, idempotencyKey: string | undefined): Admission {
     const { sessionPolicy: policy, maxWaitingPerSession: maxWaiting } = this.options;
     const sessionId = query.kwargs['session_id'];
     return {
@@ -200,28 +212,29 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
         typeof sessionId === 'string' && sessionId !== '' ? { id: sessionId, policy, maxWaiting } : undefined,
       idempotency:
         idempotencyKey === undefined ? undefined : { key: idempotencyKey, digest: queryDigest(query) },
-      refusal: this.#refusal(),
-      refusalInLine: undefined,
+      ...this.#refusals(),
     };
   }
 
-  #refusal(): QueryError | undefined {
+  #refusals(): Pick<Admission, 'refusal' | 'refusalInLine'> {
     if (this.#draining) {
       const detail = 'The service is going down and takes no new queries. Try again in a moment.';
-      return new QueryError('draining', detail, { retryAfter: 1 });
+      return { refusal: new QueryError('draining', detail, { retryAfter: 1 }), refusalInLine: undefined };
     }
-    const running = this.#running.size;
-    const waiting = this.#runners.size - running;
-    if (running < this.options.maxRunning || waiting < this.options.maxWaiting) return undefined;
+    const { maxRunning, maxWaiting } = this.options;
+    const { running, waiting } = this.load();
+    const isFull = running + waiting >= maxRunning + maxWaiting;
+    const isLineFull = waiting >= maxWaiting;
+    if (!isFull && !isLineFull) return { refusal: undefined, refusalInLine: undefined };
     const detail = `${running} runs are under way and ${waiting} are waiting, as many as may. Try again later.`;
-    return new QueryError('at_capacity', detail, { retryAfter: 5 });
+    const atCapacity = new QueryError('at_capacity', detail, { retryAfter: 5 });
+    return { refusal: isFull ? atCapacity : undefined, refusalInLine: atCapacity };
   }
 
-  #enter(record: RunRecord, before: RunRecord[], query: Query, detached: boolean, release: () => void): void {
-    const disconnect = detached ? 'continue' : this.options.disconnect;
-    const runner = new Runner(this, record, query, disconnect, release);
-    this.#runners.set(record.id, runner);
-    for (const notice of mismatches(query)) runner.announce(notice);
+  #enter(runner: Runner, before: RunRecord[]): void {
+    // What stood before it has ended meanwhile, and has called it up.
+    if (runner.entered) return;
+    runner.enter();
     if (before.length === 0) return this.#dispatch(runner);
     runner.announce(`Waiting in line: ${before.length} of the session's queries come first.`);
     if (this.options.sessionPolicy === 'interrupt') {
@@ -230,6 +243,7 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
   }
 
   #dispatch(runner: Runner): void {
+    if (this.#closing) return;
     if (this.#running.size < this.options.maxRunning) return this.#start(runner);
     this.#ready.add(runner);
     runner.announce(`Waiting for a place: ${this.#running.size} runs are under way, as many as may.`);
@@ -240,17 +254,35 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
     void runner.start();
   }
 
+  #dismiss(runner: Runner): void {
+    this.#forget(runner);
+    runner.dismiss();
+  }
+
+  #forget(runner: Runner): void {
+    this.#runners.delete(runner.record.id);
+    this.#running.delete(runner);
+    this.#ready.delete(runner);
+    if (this.#runners.size === 0) this.#idle?.();
+  }
+
   async #find(owner: string, runId: string): Promise<RunRecord> {
     const record = await this.store.find(owner, runId);
     if (!record) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
     return record;
   }
 
-  #followed(record: RunRecord, after: number): FollowedRun {
+  /** A run from a cursor on that may lie before what is still kept: who asks is told before the stream begins. */
+  async #followedFrom(record: RunRecord, after: number): Promise<FollowedRun> {
     if (after > record.lastSeq) {
       const detail = `The cursor ${after} lies after the newest envelope of the run, which is ${record.lastSeq}.`;
       throw new QueryError('invalid_query', detail);
     }
+    await this.store.read(record.owner, record.id, after);
+    return this.#followed(record, after);
+  }
+
+  #followed(record: RunRecord, after: number): FollowedRun {
     const { id, owner } = record;
     const read = (seq: number) => this.store.read(owner, id, seq);
     return {
@@ -259,24 +291,21 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
     };
   }
 
-  /** Time has run out: what goes on is ended, unless a durable store will execute it after the next start. */
-  async #interrupt(): Promise<void> {
-    const runners = [...this.#runners.values()].filter(
-      (runner) => this.#running.has(runner) || !this.store.durable,
-    );
-    // From the youngest on, so that no session's next run is called up only to be ended.
-    for (const runner of runners.reverse()) runner.stop(INTERRUPTED);
-    await Promise.all(runners.map((runner) => runner.ended));
-    for (const runner of this.#runners.values()) runner.audience.cut();
-  }
-}
+  async #drain(): Promise<void> {
+    this.#draining = true;
+    if (this.#runners.size === 0) return;
+    const idle = new Promise<void>((resolve) => (this.#idle = resolve));
+    if (await settlesWithin(this.options.drainMs, idle)) return;
 
-function mismatches({ parts }: Query): string[] {
-  return parts.flatMap((part) =>
-    part.type === 'file' && part.detectedMimeType !== undefined
-      ? [`"${part.name}" is said to be ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
-      : [],
-  );
+    this.#closing = true;
+    // What a durable store has in line is executed after the next start.
+    for (const runner of this.#runners.values()) {
+      if (this.#running.has(runner) || !this.store.durable) runner.stop(INTERRUPTED);
+      else this.#dismiss(runner);
+    }
+    await settlesWithin(this.options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
+    for (const runner of this.#runners.values()) this.#dismiss(runner);
+  }
 }
 
 function noSession(): QueryError {

@@ -1,4 +1,4 @@
-import { isObservable, type Observable, type Subscription } from 'rxjs';
+import { isObservable, type Observable } from 'rxjs';
 import type { HandlerAnswer } from './ports/agent-handler.js';
 
 /** A handler's answer while it is consumed. */
@@ -9,85 +9,66 @@ export interface Consumption {
   stop(): void;
 }
 
-/**
- * Takes one value. A promise says when the next one is welcome; an Observable cannot be held back, and does not wait.
- * What it throws ends the consumption, which stops the handler.
- */
-type Emit = (value: unknown) => Promise<void> | undefined;
+/** Where a handler's values go. */
+export interface Intake {
+  /** Takes one value. Never throws: what cannot be taken is a reason to stop the consumption. */
+  take: (value: unknown) => void;
+  /**
+   * Where no more is welcome at present: a promise, which never rejects, of when it is. An Observable cannot be held
+   * back, and is not.
+   */
+  room: () => Promise<void> | undefined;
+}
 
 /**
  * Consumes what `AgentHandler.handle` returned.
  *
  * @throws {TypeError} if it is neither an Observable nor an async iterable
  */
-export function consume(answer: HandlerAnswer, emit: Emit): Consumption {
-  if (isObservable(answer)) return subscribe(answer, emit);
+export function consume(answer: HandlerAnswer, intake: Intake): Consumption {
+  if (isObservable(answer)) return subscribe(answer, intake);
   const iterable = answer as Partial<AsyncIterable<unknown>> | null | undefined;
   if (typeof iterable?.[Symbol.asyncIterator] === 'function') {
-    return pull((iterable as AsyncIterable<unknown>)[Symbol.asyncIterator](), emit);
+    return pull((iterable as AsyncIterable<unknown>)[Symbol.asyncIterator](), intake);
   }
   throw new TypeError('AgentHandler.handle returned neither an Observable nor an async iterable');
 }
 
-function subscribe(source: Observable<unknown>, emit: Emit): Consumption {
-  let stopped = false;
-  let subscription: Subscription | undefined;
+function subscribe(source: Observable<unknown>, { take }: Intake): Consumption {
   let stop!: () => void;
   const ended = new Promise<void>((resolve, reject) => {
-    const settle = (settlement: () => void) => {
-      stopped = true;
-      settlement();
-      subscription?.unsubscribe();
-    };
+    const subscription = source.subscribe({ next: take, error: reject, complete: resolve });
     stop = () => {
       try {
-        settle(resolve);
+        subscription.unsubscribe();
+        resolve();
       } catch (error) {
         reject(error);
       }
     };
-    subscription = source.subscribe({
-      next: (value) => {
-        if (stopped) return;
-        try {
-          void emit(value);
-        } catch (error) {
-          settle(() => reject(error));
-        }
-      },
-      error: reject,
-      complete: resolve,
-    });
-    if (stopped) subscription.unsubscribe();
   });
   return { ended, stop };
 }
 
-function pull(iterator: AsyncIterator<unknown>, emit: Emit): Consumption {
+function pull(iterator: AsyncIterator<unknown>, { take, room }: Intake): Consumption {
   let stopped = false;
-  let stop!: () => void;
-  const returned = new Promise<void>((resolve, reject) => {
-    stop = () => {
-      if (stopped) return;
-      stopped = true;
-      // Without `return`, the iterator has stopped when the step that is under way settles.
-      if (iterator.return) iterator.return().then(() => resolve(), reject);
-      else pulling.then(resolve, reject);
-    };
-  });
   const pulling = (async () => {
-    for (;;) {
+    while (!stopped) {
       const step = await iterator.next();
       if (stopped || step.done) return;
-      try {
-        const pause = emit(step.value);
-        if (pause) await pause;
-      } catch (error) {
-        await iterator.return?.();
-        throw error;
-      }
+      take(step.value);
+      const pause = room();
+      if (pause) await pause;
     }
   })();
-  const ended = Promise.race([pulling.then(() => (stopped ? returned : undefined)), returned]);
-  return { ended, stop };
+  let stop!: () => void;
+  const stopping = new Promise<void>((resolve, reject) => {
+    stop = () => {
+      stopped = true;
+      // Without `return`, the iterator has stopped when the step that is under way settles.
+      const returned = iterator.return ? (async () => iterator.return!())() : pulling;
+      returned.then(() => resolve(), reject);
+    };
+  });
+  return { ended: Promise.race([pulling.then(() => (stopped ? stopping : undefined)), stopping]), stop };
 }

@@ -21,6 +21,8 @@ export class Follower {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   position = 0;
   #reading = false;
+  /** The log has grown since the read that is under way began. */
+  #news = false;
   #blocked = false;
   #left = false;
 
@@ -28,7 +30,8 @@ export class Follower {
    * @param read reads what follows a number in the log
    * @param cursor the number of the last envelope that the reader has already
    * @param sink where what follows is delivered
-   * @param audience the followers of the run, where it is alive in this process; otherwise its log has ended
+   * @param audience the followers of the run, where it is alive in this process; otherwise what there is is delivered, and
+   * unless that ends with `done` the stream is cut
    */
   constructor(
     private readonly read: (after: number) => Awaitable<LogSlice>,
@@ -41,8 +44,10 @@ export class Follower {
 
   /** There may be news: reads on, unless the sink is not ready for more. */
   ring(): void {
+    this.#news = true;
     try {
       while (!this.#left && !this.#reading && !this.#blocked) {
+        this.#news = false;
         const slice = this.read(this.cursor);
         if (slice instanceof Promise) return this.#await(slice);
         if (!this.#deliver(slice)) return;
@@ -74,14 +79,14 @@ export class Follower {
 
   #await(reading: Promise<LogSlice>): void {
     this.#reading = true;
-    reading.then(
-      (slice) => {
+    reading
+      .then((slice) => {
         this.#reading = false;
-        if (!this.#left && this.#deliver(slice)) this.ring();
+        if (this.#left) return;
+        if (this.#deliver(slice) || this.#news) this.ring();
         this.audience?.progressed();
-      },
-      (error: unknown) => this.#fail(error),
-    );
+      })
+      .catch((error: unknown) => this.#fail(error));
   }
 
   /** Returns whether there may be more to read at once. */
@@ -95,7 +100,10 @@ export class Follower {
       this.leave();
       this.sink.end();
     }
-    return slice.envelopes.length > 0;
+    if (slice.envelopes.length > 0) return true;
+    // Nobody would tell of what comes: whoever asks again finds out.
+    if (!this.audience) this.cut();
+    return false;
   }
 
   #fail(error: unknown): void {

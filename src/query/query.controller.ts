@@ -123,7 +123,9 @@ export class QueryController {
   }
 
   #reply(response: HostResponse, status: number, body?: RunView | SessionPage): void {
-    this.adapterHost.httpAdapter.reply(response, body, status);
+    const { httpAdapter } = this.adapterHost;
+    httpAdapter.setHeader(response, 'Cache-Control', 'no-store');
+    httpAdapter.reply(response, body, status);
   }
 }
 

@@ -17,6 +17,8 @@ const LAG_LENGTH = 1024 * 1024;
 /** How many characters of an answer's text a session's turn keeps. */
 const TURN_TEXT_LENGTH = 1024 * 1024;
 
+const UNKEPT = 'The service could not keep the answer, and has logged the cause. Send the query again.';
+
 /** What all runners of a service share. */
 export interface RunnerContext {
   readonly store: RunStore;
@@ -28,15 +30,24 @@ export interface RunnerContext {
   onOverdue(change: 1 | -1): void;
 }
 
+/** How a run ended. */
+export interface Ending {
+  /** The run as the store ended it; undefined where it was never admitted, or where its end could not be recorded. */
+  run: RunRecord | undefined;
+  /** Whether the handler has really stopped. */
+  stopped: boolean;
+}
+
 /**
  * One run that is alive in this process: the only place where the handler and the store meet.
  *
- * It is born *waiting*, in the line of its session or of the service. `start` makes it *running*: the handler is called,
- * and what it emits is appended to the log. Whatever comes first of finish, throw, timeout, cancel, disconnect and drain
- * decides how the run ends, and nothing later changes that. From then on the run is *stopping*: the signal is raised, the
- * handler's iterator returned or its subscription ended, and what it still emits is dropped. When the handler has
- * stopped, or the deadline for that has passed, the run is *ended*: the store writes `done`, and the session's next run
- * is called up. A handler that has not stopped by then is reported and counted until it does.
+ * It is born *entering*, while the store admits it. Then it is *waiting*, in the line of its session or of the service.
+ * `start` makes it *running*: the handler is called, and what it emits is appended to the log. Whatever comes first of
+ * finish, throw, timeout, cancel, disconnect and drain decides how the run ends, and nothing later changes that. From then
+ * on the run is *stopping*: the signal is raised, the handler's iterator returned or its subscription ended, and what it
+ * still emits is dropped. When the handler has stopped, or the deadline for that has passed, the run is *ended*: the store
+ * writes `done`, and the session's next run is called up. A handler that has not stopped by then is reported and counted
+ * until it does.
  */
 export class Runner {
   static readonly #logger = new Logger('Runner');
@@ -46,10 +57,11 @@ export class Runner {
     () => clearTimeout(this.#grace),
     () => this.#abandoned(),
   );
-  /** Resolves when the run has ended: true if its handler has really stopped. */
-  readonly ended: Promise<boolean>;
-  #resolveEnded!: (stopped: boolean) => void;
+  /** Resolves when the run has ended. */
+  readonly ended: Promise<Ending>;
+  #resolveEnded!: (ending: Ending) => void;
 
+  #entered = false;
   #end: RunEnd | undefined;
   #finishing = false;
   #handling = false;
@@ -61,21 +73,50 @@ export class Runner {
   #turn = 0;
   #text = '';
   #commit: Promise<void> | undefined;
+  /** Settles when what was appended is kept, or cannot be. */
+  #kept: Promise<void> | undefined;
 
   /**
-   * @param record the run as it was admitted
+   * @param record the run that is to be admitted
    * @param query what its handler is given
    * @param disconnect what happens when the last follower leaves
    * @param release called once, when the run no longer needs the query's files
    */
   constructor(
     private readonly context: RunnerContext,
-    readonly record: RunRecord,
+    readonly record: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
     private readonly query: Query,
-    private readonly disconnect: DisconnectPolicy,
-    private readonly release: () => void,
+    private disconnect: DisconnectPolicy,
+    private release: () => void,
   ) {
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+  }
+
+  /** Whether the store has the run. */
+  get entered(): boolean {
+    return this.#entered;
+  }
+
+  /** The store has the run: it waits, unless it has been stopped already. May be called again. */
+  enter(): void {
+    if (this.#entered) return;
+    this.#entered = true;
+    for (const notice of mismatches(this.query)) this.announce(notice);
+    if (this.#end) this.#over();
+  }
+
+  /** The store does not have the run, and never will, or will keep it for the next process. */
+  dismiss(): void {
+    this.detach();
+    this.audience.cut();
+    this.#release();
+    this.#resolveEnded({ run: undefined, stopped: true });
+  }
+
+  /** From now on the run goes on when nobody follows it. */
+  detach(): void {
+    this.disconnect = 'continue';
+    clearTimeout(this.#grace);
   }
 
   /** Tells those who follow something that the service has to say. */
@@ -96,7 +137,7 @@ export class Runner {
     this.#handling = false;
     if (this.#finishing) this.context.onOverdue(-1);
     else await this.#finish(true);
-    this.release();
+    this.#release();
   }
 
   /** Ends the run with this end, unless another has come before. */
@@ -107,12 +148,26 @@ export class Runner {
     clearTimeout(this.#grace);
     if (end.status === 'completed') return;
     if (!this.#handling) {
-      this.release();
-      return void this.#finish(true);
+      if (this.#entered) this.#over();
+      return;
     }
     this.#timer = setTimeout(() => this.#overdue(), this.context.options.stopDeadlineMs);
     this.#controller?.abort(new Error(`The run is ${end.status}.`));
     this.#consumption?.stop();
+    // It may be waiting for its followers.
+    this.audience.progressed();
+  }
+
+  /** The run has ended before its handler was called. */
+  #over(): void {
+    this.#release();
+    void this.#finish(true);
+  }
+
+  #release(): void {
+    const { release } = this;
+    this.release = () => undefined;
+    release();
   }
 
   async #handle(): Promise<void> {
@@ -124,7 +179,12 @@ export class Runner {
     const answer = await handler.handle(this.query, context);
     // An answer that nobody has begun to consume holds nothing that would have to be given back.
     if (this.#end) return;
-    this.#consumption = consume(answer, (value) => this.#emit(value));
+    this.#consumption = consume(answer, {
+      take: (value) => this.#take(value),
+      room: () => this.#room(),
+    });
+    // Its first step may have stopped the run.
+    if (this.#end) this.#consumption.stop();
     await this.#consumption.ended;
   }
 
@@ -154,11 +214,18 @@ export class Runner {
     return this.#controller.signal;
   }
 
-  #emit(value: unknown): Promise<void> | undefined {
-    if (this.#end) return undefined;
-    const text = envelopeText(value, this.context.options.envelopeLength);
-    if (this.record.sessionId !== undefined) this.#remember(value as { type: string; data: unknown });
-    this.#append(text);
+  #take(value: unknown): void {
+    if (this.#end) return;
+    try {
+      const text = envelopeText(value, this.context.options.envelopeLength);
+      if (this.record.sessionId !== undefined) this.#remember(value as { type: string; data: unknown });
+      this.#append(text);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #room(): Promise<void> | undefined {
     return this.#length - this.#turn < TURN_LENGTH ? undefined : this.#pause();
   }
 
@@ -173,16 +240,16 @@ export class Runner {
     if (!commit) return this.audience.ring();
     if (commit === this.#commit) return;
     this.#commit = commit;
-    commit.then(
+    this.#kept = commit.then(
       () => this.audience.ring(),
-      (error: unknown) => this.#failed(error),
+      (error: unknown) => this.#failed(new QueryError('internal', UNKEPT, {}, { cause: error })),
     );
   }
 
   /** Gives the event loop a turn, what was appended its commit, and the fastest follower time to come near. */
   async #pause(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    await this.#commit;
+    await this.#kept;
     while (!this.#end && this.audience.behind(this.#length) > LAG_LENGTH) await this.audience.progress();
     this.#turn = this.#length;
   }
@@ -227,16 +294,24 @@ export class Runner {
   async #finish(stopped: boolean): Promise<void> {
     this.#finishing = true;
     clearTimeout(this.#timer);
-    const { store } = this.context;
-    let next: RunRecord | undefined;
+    const { id, owner } = this.record;
+    let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
-      const finished = await store.finish(this.record.owner, this.record.id, this.#end!, this.#text);
-      next = finished?.next;
+      finished = await this.context.store.finish(owner, id, this.#end!, this.#text);
+      this.audience.ring();
     } catch (error) {
-      Runner.#logger.error(`Run ${this.record.id}: its end could not be recorded`, (error as Error).stack);
+      Runner.#logger.error(`Run ${id}: its end could not be recorded`, (error as Error).stack);
+      this.audience.cut();
     }
-    this.audience.ring();
-    this.context.onEnd(this, next);
-    this.#resolveEnded(stopped);
+    this.context.onEnd(this, finished?.next);
+    this.#resolveEnded({ run: finished?.run, stopped });
   }
+}
+
+function mismatches({ parts }: Query): string[] {
+  return parts.flatMap((part) =>
+    part.type === 'file' && part.detectedMimeType !== undefined
+      ? [`"${part.name}" is said to be ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
+      : [],
+  );
 }

@@ -58,6 +58,11 @@ export class SseResponse implements Sink {
     this.response.end();
   }
 
+  /** Gives up on a caller who does not read. */
+  destroy(): void {
+    this.response.destroy();
+  }
+
   #write(text: string): boolean {
     this.wroteAt = Date.now();
     if (this.response.write(text)) return true;

@@ -1,4 +1,5 @@
 import {
+  type BeforeApplicationShutdown,
   type CallHandler,
   type ExecutionContext,
   Inject,
@@ -7,6 +8,7 @@ import {
 } from '@nestjs/common';
 import Negotiator from 'negotiator';
 import { concatMap, type Observable } from 'rxjs';
+import { settlesWithin } from './deadline.js';
 import { type HostRequest, type HostResponse, header, requestPath, takeResponse } from './host.js';
 import {
   MODULE_OPTIONS_TOKEN,
@@ -17,6 +19,12 @@ import {
 import { followed } from './run-stream.js';
 import { SseResponse } from './sse-response.js';
 import type { Envelope } from './wire.js';
+
+/** When the service goes down and all runs have ended: how long callers may take to read what they have not read yet. */
+const READING_MS = 2_000;
+
+/** … and how long it may take to tell those who have not. */
+const CUTTING_MS = 500;
 
 /** What a controller returns to have a stream of envelopes written. */
 export class EventStream {
@@ -39,10 +47,11 @@ export function acceptsEventStream(request: HostRequest): boolean {
 
 /** Writes the streams of envelopes that a controller returns as Server-Sent Events; passes on everything else. */
 @Injectable()
-export class SseInterceptor implements NestInterceptor {
+export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
   readonly #options: StreamOptions;
   readonly #open = new Set<SseResponse>();
   #pulse: NodeJS.Timeout | undefined;
+  #onAllClosed: (() => void) | undefined;
 
   constructor(@Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions) {
     this.#options = { ...STREAM_DEFAULTS, ...options.streams };
@@ -59,6 +68,21 @@ export class SseInterceptor implements NestInterceptor {
     );
   }
 
+  /** Lets those who read come to the end, and cuts the others: nobody keeps the process alive. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (!(await this.#closesWithin(READING_MS))) {
+      for (const sse of this.#open) sse.follower?.cut();
+      await this.#closesWithin(CUTTING_MS);
+      for (const sse of this.#open) sse.destroy();
+    }
+    clearInterval(this.#pulse);
+  }
+
+  async #closesWithin(time: number): Promise<boolean> {
+    if (this.#open.size === 0) return true;
+    return settlesWithin(time, new Promise<void>((resolve) => (this.#onAllClosed = resolve)));
+  }
+
   async #write(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
     const { run, follow } = await followed(stream.envelopes);
     const raw = takeResponse(response);
@@ -70,6 +94,7 @@ export class SseInterceptor implements NestInterceptor {
     raw.once('close', () => {
       this.#open.delete(sse);
       follower.leave();
+      if (this.#open.size === 0) this.#onAllClosed?.();
     });
     this.#keepAlive(sse);
     const path = requestPath(request);
