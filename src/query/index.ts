@@ -11,6 +11,7 @@ export { EventLog } from './memory/event-log.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
+export { FileStore } from './ports/file-store.js';
 export { RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
 export { FilePartDto, QueryDto, TextPartDto } from './query.dto.js';

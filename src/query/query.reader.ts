@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { FileContent } from './body/contents.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from './body/limits.js';
 import { readBody, type ReadDocument, readParsed } from './body/read-body.js';
@@ -20,20 +20,14 @@ export interface ReceivedQuery {
 
 /** Reads the query out of a request: checks the headers, reads the body as it arrives, validates it, makes the files. */
 @Injectable()
-export class QueryReader implements OnModuleInit, OnApplicationShutdown {
+export class QueryReader {
   readonly #limits: BodyLimits;
-  #spool!: Spool;
 
-  constructor(@Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions) {
+  constructor(
+    @Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions,
+    private readonly spool: Spool,
+  ) {
     this.#limits = { ...DEFAULT_BODY_LIMITS, ...options.limits };
-  }
-
-  async onModuleInit(): Promise<void> {
-    this.#spool = await Spool.open(this.options.spoolDirectory);
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.#spool.close();
   }
 
   /**
@@ -67,8 +61,8 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
     const raw = rawRequest(request);
     const { body } = request as { body?: unknown };
     const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.#spool);
-    return readBody(raw, this.#limits, this.#spool);
+    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.spool);
+    return readBody(raw, this.#limits, this.spool);
   }
 
   async #query({ parts, kwargs }: QueryDto): Promise<Query> {

@@ -13,6 +13,9 @@ export interface Backend {
    */
   transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
+  /** The directory for the contents of files; undefined where they belong into the database. */
+  readonly contents: string | undefined;
+
   /** Within a transaction: has others who lock the same name wait for its end. */
   lock(db: Db, name: string): Promise<void>;
 

@@ -30,12 +30,14 @@ const OUTAGES: [code: string, reason: string][] = [
 /** A SQLite file that this process has for itself. */
 export class LibsqlBackend implements Backend {
   readonly isShared = false;
+  readonly contents: string;
   readonly #group: Group;
 
   private constructor(
     readonly name: string,
     readonly db: Db,
   ) {
+    this.contents = `${name}.files`;
     this.#group = new Group(db);
   }
 

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { MemoryRunStore, type RetentionOptions, type RunStore } from '../query/index.js';
+import { MemoryRunStore, type RunStore } from '../query/index.js';
 import type { PostgresOptions } from './postgres-backend.js';
+import type { StoredRetention } from './sql-run-store.js';
 
 /** How a store is opened. Everything has a default. */
 export interface StoreOptions {
   /** What is kept of what has ended. Default: that of the store, `RETENTION_DEFAULTS` or `STORED_RETENTION_DEFAULTS`. */
-  retention?: Partial<RetentionOptions>;
+  retention?: Partial<StoredRetention>;
   /** For Postgres: schema, connections, timeouts. */
   postgres?: Partial<PostgresOptions>;
   /** For Postgres: how long a server that is not there (yet) is waited for, in milliseconds. Default 30,000. */

@@ -41,6 +41,7 @@ const ATTEMPTS = 5;
 /** A Postgres database, shared with other processes. */
 export class PostgresBackend implements Backend {
   readonly isShared = true;
+  readonly contents = undefined;
 
   private constructor(
     readonly name: string,

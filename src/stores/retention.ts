@@ -3,6 +3,7 @@ import { sessionBusy } from './admitting.js';
 import type { Database } from './database.js';
 import { keyOf } from './run-rows.js';
 import type { Db } from './schema.js';
+import type { SqlFileStore } from './sql-file-store.js';
 import type { Tails } from './tails.js';
 
 /** So many rows are dropped at once at most, so that nobody waits long behind it. */
@@ -15,18 +16,20 @@ export class Retention {
   constructor(
     private readonly database: Database,
     private readonly tails: Tails,
+    private readonly files: SqlFileStore,
     private readonly limits: RetentionOptions,
   ) {}
 
   /**
-   * Erases a session with its turns, runs and logs. False if there is none.
+   * Erases a session with its turns, runs, logs and files. False if there is none.
    *
    * @throws {QueryError} `session_busy`
    */
   async erase(owner: string, sessionId: string): Promise<boolean> {
-    const runs = await this.#erase(keyOf(owner, sessionId));
-    if (!runs) return false;
-    await this.#dropRuns(runs);
+    const erased = await this.#takeAway(keyOf(owner, sessionId));
+    if (!erased) return false;
+    await this.#dropRuns(erased.runs);
+    await this.files.collect(erased.files);
     return true;
   }
 
@@ -37,6 +40,7 @@ export class Retention {
     await this.#sweepSessions(now - this.limits.sessionMs);
     await this.#boundLogs();
     await this.#boundSessions();
+    await this.files.sweep();
   }
 
   /** Trims the log of a run that goes on, if it is longer than may be. */
@@ -87,7 +91,7 @@ export class Retention {
     for (;;) {
       const sessions = await this.#idleSessions((of) => of.where('used_at', '<=', before));
       if (sessions.length === 0) return;
-      for (const { key } of sessions) await this.#dropRuns((await this.#erase(key)) ?? []);
+      for (const { key } of sessions) await this.#dropRuns((await this.#takeAway(key))?.runs ?? []);
     }
   }
 
@@ -98,7 +102,7 @@ export class Retention {
       if (!session) return;
       const dropped = await this.#dropTurns(session.key, excess);
       excess -= dropped;
-      if (session.length <= dropped) await this.#dropRuns((await this.#erase(session.key)) ?? []);
+      if (session.length <= dropped) await this.#dropRuns((await this.#takeAway(session.key))?.runs ?? []);
     }
   }
 
@@ -163,8 +167,8 @@ export class Retention {
     });
   }
 
-  /** Takes a session out of sight, in one step; returns its runs, which are to be dropped, or undefined if there is none. */
-  #erase(sessionKey: string): Promise<string[] | undefined> {
+  /** Takes a session out of sight, in one step. What remains to be dropped of it: its runs, and perhaps the contents of its files. */
+  #takeAway(sessionKey: string): Promise<{ runs: string[]; files: string[] } | undefined> {
     return this.database.attemptTransaction(async (db) => {
       await this.database.backend.lock(db, `session ${sessionKey}`);
       const runs = await db
@@ -174,7 +178,11 @@ export class Retention {
         .execute();
       if (runs.some((run) => run.ended_at === null)) throw sessionBusy();
       const turns = db.selectFrom('turns').select('run_id').where('session_key', '=', sessionKey);
-      await db.deleteFrom('file_uses').where('run_id', 'in', turns).execute();
+      const uses = await db
+        .deleteFrom('file_uses')
+        .where('run_id', 'in', turns)
+        .returning('sha256')
+        .execute();
       await db.deleteFrom('turns').where('session_key', '=', sessionKey).execute();
       await db
         .updateTable('runs')
@@ -182,7 +190,8 @@ export class Retention {
         .where('session_key', '=', sessionKey)
         .execute();
       const erased = await db.deleteFrom('sessions').where('key', '=', sessionKey).executeTakeFirst();
-      return erased.numDeletedRows === 0n ? undefined : runs.map(({ id }) => id);
+      if (erased.numDeletedRows === 0n) return undefined;
+      return { runs: runs.map(({ id }) => id), files: [...new Set(uses.map(({ sha256 }) => sha256))] };
     });
   }
 

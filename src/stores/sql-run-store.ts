@@ -14,6 +14,7 @@ import {
 } from '../query/index.js';
 import { admit } from './admitting.js';
 import type { Backend } from './backend.js';
+import { DirectoryPlace, TablePlace } from './content-places.js';
 import { Database } from './database.js';
 import { type Finished, finish, logEnd } from './finishing.js';
 import { LiveRun } from './live-run.js';
@@ -22,6 +23,7 @@ import { readLog, readTurns } from './reading.js';
 import { Recovery } from './recovery.js';
 import { Retention } from './retention.js';
 import { isRunId, keyOf, lineOf, recordOf, selectRuns } from './run-rows.js';
+import { type FileLimits, SqlFileStore } from './sql-file-store.js';
 import { Tails } from './tails.js';
 
 /** How long the other processes wait for a sign of life before they take one for lost. */
@@ -30,19 +32,24 @@ const SWEEP_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 const MiB = 1024 * 1024;
 
-/** What a SQL store keeps of what has ended unless it is told otherwise: a week of runs, a month of sessions. */
-export const STORED_RETENTION_DEFAULTS: RetentionOptions = {
+/** What a SQL store keeps of what has ended. */
+export type StoredRetention = RetentionOptions & Pick<FileLimits, 'fileMs'>;
+
+/** Unless it is told otherwise: a week of runs, a month of sessions and files, up to 4 GiB of logs, 10 GiB of files. */
+export const STORED_RETENTION_DEFAULTS: StoredRetention = {
   runMs: 7 * DAY_MS,
   logLength: 64 * MiB,
   totalLength: 4096 * MiB,
   sessionMs: 30 * DAY_MS,
   sessionsLength: 1024 * MiB,
+  fileMs: 30 * DAY_MS,
+  filesBytes: 10 * 1024 * MiB,
 };
 
 /** How a store keeps what it keeps. */
 export interface SqlStoreOptions {
   /** Default `STORED_RETENTION_DEFAULTS`. */
-  retention?: Partial<RetentionOptions> | undefined;
+  retention?: Partial<StoredRetention> | undefined;
   /** How long other processes that share the database may be silent before their runs count as lost. Default 10,000 ms. */
   leaseMs?: number | undefined;
 }
@@ -55,6 +62,7 @@ export interface SqlStoreOptions {
  */
 export class SqlRunStore extends RunStore {
   readonly durable = true;
+  readonly files: SqlFileStore;
   /** This process, among those that share the database. */
   readonly #process = randomUUID();
   readonly #database: Database;
@@ -71,7 +79,10 @@ export class SqlRunStore extends RunStore {
     super();
     this.#database = new Database(backend);
     const limits = { ...STORED_RETENTION_DEFAULTS, ...retention };
-    this.#retention = new Retention(this.#database, this.#tails, limits);
+    const place =
+      backend.contents === undefined ? new TablePlace(this.#database) : new DirectoryPlace(backend.contents);
+    this.files = new SqlFileStore(this.#database, place, this.#process, limits);
+    this.#retention = new Retention(this.#database, this.#tails, this.files, limits);
     this.#writer = new LogWriter(
       this.#database,
       (db) => this.#recovery.fence(db),

@@ -1,5 +1,6 @@
 import type { QueryError } from '../errors.js';
 import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../wire.js';
+import type { FileStore } from './file-store.js';
 
 /** A value, or a promise of it where the store has to wait for it. */
 export type Awaitable<T> = T | Promise<T>;
@@ -82,6 +83,9 @@ export interface StoredRun {
 export abstract class RunStore {
   /** Whether waiting runs are still there after the process has ended. */
   abstract readonly durable: boolean;
+
+  /** The contents of the files of its queries. */
+  abstract readonly files: FileStore;
 
   /**
    * Takes up what processes have left that are gone: a run that was executing ends as `interrupted`, one that was waiting
