@@ -36,6 +36,9 @@ export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
 }
 
+/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
 /**
  * The JSON text of what a handler emitted: one line, with the members `type` and `data` in this order.
  *
@@ -51,11 +54,18 @@ export function envelopeText(value: unknown, maxLength: number): string {
   if (type === 'message') requireText(data, 'message', 'content');
   if (type === 'log') requireText(data, 'log', 'message');
 
-  const text = dataText(data);
+  const text = oneLine(jsonText(type, data));
   if (text.length > maxLength) {
-    throw invalid(`its data is ${text.length} characters of JSON, more than the ${maxLength} allowed`);
+    const length = text.length - oneLine(JSON.stringify({ type, data: '' })).length + 2;
+    if (length > maxLength) {
+      throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
+    }
   }
-  return `{"type":${JSON.stringify(type)},"data":${text}}`;
+  return text;
+}
+
+function oneLine(json: string): string {
+  return json.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function requireText(data: unknown, type: string, member: string): void {
@@ -63,17 +73,21 @@ function requireText(data: unknown, type: string, member: string): void {
   if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
 }
 
-function dataText(data: unknown): string {
-  let text: string | undefined;
+/** In one piece: text that is put together from pieces takes several times the memory as long as it is kept. */
+function jsonText(type: string, data: unknown): string {
+  let text: string;
   try {
-    text = JSON.stringify(data);
+    text = JSON.stringify({ type, data });
   } catch (error) {
     throw invalid(
       'its `data` holds a cycle, a BigInt, or something else that cannot be written as JSON',
       error,
     );
   }
-  if (text === undefined) throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+  // A member that JSON cannot hold is left out. Within the type a quote would be escaped.
+  if (!text.includes('"data":', type.length)) {
+    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+  }
   return text;
 }
 

@@ -1,8 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { drain } from './body/read-body.js';
 import { type ErrorCode, QueryError } from './errors.js';
-import { type HostRequest, type HostResponse, rawRequest, rawResponse } from './host.js';
+import { type HostRequest, type HostResponse, rawRequest, rawResponse, takeResponse } from './host.js';
 import type { Problem } from './wire.js';
+
+/** A caller that is refused while it sends may send so much more before it must read the answer … */
+const DRAINED_BYTES = 64 * 1024 * 1024;
+
+/** … and for so long. */
+const DRAINED_MS = 5_000;
 
 /** What an exception of the host, such as one that its guard throws, is called among our codes. */
 const CODE_OF_STATUS: Record<number, ErrorCode> = {
@@ -25,25 +32,20 @@ const CODE_OF_STATUS: Record<number, ErrorCode> = {
 export class ProblemFilter implements ExceptionFilter {
   readonly #logger = new Logger('Query');
 
-  constructor(private readonly adapterHost: HttpAdapterHost) {}
-
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const response = http.getResponse<HostResponse>();
-    const raw = rawResponse(response);
+    const { headersSent, destroyed } = rawResponse(response);
+    // The caller has left: nobody is there to be answered, and nothing went wrong here.
+    if (destroyed) return;
     const problem = this.#problem(error);
-    if (raw.headersSent || raw.destroyed) return void raw.destroy();
+    if (headersSent) return void rawResponse(response).destroy();
 
-    const adapter = this.adapterHost.httpAdapter;
-    adapter.setHeader(response, 'Content-Type', 'application/problem+json');
-    adapter.setHeader(response, 'Cache-Control', 'no-store');
+    const raw = takeResponse(response);
     if (error instanceof QueryError && error.extras.retryAfter !== undefined) {
-      adapter.setHeader(response, 'Retry-After', String(error.extras.retryAfter));
+      raw.setHeader('Retry-After', error.extras.retryAfter);
     }
-    const request = rawRequest(http.getRequest<HostRequest>());
-    // The rest of a body that is not read must not be taken for the next request.
-    if (!request.complete) adapter.setHeader(response, 'Connection', 'close');
-    adapter.reply(response, problem, problem.status);
+    void send(problem, raw, rawRequest(http.getRequest<HostRequest>()));
   }
 
   #problem(error: unknown): Problem & { retryAfter?: undefined } {
@@ -58,6 +60,22 @@ export class ProblemFilter implements ExceptionFilter {
       new QueryError('internal', 'The service failed, and has logged the cause. Try again later.'),
     );
   }
+}
+
+/** Written by hand: the adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1). */
+async function send(problem: Problem, response: ServerResponse, request: IncomingMessage): Promise<void> {
+  const body = Buffer.from(JSON.stringify(problem));
+  response.writeHead(problem.status, {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': body.length,
+    'Cache-Control': 'no-store, no-transform',
+    // The rest of a body that is not read must not be taken for the next request.
+    ...(!request.complete && { Connection: 'close' }),
+  });
+  response.write(body);
+  // A connection that is closed while the caller is sending takes the answer with it.
+  if (!request.complete) await drain(request, DRAINED_BYTES, DRAINED_MS);
+  response.end();
 }
 
 function fromHost(error: HttpException): Problem {

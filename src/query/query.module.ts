@@ -85,12 +85,14 @@ function handlerProviders(handler: QueryModuleOptions['handler']): Provider[] {
 }
 
 function handlerOf(handler: AgentHandler | HandlerFunction): AgentHandler {
-  return typeof handler === 'function' ? { handle: handler } : handler;
+  if (typeof handler === 'function') return { handle: handler };
+  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler;
+  throw new TypeError(
+    'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
+  );
 }
 
+/** A class may have its `handle` as a property, which its prototype does not show. */
 function isHandlerClass(handler: QueryModuleOptions['handler']): handler is Type<AgentHandler> {
-  return (
-    typeof handler === 'function' &&
-    typeof (handler.prototype as Partial<AgentHandler>)?.handle === 'function'
-  );
+  return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
 }

@@ -1,4 +1,4 @@
-import { ConfigurableModuleBuilder, type Type } from '@nestjs/common';
+import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
 import type { BodyLimits } from './body/limits.js';
 import type { AgentHandler, HandlerFunction } from './ports/agent-handler.js';
 import type { RunStore, SessionPolicy } from './ports/run-store.js';
@@ -91,6 +91,8 @@ export interface QueryModuleOptions {
 export interface QueryModuleExtras {
   /** The path of the endpoint, under the host's global prefix. Default `query`. */
   path?: string;
+  /** Modules that export what the handler is injected with. */
+  imports?: NonNullable<ModuleMetadata['imports']>;
   /** Export the module's providers to all modules. Default false. */
   isGlobal?: boolean;
 }
@@ -123,8 +125,9 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE
   new ConfigurableModuleBuilder<QueryModuleOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>({ path: 'query', isGlobal: false }, (definition, { isGlobal }) => ({
+    .setExtras<QueryModuleExtras>({ path: 'query', imports: [], isGlobal: false }, (definition, extras) => ({
       ...definition,
-      global: isGlobal ?? false,
+      imports: definition.imports ?? extras.imports ?? [],
+      global: extras.isGlobal ?? false,
     }))
     .build();

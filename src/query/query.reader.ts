@@ -11,6 +11,10 @@ import type { FilePart, Query, QueryPart } from './ports/agent-handler.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from './query.options.js';
 
+interface WithBody {
+  body?: unknown;
+}
+
 /** A query that has arrived whole and is valid. */
 export interface ReceivedQuery {
   query: Query;
@@ -56,10 +60,10 @@ export class QueryReader {
     }
   }
 
-  /** The host may have parsed the body before us: a proxy layer, a serverless adapter. */
+  /** The host may have parsed the body before us: a middleware (which Fastify runs on Node's request), a serverless adapter. */
   async #document(request: HostRequest): Promise<ReadDocument> {
     const raw = rawRequest(request);
-    const { body } = request as { body?: unknown };
+    const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
     if (isRead && body !== undefined) return readParsed(body, this.#limits, this.spool);
     return readBody(raw, this.#limits, this.spool);

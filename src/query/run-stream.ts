@@ -1,9 +1,12 @@
+import { Logger } from '@nestjs/common';
 import { Observable, type Subscription } from 'rxjs';
 import { Audience } from './audience.js';
 import { doneText, envelopeText } from './envelopes.js';
 import { Follower, type Sink } from './follower.js';
 import { EventLog } from './memory/event-log.js';
 import type { Envelope, RunEnd, RunView } from './wire.js';
+
+const logger = new Logger('Query');
 
 /** A run that was admitted or found, ready to be followed. */
 export interface FollowedRun {
@@ -36,9 +39,10 @@ export class RunStream extends Observable<Envelope> {
       };
       admitted.then(
         ({ follow }) => {
-          if (subscriber.closed) return;
           follower = follow(sink);
-          follower.ring();
+          // Who has left meanwhile has followed, and leaves the run to its disconnect policy.
+          if (subscriber.closed) follower.leave();
+          else follower.ring();
         },
         (error: unknown) => subscriber.error(error),
       );
@@ -66,17 +70,24 @@ export function followed(stream: Observable<Envelope>): FollowedRun | Promise<Fo
     if (!log.ended) append(doneText(runEnd));
     log.end();
   };
-  const failure = { code: 'internal' as const, message: 'The service failed.' };
+  const fail = (error: unknown) => {
+    logger.error('A stream of envelopes failed', error instanceof Error ? error.stack : error);
+    end({ status: 'failed', error: { code: 'internal', message: 'The service failed.' } });
+  };
   return {
     run: undefined,
     follow: (sink) => {
       const follower = new Follower((after) => log.read(after), 0, sink, audience);
       subscription = stream.subscribe({
         next: (envelope) => {
-          if (envelope.type === 'done') end(envelope.data as RunEnd);
-          else if (!log.ended) append(envelopeText(envelope, Infinity));
+          try {
+            if (envelope.type === 'done') end(envelope.data as RunEnd);
+            else if (!log.ended) append(envelopeText(envelope, Infinity));
+          } catch (error) {
+            fail(error);
+          }
         },
-        error: () => end({ status: 'failed', error: failure }),
+        error: fail,
         complete: () => end({ status: 'completed' }),
       });
       return follower;

@@ -1,8 +1,9 @@
+import { inspect, types } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { type Consumption, consume } from './answer.js';
 import { Audience } from './audience.js';
 import { envelopeText, log } from './envelopes.js';
-import { QueryError } from './errors.js';
+import { type ErrorCode, QueryError } from './errors.js';
 import { type Files, OpenedFiles } from './files.js';
 import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
 import type { RunRecord, RunStore } from './ports/run-store.js';
@@ -156,7 +157,7 @@ export class Runner {
       return;
     }
     this.#timer = setTimeout(() => this.#overdue(), this.context.options.stopDeadlineMs);
-    this.#controller?.abort(new Error(`The run is ${end.status}.`));
+    this.#controller?.abort(reasonOf(end));
     this.#consumption?.stop();
     // It may be waiting for its followers.
     this.audience.progressed();
@@ -226,7 +227,7 @@ export class Runner {
   /** Made when it is asked for: an AbortController is the largest thing that an idle run would hold. */
   #signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#end) this.#controller.abort();
+    if (this.#end && this.#end.status !== 'completed') this.#controller.abort(reasonOf(this.#end));
     return this.#controller.signal;
   }
 
@@ -286,16 +287,9 @@ export class Runner {
   fail(error: unknown): void {
     // A handler that was asked to stop may well do so by throwing.
     if (this.#end) return;
-    const cause = error instanceof QueryError ? error.cause : error;
-    Runner.#logger.error(
-      `Run ${this.record.id}: ${error instanceof QueryError ? error.detail : 'the handler failed'}`,
-      cause instanceof Error ? cause.stack : cause,
-    );
-    const failure =
-      error instanceof QueryError
-        ? { code: error.code, message: error.detail }
-        : { code: 'handler_failed' as const, message: 'The agent failed. The service has logged the cause.' };
-    this.stop({ status: 'failed', error: failure });
+    const failure = failureOf(error);
+    Runner.#logger.error(`Run ${this.record.id}: ${failure.logged}`, shown(failure.cause));
+    this.stop({ status: 'failed', error: { code: failure.code, message: failure.message } });
   }
 
   /** The handler was asked to stop and has not. */
@@ -322,6 +316,31 @@ export class Runner {
     }
     this.context.onEnd(this, finished?.next);
     this.#resolveEnded({ run: finished?.run, stopped });
+  }
+}
+
+function reasonOf(end: RunEnd): Error {
+  return new Error(`The run is ${end.status}.`);
+}
+
+/** What the caller is told of what a handler threw, and what the operator is. */
+function failureOf(thrown: unknown): { code: ErrorCode; message: string; logged: string; cause: unknown } {
+  // A proxy may throw when it is asked for its prototype.
+  if (!types.isProxy(thrown) && thrown instanceof QueryError) {
+    const { code, detail, cause } = thrown;
+    return { code, message: detail, logged: detail, cause };
+  }
+  const message = 'The agent failed. The service has logged the cause.';
+  return { code: 'handler_failed', message, logged: 'the handler failed', cause: thrown };
+}
+
+/** Anything that was thrown as text. Hostile things throw again when they are looked at. */
+function shown(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined;
+  try {
+    return inspect(cause);
+  } catch {
+    return 'something that cannot be shown';
   }
 }
 

@@ -38,9 +38,12 @@ export class EventStream {
   ) {}
 }
 
-/** Whether the request names `text/event-stream` among what it accepts; a wildcard does not name it. */
+/**
+ * Whether the request names `text/event-stream` among what it accepts, in any case of letters (RFC 9110 §8.3.1); a
+ * wildcard does not name it.
+ */
 export function acceptsEventStream(request: HostRequest): boolean {
-  const accept = header(request, 'accept');
+  const accept = header(request, 'accept')?.toLowerCase();
   if (accept === undefined || accept === '*/*') return false;
   return new Negotiator({ headers: { accept } }).mediaTypes().includes('text/event-stream');
 }

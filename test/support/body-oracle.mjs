@@ -1,5 +1,8 @@
 /** The slow and plain reading of a query's body that the reader is held against: everything in memory, one library call a step. */
 
+import { Buffer } from 'node:buffer';
+import { TextDecoder } from 'node:util';
+
 const DATA = '[A-Za-z0-9+/]';
 const SOUND = new RegExp(`^(${DATA}{4})*(${DATA}[AQgw]==|${DATA}{2}[AEIMQUYcgkosw048]=)?$`);
 const BEGINNING = new RegExp(`^(${DATA}{4})*(${DATA}{0,3}|${DATA}[AQgw]==?|${DATA}{2}[AEIMQUYcgkosw048]=)$`);

@@ -64,7 +64,7 @@ export class Call {
 /** An agent whose strings the test holds. */
 export class Puppet {
   readonly calls: Call[] = [];
-  readonly #waiting: { count: number; resolve: (call: Call) => void }[] = [];
+  readonly #waiting = new Set<() => void>();
 
   /** @param isDeaf whether the handler pays no attention to its signal */
   constructor(private readonly isDeaf = false) {}
@@ -72,13 +72,30 @@ export class Puppet {
   readonly handler: HandlerFunction = (query, context) => {
     const call = new Call(query, context);
     this.calls.push(call);
-    for (const { count, resolve } of this.#waiting) if (this.calls.length === count) resolve(call);
+    for (const look of this.#waiting) look();
     return call.answer(this.isDeaf);
   };
 
   /** Resolves with the call of this number, counted from 1, when it has been made. */
   call(count: number): Promise<Call> {
-    const made = this.calls[count - 1];
-    return made ? Promise.resolve(made) : new Promise((resolve) => this.#waiting.push({ count, resolve }));
+    return this.#wait(() => this.calls[count - 1]);
+  }
+
+  /** Resolves with the call for the query that begins with this text, when it has been made. */
+  callFor(text: string): Promise<Call> {
+    return this.#wait(() => this.calls.find((call) => call.text === text));
+  }
+
+  #wait(find: () => Call | undefined): Promise<Call> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const call = find();
+        if (!call) return;
+        this.#waiting.delete(look);
+        resolve(call);
+      };
+      this.#waiting.add(look);
+      look();
+    });
   }
 }

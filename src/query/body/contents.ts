@@ -6,11 +6,13 @@ import { limitExceeded, type BodyLimits } from './limits.js';
 import type { Spool, SpoolFile } from './spool.js';
 
 /** Blocks that may wait for the disk before the sender is held back. */
-const WAITING_BLOCKS = 2;
+const WAITING_BLOCKS = 4;
 /** How many contents of the largest size that stays in memory one body may keep there; further ones go to disk. */
 const FULL_CONTENTS_IN_MEMORY = 64;
 /** As much of a file as tells its type. */
 const HEAD_BYTES = 4100;
+
+const NOTHING = Buffer.alloc(0);
 
 /** The decoded content of one file part, in memory or in a temporary file. */
 export class FileContent {
@@ -168,7 +170,7 @@ function isFull(error: unknown): boolean {
 export class ContentWriter {
   /** Where in `room` the next byte belongs. */
   position = 0;
-  private buffer: Buffer = Buffer.alloc(0);
+  private buffer: Buffer = NOTHING;
   private size = 0;
   private readonly hash: Hash = createHash('sha256');
   private stored: SpoolFile | undefined;
@@ -247,7 +249,7 @@ export class ContentWriter {
 
   private recycle(): void {
     this.contents.spool.giveBlock(this.buffer);
-    this.buffer = Buffer.alloc(0);
+    this.buffer = NOTHING;
     this.position = 0;
   }
 }

@@ -1,13 +1,12 @@
 import { QueryError } from '../errors.js';
-import { Base64Decoder } from './base64-decoder.js';
-import type { Contents, ContentWriter, FileContent } from './contents.js';
+import type { Contents, FileContent } from './contents.js';
 import { DocumentBytes } from './document-bytes.js';
-import { EscapeToken, NumberToken, Utf8Sequence } from './json-tokens.js';
-import { limitExceeded } from './limits.js';
+import { Role, StringToken } from './json-string.js';
+import { NumberToken } from './json-tokens.js';
 import { PartContents } from './part-contents.js';
 
 /** What the grammar of RFC 8259 allows next, or the token that the last byte left unfinished. */
-const enum Now {
+enum Now {
   Value,
   ValueOrClose,
   Name,
@@ -18,20 +17,6 @@ const enum Now {
   Literal,
   Number,
   String,
-  Content,
-  Escape,
-}
-
-/** What a string is to the query. */
-const enum Role {
-  Other,
-  Name,
-  /** The `text` of a part. */
-  PartText,
-  /** The `base64` of a part. */
-  Content,
-  /** The rest of a `base64` after its fault: no longer decoded. */
-  Faulty,
 }
 
 const QUOTE = 0x22;
@@ -39,7 +24,6 @@ const COMMA = 0x2c;
 const MINUS = 0x2d;
 const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -48,9 +32,9 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 /** Bytes of the longest way to write a name that matters: six characters, each as `\u0000`. */
 const LONGEST_NAME = 36;
 
-/** 1 for each byte that stands for itself in a string. */
-const PLAIN = new Uint8Array(256).fill(1, 0x20, 0x80);
-PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
+const ROLES = { text: Role.PartText, base64: Role.Content, other: Role.Other };
+
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads a query's JSON as its bytes arrive, cut anywhere. What stands in the `base64` of parts is decoded and leaves;
@@ -61,29 +45,22 @@ PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
  */
 export class JsonScanner {
   private now = Now.Value;
-  private role = Role.Other;
   /** Bytes of the body before those being scanned. */
   private offset = 0;
-  private bytes: Buffer = Buffer.alloc(0);
+  private bytes: Buffer = NOTHING;
   /** Where in `bytes` that begins which is not gathered yet. */
   private mark = 0;
-  private nextQuote = 0;
-  private nextBackslash = 0;
   private nameStart = 0;
-  private textBytes = 0;
-  private highSurrogate = false;
   private markBytes = 0;
   private literal = '';
   private literalAt = 0;
-  private writer: ContentWriter | undefined;
-  private decoder: Base64Decoder | undefined;
   private readonly document: DocumentBytes;
   private readonly parts: PartContents;
+  private readonly string: StringToken;
   private readonly number = new NumberToken();
-  private readonly escape = new EscapeToken();
-  private readonly utf8 = new Utf8Sequence();
 
-  constructor(private readonly contents: Contents) {
+  constructor(contents: Contents) {
+    this.string = new StringToken(contents, (at, expected) => this.fail(at, expected));
     this.document = new DocumentBytes(contents.limits.documentBytes);
     this.parts = new PartContents(contents.limits, (content) => contents.queue(() => content.discard()));
   }
@@ -95,11 +72,11 @@ export class JsonScanner {
    */
   scan(bytes: Buffer): void {
     this.bytes = bytes;
-    this.nextQuote = this.nextBackslash = -1;
+    this.string.nextBytes();
     let at = this.offset < BYTE_ORDER_MARK.length ? this.byteOrderMark() : 0;
     this.mark = at;
     while (at < bytes.length) at = this.step(at);
-    if (this.role < Role.Content) this.gather(bytes.length);
+    if (!this.string.apart) this.gather(bytes.length);
     this.offset += bytes.length;
   }
 
@@ -112,10 +89,10 @@ export class JsonScanner {
   end(): { value: unknown; contents: FileContent[] } {
     const complete = this.now === Now.End || (this.now === Now.Number && this.number.complete);
     if (!complete || this.parts.closer !== undefined) {
-      this.bytes = Buffer.alloc(0);
+      this.bytes = NOTHING;
       this.fail(0);
     }
-    const value: unknown = JSON.parse(this.document.text());
+    const value: unknown = JSON.parse(this.document.text(0, this.string.ascii ? 'latin1' : 'utf8'));
     return { value, contents: this.parts.putInto(value) };
   }
 
@@ -123,10 +100,6 @@ export class JsonScanner {
     switch (this.now) {
       case Now.String:
         return this.inString(at);
-      case Now.Content:
-        return this.inContent(at);
-      case Now.Escape:
-        return this.inEscape(at);
       case Now.Number:
         return this.inNumber(at);
       case Now.Literal:
@@ -203,153 +176,40 @@ export class JsonScanner {
 
   private beginName(at: number, byte: number): number {
     if (byte !== QUOTE) this.fail(at);
-    this.now = Now.String;
-    this.role = Role.Name;
     this.nameStart = this.document.length + at + 1 - this.mark;
+    this.now = Now.String;
+    this.string.begin(Role.Name, -1);
     return at + 1;
   }
 
   private beginString(at: number): number {
-    const member = this.parts.partMember;
+    const { partMember, index } = this.parts;
     this.now = Now.String;
-    if (member === 'text') {
-      this.role = Role.PartText;
-      this.textBytes = 0;
-      this.highSurrogate = false;
-    } else if (member === 'base64') {
-      this.now = Now.Content;
-      this.role = Role.Content;
-      this.writer = this.contents.begin(this.parts.index);
-      this.decoder = new Base64Decoder(this.writer);
-      this.gather(at + 1);
-    }
+    if (partMember === 'base64') this.gather(at + 1);
+    this.string.begin(ROLES[partMember ?? 'other'], index);
     return at + 1;
   }
 
   private inString(from: number): number {
-    const { bytes } = this;
-    let at = this.utf8.open ? this.sequence(from) : from;
-    for (; at < bytes.length;) {
-      const byte = bytes[at]!;
-      if (PLAIN[byte]) {
-        at++;
-      } else if (byte >= 0x80) {
-        at = this.sequence(at);
-      } else {
-        this.count(at - from);
-        if (byte === QUOTE) return this.endString(at);
-        if (byte !== BACKSLASH) this.fail(at, 'the rest of a string, control characters being escaped');
-        return this.beginEscape(at);
-      }
-    }
-    this.count(at - from);
-    return at;
-  }
-
-  /** Passes over the bytes of a character that is not ASCII. */
-  private sequence(from: number): number {
-    let at = from;
-    do {
-      if (!this.utf8.take(this.bytes[at]!)) this.fail(at, 'well-formed UTF-8');
-      at++;
-    } while (this.utf8.open && at < this.bytes.length);
-    return at;
-  }
-
-  private inContent(from: number): number {
-    const { bytes } = this;
-    const decoder = this.decoder!;
-    // Each search goes on where the last one ended, so that no byte is looked at again for every short string.
-    if (this.nextQuote < from) this.nextQuote = next(bytes, QUOTE, from);
-    if (this.nextBackslash < from) this.nextBackslash = next(bytes, BACKSLASH, from);
-    const to = Math.min(this.nextQuote, this.nextBackslash);
-    const at = decoder.decode(bytes, from, to);
-    if (decoder.fault) return this.giveUpContent(at);
-    if (at === bytes.length) return at;
-    return bytes[at] === QUOTE ? this.endString(at) : this.beginEscape(at);
-  }
-
-  private giveUpContent(at: number): number {
-    this.writer!.discard();
-    this.now = Now.String;
-    this.role = Role.Faulty;
-    return at;
-  }
-
-  private beginEscape(at: number): number {
-    this.escape.begin();
-    this.now = Now.Escape;
-    return at + 1;
-  }
-
-  private inEscape(at: number): number {
-    const { escape } = this;
-    if (!escape.take(this.bytes[at]!)) this.fail(at, escape.expected);
-    if (!escape.done) return at + 1;
-    this.now = Now.String;
-    if (this.role === Role.Content) {
-      this.now = Now.Content;
-      if (!this.decoder!.put(escape.code)) this.giveUpContent(at);
-    } else if (this.role === Role.PartText) {
-      this.countEscaped(escape.code);
-    } else {
-      this.count(1);
-    }
-    return at + 1;
-  }
-
-  /** Counts bytes of a string that stand for themselves. */
-  private count(bytes: number): void {
-    if (bytes === 0) return;
-    if (this.role === Role.PartText) {
-      this.highSurrogate = false;
-      this.countText(bytes);
-    } else if (this.role === Role.Faulty) {
-      this.writer!.skipped(bytes);
-    }
-  }
-
-  /** An escaped code unit counts as in UTF-8: the second of a surrogate pair adds one byte to the three of the first. */
-  private countEscaped(code: number): void {
-    const pair = this.highSurrogate && code >= 0xdc00 && code <= 0xdfff;
-    this.highSurrogate = code >= 0xd800 && code <= 0xdbff;
-    this.countText(code < 0x80 ? 1 : code < 0x800 ? 2 : pair ? 1 : 3);
-  }
-
-  private countText(bytes: number): void {
-    const { textBytes } = this.contents.limits;
-    this.textBytes += bytes;
-    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.parts.index);
-  }
-
-  private endString(at: number): number {
-    const { role } = this;
-    this.role = Role.Other;
-    if (role === Role.Name) {
-      if (this.parts.namesMatter) this.endName(at);
-      this.now = Now.Colon;
-      return at + 1;
-    }
-    if (role === Role.Content) this.endContent();
-    if (role === Role.Faulty) this.parts.add(this.decoder!.fault!);
-    if (role >= Role.Content) this.mark = at;
-    this.endValue();
+    const { string } = this;
+    const at = string.take(this.bytes, from);
+    if (at === this.bytes.length) return at;
+    // What was decoded is left out of the document, where the two quotes remain.
+    if (string.apart) this.mark = at;
+    const isName = string.role === Role.Name;
+    const content = string.end();
+    if (content) this.parts.add(content);
+    if (isName && this.parts.namesMatter) this.endName(at);
+    if (isName) this.now = Now.Colon;
+    else this.endValue();
     return at + 1;
   }
 
   private endName(at: number): void {
     this.gather(at);
     const short = this.document.length - this.nameStart <= LONGEST_NAME;
-    const written = short ? this.document.text(this.nameStart) : '';
+    const written = short ? this.document.text(this.nameStart, 'utf8') : '';
     this.parts.name(written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written);
-  }
-
-  private endContent(): void {
-    const decoder = this.decoder!;
-    const writer = this.writer!;
-    decoder.end();
-    if (decoder.fault) writer.discard();
-    this.parts.add(decoder.fault ?? writer.finish());
   }
 
   private inNumber(from: number): number {
@@ -426,17 +286,10 @@ export class JsonScanner {
         return `"${this.literal}"`;
       case Now.Number:
         return this.number.complete ? `"," or ${closer}` : 'a digit';
-      case Now.Escape:
-        return this.escape.expected;
-      default:
-        return 'the rest of a string';
+      case Now.String:
+        return this.string.expected;
     }
   }
-}
-
-function next(bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from);
-  return at < 0 ? bytes.length : at;
 }
 
 function shown(byte: number): string {

@@ -3,7 +3,8 @@
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
 
-const enum Number {
+/** What of a number has come. */
+enum Came {
   Minus,
   Zero,
   Integer,
@@ -16,11 +17,11 @@ const enum Number {
 
 /** A number (RFC 8259 §6), byte by byte. */
 export class NumberToken {
-  private state = Number.Minus;
+  private state = Came.Minus;
 
   /** Begins with a byte that was found to be a minus sign or a digit. */
   begin(byte: number): void {
-    this.state = Number.Minus;
+    this.state = Came.Minus;
     if (byte >= DIGIT_0) this.take(byte);
   }
 
@@ -28,10 +29,7 @@ export class NumberToken {
   get complete(): boolean {
     const { state } = this;
     return (
-      state === Number.Integer ||
-      state === Number.Zero ||
-      state === Number.Fraction ||
-      state === Number.Exponent
+      state === Came.Integer || state === Came.Zero || state === Came.Fraction || state === Came.Exponent
     );
   }
 
@@ -43,23 +41,23 @@ export class NumberToken {
     return true;
   }
 
-  private after(byte: number): Number | undefined {
+  private after(byte: number): Came | undefined {
     const { state } = this;
     if (byte >= DIGIT_0 && byte <= DIGIT_9) {
-      if (state === Number.Minus) return byte === DIGIT_0 ? Number.Zero : Number.Integer;
-      if (state === Number.Zero) return undefined;
-      if (state === Number.Integer) return state;
-      return state <= Number.Fraction ? Number.Fraction : Number.Exponent;
+      if (state === Came.Minus) return byte === DIGIT_0 ? Came.Zero : Came.Integer;
+      if (state === Came.Zero) return undefined;
+      if (state === Came.Integer) return state;
+      return state <= Came.Fraction ? Came.Fraction : Came.Exponent;
     }
     switch (byte) {
       case 0x2e:
-        return state === Number.Zero || state === Number.Integer ? Number.Point : undefined;
+        return state === Came.Zero || state === Came.Integer ? Came.Point : undefined;
       case 0x45:
       case 0x65:
-        return state !== Number.Exponent && this.complete ? Number.E : undefined;
+        return state !== Came.Exponent && this.complete ? Came.E : undefined;
       case 0x2b:
       case 0x2d:
-        return state === Number.E ? Number.ExponentSign : undefined;
+        return state === Came.E ? Came.ExponentSign : undefined;
       default:
         return undefined;
     }

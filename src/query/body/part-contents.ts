@@ -23,7 +23,7 @@ export class PartContents {
   private inParts = false;
   /** The name of the latest member, where names matter. */
   private member = '';
-  private found: (FileContent | Base64Fault | undefined)[] = [];
+  private readonly found: (FileContent | Base64Fault | undefined)[] = [];
 
   /**
    * @param limits for `parts` and `depth`
@@ -56,7 +56,6 @@ export class PartContents {
     this.member = name;
     if (this.closers.length === IN_BODY && name === 'parts') {
       this.found.forEach((_, index) => this.set(index, undefined));
-      this.found = [];
       this.index = -1;
     }
     if (this.closers.length === IN_PART && name === 'base64') this.set(this.index, undefined);

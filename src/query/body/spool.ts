@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { lstat, mkdir, open, readdir, readFile, rm, unlink, type FileHandle } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import process from 'node:process';
 
 /** Bytes of one block: large enough that a write is worth its call, small enough to hash without holding up others. */
@@ -15,8 +15,14 @@ export class SpoolFile {
   private handle: FileHandle | undefined;
   private exists = false;
 
-  /** @param path absolute; the directory is made if it is missing */
-  constructor(readonly path: string) {}
+  /**
+   * @param path absolute
+   * @param makeDirectory called where the directory is missing
+   */
+  constructor(
+    readonly path: string,
+    private readonly makeDirectory: () => Promise<void>,
+  ) {}
 
   /** Appends all of `bytes`. Rejects with the system's error. */
   async write(bytes: Uint8Array): Promise<void> {
@@ -42,7 +48,7 @@ export class SpoolFile {
     let handle = await open(this.path, 'wx', 0o600).catch(ignoreMissing);
     if (handle === undefined) {
       // The first file of all, or the directory fell to a cleaner of temporary files.
-      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+      await this.makeDirectory();
       handle = await open(this.path, 'wx', 0o600);
     }
     this.exists = true;
@@ -64,6 +70,7 @@ export class SpoolFile {
 export class Spool {
   private readonly free: Buffer[] = [];
   private files = 0;
+  private closed = false;
 
   private constructor(
     /** This spool's own directory, absolute. */
@@ -88,7 +95,7 @@ export class Spool {
 
   /** A file of this spool that only this user can read. */
   file(): SpoolFile {
-    return new SpoolFile(join(this.directory, String(++this.files)));
+    return new SpoolFile(join(this.directory, String(++this.files)), () => this.makeDirectory());
   }
 
   /** A buffer of 256 KiB with any content. */
@@ -108,8 +115,14 @@ export class Spool {
 
   /** Removes the directory with all that is in it. Contents that are still held can no longer be read. */
   async close(): Promise<void> {
+    this.closed = true;
     this.free.length = 0;
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private async makeDirectory(): Promise<void> {
+    if (this.closed) throw new Error('The spool is closed.');
+    await mkdir(this.directory, { recursive: true, mode: 0o700 });
   }
 }
 

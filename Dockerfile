@@ -1,0 +1,19 @@
+FROM node:22-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY src ./src
+RUN npm run build
+# What the service needs at run time are dependencies and peers, the optional ones too; the lock file has their versions.
+RUN npm pkg delete devDependencies peerDependenciesMeta && npm install --omit=dev --no-audit --no-fund
+
+FROM node:22-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+USER node
+EXPOSE 3000
+CMD ["node", "dist/main.js"]

@@ -1,0 +1,417 @@
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import type { Envelope, QueryPart } from '../../query/index.js';
+import { FilesHandler, FilesLimits } from './index.js';
+
+const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
+
+const fixture = (name: string) => readFile(new URL(name, FIXTURES));
+
+function filePart(
+  name: string,
+  content: string | Buffer | Blob,
+  mimeType = 'application/octet-stream',
+): QueryPart {
+  return { type: 'file', name, mimeType, sha256: '', file: new File([content], name) };
+}
+
+function limits(values: Partial<FilesLimits>): FilesLimits {
+  return Object.assign(new FilesLimits(), values);
+}
+
+async function ask(handler: FilesHandler, parts: QueryPart[], signal = new AbortController().signal) {
+  const envelopes: Envelope[] = [];
+  const context = { runId: 'run', owner: 'anonymous', session: undefined, signal };
+  for await (const envelope of handler.handle({ parts, kwargs: {} }, context)) envelopes.push(envelope);
+  return envelopes;
+}
+
+/** What the handler says of one file. */
+async function describeOne(
+  name: string,
+  content: string | Buffer | Blob,
+  mimeType?: string,
+  handler = new FilesHandler(),
+) {
+  const envelopes = await ask(handler, [filePart(name, content, mimeType)]);
+  expect(envelopes.map(({ type }) => type)).toEqual(['log', 'message']);
+  return (envelopes[1]!.data as { content: string }).content;
+}
+
+describe('FilesHandler', () => {
+  describe('on files made by other programs', () => {
+    it.each([
+      [
+        'cities.csv',
+        '**CSV table**, 132 bytes. 3 rows of 4 columns, separated by commas; the first line names the columns.',
+      ],
+      ['cities.csv', '| `population` | integer | 1 | 2 | `126329` | `1073096` | 599712.5 |'],
+      ['cities.csv', '| `founded` | date | 0 | 3 | `0050-01-01` | `1237-10-28` |  |'],
+      ['orders-semicolon.csv', 'separated by semicolons'],
+      ['orders-utf16.tsv', '**TSV table**, 266 bytes. 3 rows of 5 columns, separated by tabs'],
+      ['orders-utf16.tsv', '| `amount` | number | 0 | 3 | `7.25` | `99` | 39.5833 |'],
+      [
+        'engine.json',
+        '  parts: array (3 items) of object\n    id: integer\n    weight: number\n    tags: array (2 items) of string\n  note: null',
+      ],
+      [
+        'events.ndjson',
+        '4 values, one after another; together they have this shape:\n\n```text\nobject\n  id: integer\n  level: string\n  code?: integer\n```',
+      ],
+      ['picture.png', '**PNG image**, 1.48 kB. 320 × 200 pixels.\n'],
+      ['picture.jpg', '**JPEG image**, 523 bytes. 64 × 40 pixels.\n'],
+      ['picture.gif', '**GIF image**, 723 bytes. 64 × 40 pixels.\n'],
+      ['picture.webp', '**WebP image**, 148 bytes. 64 × 40 pixels.\n'],
+      ['picture.bmp', '**BMP image**, 2.06 kB. 32 × 20 pixels.\n'],
+      ['picture.tiff', '**TIFF image**, 632 bytes. 64 × 40 pixels.\n'],
+      ['picture.avif', '**AVIF image**, 412 bytes. 320 × 200 pixels.\n'],
+      ['picture.heic', '**HEIC image**, 539 bytes. 320 × 200 pixels.\n'],
+      ['picture.svg', '**SVG image**, 64.7 kB. 794 × 1123 pixels.\n'],
+      [
+        'report.pdf',
+        '1 page. Title: `Annual report`. Author: `Ada Lovelace`. Its text begins:\n\n```text\nAnnual report\nThe year was good for the engine.',
+      ],
+      ['report.docx', 'Title: `Annual report`. 19 words in 8 paragraphs. 1 table.'],
+      ['report.docx', 'Headings:\n\n- `Annual report`\n  - `Figures`'],
+      ['report.doc', 'such as an older Office document'],
+      [
+        'orders.xlsx',
+        '2 sheets.\n\nSheet `Orders`: 4 rows × 5 columns.\n\n| `order` | `customer` | `date` | `amount` | `paid` |',
+      ],
+      ['orders.xlsx', '| `3` | `Linus` | `2024-02-29` | `7.25` | TRUE |'],
+      ['slides.pptx', '2 slides, 8 words.\n\n1. `The analytical engine`\n2. `Next steps`'],
+      ['archive.zip', '2 files, 8.9 kB unpacked (compressed 1.9 to 1).'],
+      ['archive.zip', '| `folder/numbers.txt` | 8.89 kB |'],
+      ['archive.tar', '**tar archive**, 20.5 kB. 2 files, 8.9 kB unpacked.'],
+      [
+        'archive.tar.gz',
+        '2 files, 8.9 kB unpacked (compressed 1.98 to 1).\n\n| entry | size |\n| --- | --- |\n| `a.txt` | 6 bytes |',
+      ],
+      ['numbers.txt.gz', '8.89 kB unpacked (compressed 2.10 to 1). Inside: text, UTF-8.'],
+      [
+        'archive.7z',
+        'Type: `application/x-7z-compressed`.\n\nSHA-256: `c054fcc578e67986e60c787a889dd296b770e46bfcb13b180209f52d0dc829ad`',
+      ],
+      [
+        'numbers.h',
+        '**C file**, 94 bytes. 4 lines, 17 words, 94 characters. Encoding: UTF-8.\n\n```c\nunsigned char a_txt[]',
+      ],
+      ['utf16.txt', '2 lines, 4 words, 19 characters. Encoding: UTF-16, little-endian.'],
+      ['latin.txt', 'read as Windows-1252.\n\n```text\nGrüße aus Köln\n```'],
+      ['encrypted.pdf', '### `encrypted.pdf`\n\nThis PDF is encrypted: it opens with its password only.'],
+      ['encrypted.docx', 'This document is encrypted: it opens with its password only.'],
+      ['encrypted.zip', 'It is encrypted: the names are readable, the contents only with the password.'],
+    ])('says of %s: %s', async (name, sentence) => {
+      expect(await describeOne(name, await fixture(name))).toContain(sentence);
+    });
+  });
+
+  describe('on files that are not what they should be', () => {
+    it.each([
+      ['report.pdf', 3000, 'This PDF is broken or cut off: its structure cannot be read.'],
+      ['archive.zip', 500, 'This ZIP archive is broken or cut off'],
+      ['report.docx', 2000, 'This ZIP archive is broken or cut off'],
+      ['archive.tar.gz', 1000, 'This gzip file is cut off: its end is missing.'],
+      ['numbers.txt.gz', 1000, 'This gzip file is cut off: its end is missing.'],
+      ['archive.tar', 700, 'This tar archive is broken or cut off. Before that it holds: More than 1 file'],
+      ['picture.png', 400, '320 × 200 pixels. The file seems cut off: its end is missing.'],
+      ['picture.jpg', 30, 'This JPEG image is broken: its width and height cannot be read.'],
+      ['engine.json', 100, 'This JSON is broken: it ends in the middle, as if it had been cut off.'],
+      ['cities.csv', 70, 'This table is broken: a quote that opens after 1 row is never closed.'],
+      ['picture.png', 0, 'An empty file (0 bytes).'],
+    ])('says what is wrong with %s cut after %i bytes', async (name, length, sentence) => {
+      expect(await describeOne(name, (await fixture(name)).subarray(0, length))).toContain(sentence);
+    });
+
+    it('goes by the bytes of a file whose declared type and name are wrong, and says so', async () => {
+      const content = await describeOne('notes.txt', await fixture('picture.png'), 'text/plain');
+      expect(content).toContain('**PNG image**');
+      expect(content).toContain('It was declared as `text/plain`, but its bytes are something else.');
+    });
+
+    it('takes bytes with zeros for binary, though they are called text', async () => {
+      const content = await describeOne('notes.txt', Buffer.from('text\0\x01\x02 and more'), 'text/plain');
+      expect(content).toContain('**Binary file**, 16 bytes. Its type cannot be told from its bytes.');
+    });
+
+    it('tells where JSON breaks', async () => {
+      const content = await describeOne('a.json', '{"a": 1,\n "b": [1, 2,, 3]}', 'application/json');
+      expect(content).toContain('This JSON is broken: , that does not belong there at line 2, byte 13.');
+    });
+
+    it('shows a hostile name and hostile contents as they are, without letting them act', async () => {
+      const csv = 'a|b`c,<script>\n1,"x\n| y | z\u202e"\n';
+      const content = await describeOne('``|<img src=x>\n# big.csv', csv, 'text/csv');
+      expect(content.split('\n')[0]).toBe('### ``` ``|<img src=x> # big.csv ```');
+      expect(content).toContain('| ``a\\|b`c`` | integer | 0 | 1 | `1` | `1` | 1 |\n| `<script>` | text |');
+    });
+
+    it('keeps its answers small, however much a file has of everything', async () => {
+      const wide = Array.from({ length: 5000 }, (_, index) => `column ${index} ${'x'.repeat(500)}`).join(',');
+      const deep = JSON.stringify(Object.fromEntries(wide.split(',').map((key) => [key, { [key]: [key] }])));
+      for (const [name, text] of [
+        ['a.csv', `${wide}\n${wide}`],
+        ['a.json', deep],
+        ['a.txt', wide],
+      ] as const) {
+        expect((await describeOne(name, text)).length).toBeLessThan(10_000);
+      }
+    });
+
+    it('goes on with the other parts', async () => {
+      const envelopes = await ask(new FilesHandler(), [
+        filePart('broken.pdf', '%PDF-1.7 nothing'),
+        { type: 'text', text: 'Hello' },
+        filePart('a.json', '[1]', 'application/json'),
+      ]);
+      expect(envelopes).toEqual([
+        { type: 'log', data: { message: 'Reading broken.pdf, 16 bytes (part 1 of 3)' } },
+        {
+          type: 'message',
+          data: {
+            content: '### `broken.pdf`\n\nThis PDF is broken or cut off: its structure cannot be read.\n\n',
+          },
+        },
+        { type: 'log', data: { message: 'Reading text (part 2 of 3)' } },
+        {
+          type: 'message',
+          data: { content: '**Text**: 1 line, 1 word, 5 characters.\n\n```text\nHello\n```\n\n' },
+        },
+        { type: 'log', data: { message: 'Reading a.json, 3 bytes (part 3 of 3)' } },
+        {
+          type: 'message',
+          data: {
+            content:
+              '### `a.json`\n\n**JSON file**, 3 bytes. Its shape:\n\n```text\narray (1 item) of integer\n```\n\n',
+          },
+        },
+      ]);
+    });
+  });
+
+  it('answers a first "Hello" with what it was and what else can be sent', async () => {
+    const envelopes = await ask(new FilesHandler(), [{ type: 'text', text: 'Hello' }]);
+    expect(envelopes.at(-1)).toEqual({
+      type: 'message',
+      data: { content: 'Send files along with the text, and this agent says what is in them.\n' },
+    });
+  });
+
+  describe('with files on disk', () => {
+    let folder: string;
+    beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'files-agent-'))));
+    afterEach(() => rm(folder, { recursive: true }));
+
+    it('reads them from there', async () => {
+      const path = join(folder, 'a');
+      await writeFile(path, 'one\ntwo\n'.repeat(200_000));
+      const content = await describeOne('a.txt', await openAsBlob(path), 'text/plain');
+      expect(content).toContain('400,000 lines, 400,000 words, 1,600,000 characters.');
+    });
+
+    it('says so when the storage has lost one', async () => {
+      const path = join(folder, 'a');
+      await writeFile(path, 'one\ntwo\n');
+      const blob = await openAsBlob(path);
+      await truncate(path, 2);
+      expect(await describeOne('a.txt', blob)).toContain('Its content is not available any more.');
+    });
+  });
+
+  describe('within limits', () => {
+    it('ends the thread of a file that takes too long', async () => {
+      const handler = new FilesHandler(limits({ seconds: 0.001 }));
+      expect(await describeOne('a.txt', 'text', 'text/plain', handler)).toContain(
+        'Describing this file takes more than 0.001 seconds',
+      );
+    });
+
+    it('ends the thread of a PDF that goes on for ever', async () => {
+      const page = Buffer.concat([Buffer.from('BT /F1 12 Tf '), Buffer.alloc(50_000_000, '(Hello) Tj ')]);
+      const handler = new FilesHandler(limits({ seconds: 1 }));
+      expect(await describeOne('a.pdf', pdfOf(page, 1), 'application/pdf', handler)).toContain(
+        'Describing this file takes more than 1 second',
+      );
+    });
+
+    it('ends the thread of a PDF of a few kilobytes that unpacks to more memory than it may have', async () => {
+      const file = pdfOf(Buffer.alloc(200_000_000, ' '), 2);
+      expect(file.length).toBeLessThan(10_000);
+      const handler = new FilesHandler(limits({ memoryMiB: 64 }));
+      expect(await describeOne('a.pdf', file, 'application/pdf', handler)).toContain(
+        'Describing this file takes more than 64 MiB of memory',
+      );
+    });
+
+    it('ends the thread of a JSON file whose one text fills its memory', async () => {
+      const file = Buffer.concat([Buffer.from('["'), Buffer.alloc(80_000_000, 'äö'), Buffer.from('"]')]);
+      const handler = new FilesHandler(limits({ memoryMiB: 16 }));
+      expect(await describeOne('a.json', file, 'application/json', handler)).toContain(
+        'Describing this file takes more than 16 MiB of memory',
+      );
+    });
+
+    it('stops unpacking a bomb at the limit of unpacked bytes', async () => {
+      const file = gzipSync(Buffer.alloc(30_000_000));
+      expect(file.length).toBeLessThan(100_000);
+      const handler = new FilesHandler(limits({ expandedMiB: 10 }));
+      expect(await describeOne('a.gz', file, 'application/gzip', handler)).toContain(
+        'unpacks to more than 10.5 MB.',
+      );
+    });
+
+    it('warns of a ZIP bomb without unpacking it', async () => {
+      const file = zipOf('zeros', Buffer.alloc(20_000_000));
+      expect(file.length).toBeLessThan(30_000);
+      const handler = new FilesHandler(limits({ expandedMiB: 1 }));
+      const content = await describeOne('a.zip', file, 'application/zip', handler);
+      expect(content).toContain('1 file, 20 MB unpacked (compressed 1,020 to 1).');
+      expect(content).toContain('**It unpacks to far more than it weighs: unpack it with care.**');
+    });
+
+    it('stops unpacking a bomb that is dressed as a document', async () => {
+      const file = zipOf(
+        'word/document.xml',
+        Buffer.concat([Buffer.from('<a>'), Buffer.alloc(20_000_000, ' ')]),
+      );
+      const handler = new FilesHandler(limits({ expandedMiB: 1 }));
+      expect(await describeOne('a.docx', file, undefined, handler)).toContain(
+        'This document unpacks to more than 1.05 MB',
+      );
+    });
+
+    it('does not believe a document that says it unpacks to less', async () => {
+      const file = zipOf('word/document.xml', Buffer.alloc(20_000_000, ' '), 100);
+      expect(await describeOne('a.docx', file)).toContain('This ZIP archive is broken or cut off');
+    });
+
+    it('reads an office document up to the limit of unpacked bytes', async () => {
+      const handler = new FilesHandler(limits({ expandedMiB: 0.001 }));
+      expect(await describeOne('report.docx', await fixture('report.docx'), undefined, handler)).toContain(
+        'This document unpacks to more than 1.05 kB, which is more than is read here.',
+      );
+    });
+
+    it('looks at no more entries of an archive than the limit', async () => {
+      const handler = new FilesHandler(limits({ entries: 1 }));
+      expect(await describeOne('a.tar', await fixture('archive.tar'), undefined, handler)).toContain(
+        'More than 1 file',
+      );
+    });
+
+    it('serves the next file after each of them', async () => {
+      const handler = new FilesHandler(limits({ memoryMiB: 64, threads: 1 }));
+      await describeOne('a.pdf', pdfOf(Buffer.alloc(200_000_000, ' '), 2), 'application/pdf', handler);
+      expect(await describeOne('a.txt', 'text', 'text/plain', handler)).toContain('4 characters');
+    });
+  });
+
+  it('takes its limits from the host', async () => {
+    const module = await Test.createTestingModule({
+      providers: [FilesHandler, { provide: FilesLimits, useValue: limits({ entries: 1 }) }],
+    }).compile();
+    const content = await describeOne(
+      'a.tar',
+      await fixture('archive.tar'),
+      undefined,
+      module.get(FilesHandler),
+    );
+    expect(content).toContain('More than 1 file');
+  });
+
+  it('ends within a file, and says no more, once the signal is raised', async () => {
+    const controller = new AbortController();
+    const read: string[] = [];
+    const file = new File([Buffer.alloc(5_000_000)], 'a.bin');
+    const slice = file.slice.bind(file);
+    file.slice = (start, end) => {
+      read.push(`${start}`);
+      if (read.length === 3) controller.abort();
+      return slice(start, end);
+    };
+    const parts: QueryPart[] = [
+      { type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', sha256: '', file },
+      { type: 'text', text: 'never' },
+    ];
+    const envelopes = await ask(new FilesHandler(), parts, controller.signal);
+    expect(envelopes).toEqual([{ type: 'log', data: { message: 'Reading a.bin, 5 MB (part 1 of 2)' } }]);
+    expect(read.length).toBeLessThan(20);
+  });
+
+  it('never waits for a place once the signal is raised', async () => {
+    const handler = new FilesHandler(limits({ threads: 1 }));
+    const controller = new AbortController();
+    const first = new AbortController();
+    const stuck = new File(['text'], 'a.txt');
+    let reached = () => {};
+    const reading = new Promise<void>((resolve) => (reached = resolve));
+    stuck.slice = () => {
+      reached();
+      return { arrayBuffer: () => new Promise<ArrayBuffer>(() => {}) } as unknown as Blob;
+    };
+    const part: QueryPart = { type: 'file', name: 'a.txt', mimeType: 'text/plain', sha256: '', file: stuck };
+    const holding = ask(handler, [part], first.signal);
+    await reading;
+    const waiting = ask(handler, [filePart('b.txt', 'text')], controller.signal);
+    controller.abort();
+    expect((await waiting).map(({ type }) => type)).toEqual(['log']);
+    first.abort();
+    expect((await holding).map(({ type }) => type)).toEqual(['log']);
+    expect(await describeOne('c.txt', 'text', 'text/plain', handler)).toContain('4 characters');
+  });
+
+  it('writes nothing to the log of the service when files are merely broken', async () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await describeOne('a.pdf', '%PDF-1.7 nothing');
+    await describeOne('a.zip', 'PK\x03\x04 nothing\0');
+    expect(warn).not.toHaveBeenCalled();
+  });
+});
+
+/** A PDF of one page whose content has been compressed so many times. */
+function pdfOf(content: Buffer, times: number): Buffer {
+  let stream = content;
+  for (let time = 0; time < times; time += 1) stream = deflateSync(stream);
+  const font = '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>';
+  return Buffer.concat([
+    Buffer.from(
+      '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
+        `3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F1 ${font}>>>>>>endobj\n` +
+        `4 0 obj<</Length ${stream.length}/Filter[${'/FlateDecode'.repeat(times)}]>>stream\n`,
+    ),
+    stream,
+    Buffer.from('\nendstream endobj\ntrailer<</Size 5/Root 1 0 R>>\n%%EOF'),
+  ]);
+}
+
+/** A ZIP of one entry; its unpacked size may be told wrong. */
+function zipOf(name: string, content: Buffer, claimed = content.length): Buffer {
+  const packed = deflateRawSync(content);
+  const header = Buffer.alloc(26);
+  header.writeUInt16LE(20, 0);
+  header.writeUInt16LE(8, 4);
+  header.writeUInt32LE(crc32(content), 10);
+  header.writeUInt32LE(packed.length, 14);
+  header.writeUInt32LE(claimed, 18);
+  header.writeUInt16LE(name.length, 22);
+  const local = Buffer.concat([Buffer.from('PK\x03\x04'), header, Buffer.from(name), packed]);
+  const directory = Buffer.concat([
+    Buffer.from('PK\x01\x02\x14\0'),
+    header,
+    Buffer.alloc(14),
+    Buffer.from(name),
+  ]);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06');
+  end.writeUInt16LE(1, 8);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(directory.length, 12);
+  end.writeUInt32LE(local.length, 16);
+  return Buffer.concat([local, directory, end]);
+}

@@ -1,0 +1,49 @@
+import { bytes, code, count, table } from '../markdown.js';
+
+/** One entry of an archive, of whatever kind. */
+interface ArchiveEntry {
+  name: string;
+  folder: boolean;
+  /** Bytes, unpacked. */
+  size: number;
+  encrypted?: boolean;
+}
+
+/** Entries that are shown. */
+const SHOWN = 20;
+/** Honest archives shrink their content to a tenth, logs to a fiftieth; a bomb to a thousandth. */
+const SUSPICIOUS_RATIO = 100;
+
+/**
+ * Says what an archive holds.
+ *
+ * @param entries those that were read
+ * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether entries were left unread
+ */
+export function describeArchive(entries: ArchiveEntry[], facts: { packed?: number; more: boolean }): string {
+  const files = entries.filter((entry) => !entry.folder);
+  const size = files.reduce((sum, entry) => sum + entry.size, 0);
+  const encrypted = files.filter((entry) => entry.encrypted).length;
+  const sentences = [
+    `${facts.more ? 'More than ' : ''}${count(files.length, 'file')}, ${bytes(size)} unpacked${ratioOf(size, facts.packed)}.`,
+  ];
+  if (facts.packed !== undefined && size > facts.packed * SUSPICIOUS_RATIO) {
+    sentences.push('**It unpacks to far more than it weighs: unpack it with care.**');
+  }
+  if (encrypted > 0) {
+    sentences.push(
+      encrypted === files.length
+        ? 'It is encrypted: the names are readable, the contents only with the password.'
+        : `${count(encrypted, 'file')} of it encrypted.`,
+    );
+  }
+  const rows = files.slice(0, SHOWN).map((entry) => [code(entry.name), bytes(entry.size)]);
+  if (rows.length === 0) return sentences.join(' ');
+  const rest = files.length > SHOWN ? `\n\n(${count(files.length - SHOWN, 'more file')}.)` : '';
+  return `${sentences.join(' ')}\n\n${table(['entry', 'size'], rows)}${rest}`;
+}
+
+function ratioOf(size: number, packed: number | undefined): string {
+  if (packed === undefined || packed === 0) return '';
+  return ` (compressed ${(size / packed).toLocaleString('en-US', { maximumSignificantDigits: 3 })} to 1)`;
+}

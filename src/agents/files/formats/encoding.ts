@@ -1,0 +1,75 @@
+import { bytesOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+
+/** How the bytes of a text stand for characters. */
+export interface Encoding {
+  /** As `TextDecoder` calls it. */
+  label: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+  /** As a reader is told. */
+  name: string;
+}
+
+/**
+ * Tells from its beginning whether a file is Unicode text, and in which encoding.
+ *
+ * @param head the first bytes of the file
+ * @param whole whether these are all of its bytes; if not, a character may be cut at the end
+ * @returns undefined if the bytes are not Unicode text
+ */
+export function unicodeEncoding(head: Uint8Array, whole: boolean): Encoding | undefined {
+  if (startsWith(head, 0xef, 0xbb, 0xbf)) return { label: 'utf-8', name: 'UTF-8 with a byte order mark' };
+  if (startsWith(head, 0xff, 0xfe)) return { label: 'utf-16le', name: 'UTF-16, little-endian' };
+  if (startsWith(head, 0xfe, 0xff)) return { label: 'utf-16be', name: 'UTF-16, big-endian' };
+  if (head.includes(0)) return utf16WithoutMark(head);
+  if (hasControls(head)) return undefined;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !whole });
+    return { label: 'utf-8', name: 'UTF-8' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads bytes that are not Unicode as text of the most common encoding of old, if they may be text at all. */
+export function legacyEncoding(head: Uint8Array): Encoding | undefined {
+  if (head.includes(0) || hasControls(head)) return undefined;
+  return { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
+}
+
+/** Decodes chunks; what is ill-formed becomes U+FFFD, and a byte order mark is left out. */
+export async function* decode(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  encoding: Encoding,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding.label);
+  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
+  yield decoder.decode();
+}
+
+/** Decodes a file chunk by chunk. */
+export function textOf(file: FileSource, encoding: Encoding): AsyncGenerator<string> {
+  return decode(bytesOf(file), encoding);
+}
+
+function startsWith(head: Uint8Array, ...mark: number[]): boolean {
+  return mark.every((byte, index) => head[index] === byte);
+}
+
+/** UTF-16 of mostly Western text has a zero in every second byte, always on the same side. */
+function utf16WithoutMark(head: Uint8Array): Encoding | undefined {
+  const zeros = [0, 0];
+  head.forEach((byte, index) => {
+    if (byte === 0) zeros[index % 2]! += 1;
+  });
+  const pairs = head.length / 2;
+  const [even = 0, odd = 0] = zeros;
+  if (odd > pairs * 0.7 && even === 0) return { label: 'utf-16le', name: 'UTF-16, little-endian, unmarked' };
+  if (even > pairs * 0.7 && odd === 0) return { label: 'utf-16be', name: 'UTF-16, big-endian, unmarked' };
+  return undefined;
+}
+
+/** Whether there are control characters that no text holds; terminal escapes, tabs and page breaks are common. */
+function hasControls(head: Uint8Array): boolean {
+  const common = [0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b];
+  return head.some((byte) => byte < 0x20 && !common.includes(byte));
+}

@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { fileTypeFromBuffer } from 'file-type';
+import { bytesOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { bytes, opening } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import type { Description } from './description.js';
+import { unicodeEncoding } from './encoding.js';
+import { describeTar } from './tar.js';
+
+/** Bytes that tell what is inside; a tar archive shows at 512. */
+const HEAD = 4096;
+
+/** Describes a gzip file (RFC 1952), unpacking it as it passes: a tar archive by its entries, anything else by its size. */
+export async function describeGzip(file: FileSource, limits: FilesLimits): Promise<Description> {
+  const unpacked = new Unpacked(file, limits.expandedMiB * 1024 * 1024);
+  const head = await unpacked.head();
+  const type = await fileTypeFromBuffer(head);
+  if (type?.mime === 'application/x-tar') {
+    const body = await describeTar(unpacked.all(), limits, file.size);
+    return { title: 'tar archive, compressed with gzip', mimeType: 'application/gzip', body };
+  }
+  await unpacked.drain();
+  const parts = [
+    `${bytes(unpacked.size)} unpacked (compressed ${(unpacked.size / file.size).toPrecision(3)} to 1).`,
+  ];
+  const encoding = unicodeEncoding(head, unpacked.size <= head.length);
+  if (type) parts[0] += ` Inside: ${type.mime}.`;
+  else if (encoding && head.length > 0) {
+    const text = new TextDecoder(encoding.label).decode(head, { stream: true });
+    parts[0] += ` Inside: text, ${encoding.name}.`;
+    parts.push(opening(text, unpacked.size <= head.length));
+  }
+  return { title: 'gzip file', mimeType: 'application/gzip', body: parts.join('\n\n') };
+}
+
+/** The content of a gzip file: its head can be looked at before all of it is read. */
+class Unpacked {
+  /** Bytes that have been unpacked so far. */
+  size = 0;
+  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #held: Uint8Array[] = [];
+
+  constructor(
+    file: FileSource,
+    private readonly most: number,
+  ) {
+    this.#chunks = this.#unpack(file);
+  }
+
+  async head(): Promise<Uint8Array> {
+    while (this.size < HEAD) {
+      const next = await this.#chunks.next();
+      if (next.done) break;
+      this.#held.push(next.value);
+    }
+    return Buffer.concat(this.#held).subarray(0, HEAD);
+  }
+
+  async *all(): AsyncGenerator<Uint8Array> {
+    yield* this.#held.splice(0);
+    yield* { [Symbol.asyncIterator]: () => this.#chunks };
+  }
+
+  /** Reads to the end, for the sake of the size. */
+  async drain(): Promise<void> {
+    while (!(await this.#chunks.next()).done);
+  }
+
+  async *#unpack(file: FileSource): AsyncGenerator<Uint8Array> {
+    const source = Readable.from(bytesOf(file), { objectMode: false });
+    const gunzip = createGunzip({ chunkSize: 64 * 1024 });
+    source.on('error', (error) => gunzip.destroy(error));
+    try {
+      for await (const chunk of source.pipe(gunzip)) {
+        this.size += (chunk as Buffer).length;
+        if (this.size > this.most) {
+          throw new UnreadableFile(
+            `This gzip file of ${bytes(file.size)} unpacks to more than ${bytes(this.most)}.`,
+          );
+        }
+        yield chunk as Buffer;
+      }
+    } catch (error) {
+      throw explain(error);
+    } finally {
+      source.destroy();
+    }
+  }
+}
+
+function explain(error: unknown): unknown {
+  const problem = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (problem === 'Z_BUF_ERROR') return new UnreadableFile('This gzip file is cut off: its end is missing.');
+  if (problem.startsWith('Z_')) return new UnreadableFile('This gzip file is broken.');
+  return error;
+}

@@ -1,0 +1,62 @@
+import type { FileSource } from '../file-source.js';
+import { count } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import type { Description } from './description.js';
+
+/** Bytes within which the size of a picture stands, after colour profile and preview. */
+const HEADER = 4 * 1024 * 1024;
+/** Bytes of a TIFF that are searched: its directory may stand at the end. */
+const WHOLE = 64 * 1024 * 1024;
+
+/** Describes a picture from its header. Its pixels are not decoded. */
+export async function describeImage(file: FileSource, mimeType: string): Promise<Description> {
+  const { imageSize } = await import('image-size');
+  const format = formatOf(mimeType);
+  const header = await file.read(0, Math.min(file.size, mimeType === 'image/tiff' ? WHOLE : HEADER));
+  let found: ReturnType<typeof imageSize>;
+  try {
+    found = imageSize(header);
+  } catch {
+    if (mimeType === 'image/svg+xml') {
+      return {
+        title: 'SVG image',
+        mimeType,
+        body: 'It has no size of its own (neither width and height nor a view box).',
+      };
+    }
+    throw new UnreadableFile(`This ${format} image is broken: its width and height cannot be read.`);
+  }
+  const { width, height, orientation = 1 } = found;
+  const facts = [`${width} × ${height} pixels`];
+  // EXIF 2.32, 4.6.4 A: from 5 on the picture is shown turned by a quarter.
+  if (orientation >= 5) facts.push(`shown turned, as ${height} × ${width}`);
+  if (found.images && found.images.length > 1)
+    facts.push(`${count(found.images.length, 'picture')} in the file`);
+  const cut = (await isCut(file, mimeType)) ? ' The file seems cut off: its end is missing.' : '';
+  return { title: `${format} image`, mimeType, body: `${facts.join(', ')}.${cut}` };
+}
+
+function formatOf(mimeType: string): string {
+  const names: Record<string, string> = {
+    'image/svg+xml': 'SVG',
+    'image/webp': 'WebP',
+    'image/x-icon': 'ICO',
+  };
+  const subtype = mimeType.split('/')[1] ?? '';
+  return (
+    names[mimeType] ??
+    subtype
+      .replace(/^x-/, '')
+      .replace(/^vnd\./, '')
+      .toUpperCase()
+  );
+}
+
+/** Whether the mark that ends a PNG (RFC 2083 §4.1.4), JPEG or GIF is missing; trailing bytes after it are allowed. */
+async function isCut(file: FileSource, mimeType: string): Promise<boolean> {
+  const end = Buffer.from(await file.read(Math.max(0, file.size - 64 * 1024), file.size));
+  if (mimeType === 'image/png') return !end.includes('IEND');
+  if (mimeType === 'image/jpeg') return !end.includes(Buffer.from([0xff, 0xd9]));
+  if (mimeType === 'image/gif') return !end.includes(0x3b);
+  return false;
+}

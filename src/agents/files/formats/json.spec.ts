@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import type { FileSource } from '../file-source.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { describeJson } from './json.js';
+
+const UTF_8 = { label: 'utf-8', name: 'UTF-8' } as const;
+
+function source(text: string): FileSource {
+  const content = Buffer.from(text);
+  return {
+    name: 'a.json',
+    mimeType: 'application/json',
+    size: content.length,
+    read: async (start, end) => content.subarray(start, end),
+  };
+}
+
+const describeText = (text: string) => describeJson(source(text), UTF_8);
+
+describe('describeJson', () => {
+  it('finds no fault in any JSON', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json(), async (text) => {
+        const { title, body } = await describeText(text);
+        expect([title, body.startsWith('Its shape:')]).toEqual(['JSON file', true]);
+      }),
+    );
+  });
+
+  it('finds a fault exactly where JSON.parse does', async () => {
+    const token = fc.constantFrom('[', ']', '{', '}', ',', ':', '"a"', '1', '-2.5', 'true', 'null', ' ');
+    await fc.assert(
+      fc.asyncProperty(fc.array(token, { minLength: 1, maxLength: 8 }), async (tokens) => {
+        const text = tokens.join('');
+        let valid = true;
+        try {
+          JSON.parse(text);
+        } catch {
+          valid = false;
+        }
+        const found = await describeText(text).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(UnreadableFile);
+          return { title: '', body: '' };
+        });
+        // Several values after one another are no JSON text, but NDJSON.
+        if (found.title === 'NDJSON file') return;
+        expect(found.body.startsWith('Its shape:')).toBe(valid);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('joins what objects of an array have, and marks what some lack', async () => {
+    const { body } = await describeText('[{"a":1,"b":"x"},{"a":2.5},{"a":null,"b":[[],[true]]}]');
+    expect(body).toBe(
+      'Its shape:\n\n```text\narray (3 items) of object\n  a: number or null\n' +
+        '  b?: string or array (2 items) of array (0 to 1 item) of boolean\n```',
+    );
+  });
+
+  it('refuses to follow a nesting without end', async () => {
+    const { body } = await describeText('['.repeat(100_000));
+    expect(body).toContain(
+      'This JSON is broken: it is nested deeper than 1000 levels at line 1, byte 1,001.',
+    );
+  });
+});

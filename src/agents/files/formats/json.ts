@@ -1,0 +1,101 @@
+import { bytesOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import { block, count, opening } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import type { Description } from './description.js';
+import { decode } from './encoding.js';
+import type { Encoding } from './encoding.js';
+import { JsonFault, JsonShape } from './json-shape.js';
+
+/** Describes JSON, or several JSON values after one another (NDJSON), reading it token by token. */
+export async function describeJson(file: FileSource, encoding: Encoding): Promise<Description> {
+  const { shape, fault } = await readShape(file, encoding);
+  if (fault !== undefined && shape.values === 0 && !shape.started) {
+    const beginning = await file.read(0, Math.min(file.size, 1000));
+    const text = new TextDecoder(encoding.label).decode(beginning);
+    throw new UnreadableFile(`This is not JSON: ${fault}. It begins so:\n\n${opening(text, false)}`);
+  }
+  const several = shape.values > 1;
+  const facts = [
+    several
+      ? `${count(shape.values, 'value')}, one after another; together they have this shape:`
+      : 'Its shape:',
+  ];
+  if (fault !== undefined) facts.unshift(`This JSON is broken: ${fault}. What comes before is described.`);
+  return {
+    title: several ? 'NDJSON file' : 'JSON file',
+    mimeType: 'application/json',
+    body: `${facts.join(' ')}\n\n${block(shape.toString())}`,
+  };
+}
+
+/** Reads up to the end or the first fault, which is told as the end of a sentence. */
+async function readShape(
+  file: FileSource,
+  encoding: Encoding,
+): Promise<{ shape: JsonShape; fault?: string }> {
+  const { Tokenizer } = await import('@streamparser/json');
+  const shape = new JsonShape();
+  const tokenizer = new Tokenizer();
+  let stopped: Error | undefined;
+  let tokenAt = 0;
+  tokenizer.onToken = (token) => {
+    if (stopped) return;
+    tokenAt = token.offset;
+    try {
+      shape.add(token.token, token.value);
+    } catch (error) {
+      stopped = error as Error;
+    }
+  };
+  tokenizer.onError = (error) => {
+    stopped ??= error;
+  };
+
+  const place = new Place();
+  for await (const chunk of utf8Of(file, encoding)) {
+    tokenizer.write(chunk);
+    if (stopped)
+      return { shape, fault: `${reasonOf(stopped)} at ${place.at(chunk, offsetOf(stopped, tokenAt))}` };
+    place.pass(chunk);
+  }
+  if (!tokenizer.isEnded) tokenizer.end();
+  if (stopped || !shape.complete) return { shape, fault: 'it ends in the middle, as if it had been cut off' };
+  return { shape };
+}
+
+async function* utf8Of(file: FileSource, encoding: Encoding): AsyncGenerator<Uint8Array> {
+  if (encoding.label === 'utf-8') yield* bytesOf(file);
+  else for await (const text of decode(bytesOf(file), encoding)) yield Buffer.from(text);
+}
+
+function reasonOf(error: Error): string {
+  return error instanceof JsonFault ? error.message : 'a character that does not belong there';
+}
+
+/** The tokenizer tells the place of a fault in its message alone. */
+function offsetOf(error: Error, tokenAt: number): number {
+  const position = /absolute position "(\d+)"/.exec(error.message)?.[1];
+  return position === undefined ? tokenAt : Number(position);
+}
+
+/** Keeps count of lines, so that a byte of the current chunk can be told by line and column. */
+class Place {
+  #offset = 0;
+  #line = 1;
+  #lineStart = 0;
+
+  pass(chunk: Uint8Array): void {
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) {
+      this.#line += 1;
+      this.#lineStart = this.#offset + at + 1;
+    }
+    this.#offset += chunk.length;
+  }
+
+  at(chunk: Uint8Array, offset: number): string {
+    this.pass(chunk.subarray(0, Math.max(0, offset - this.#offset)));
+    const column = offset - this.#lineStart + 1;
+    return `line ${this.#line.toLocaleString('en-US')}, byte ${column.toLocaleString('en-US')}`;
+  }
+}

@@ -1,0 +1,80 @@
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { bytes, code, count, opening } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import type { Description } from './description.js';
+
+/** Characters of text that are looked for, and pages that are searched for them. */
+const TEXT = 1000;
+const PAGES = 5;
+
+/** Describes a PDF: pages, title, author and how its text begins. */
+export async function describePdf(file: FileSource, limits: FilesLimits): Promise<Description> {
+  const largest = (limits.memoryMiB / 2) * 1024 * 1024;
+  if (file.size > largest) {
+    throw new UnreadableFile(
+      `This PDF has ${bytes(file.size)}; only PDFs up to ${bytes(largest)} are opened here.`,
+    );
+  }
+  const { getResolvedPDFJS } = await import('unpdf');
+  const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
+  const task = getDocument({
+    data: await file.read(0, file.size),
+    verbosity: VerbosityLevel.ERRORS,
+    isEvalSupported: false,
+    useSystemFonts: false,
+    disableFontFace: true,
+  });
+  try {
+    const pdf = await task.promise;
+    const facts = [`${count(pdf.numPages, 'page')}.`];
+    const { info } = await pdf.getMetadata();
+    for (const field of ['Title', 'Author'] as const) {
+      const value = (info as Record<string, unknown>)[field];
+      if (typeof value === 'string' && value.trim() !== '')
+        facts.push(`${field}: ${code(value.trim(), 200)}.`);
+    }
+    let text = '';
+    let page = 0;
+    while (text.length < TEXT && page < Math.min(pdf.numPages, PAGES)) {
+      page += 1;
+      text += await textOfPage(pdf, page);
+    }
+    const shown = text.trim()
+      ? `Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
+      : `No text on the first ${count(page, 'page')}: it may be a scan.`;
+    return { title: 'PDF document', mimeType: 'application/pdf', body: `${facts.join(' ')} ${shown}` };
+  } catch (error) {
+    throw refusal(error);
+  } finally {
+    await task.destroy();
+  }
+}
+
+type Pdf = Awaited<
+  ReturnType<Awaited<ReturnType<(typeof import('unpdf'))['getResolvedPDFJS']>>['getDocument']>['promise']
+>;
+
+async function textOfPage(pdf: Pdf, number: number): Promise<string> {
+  const page = await pdf.getPage(number);
+  const { items } = await page.getTextContent();
+  let text = '';
+  for (const item of items) {
+    if (!('str' in item)) continue;
+    text += item.str + (item.hasEOL ? '\n' : '');
+    if (text.length > TEXT) break;
+  }
+  return `${text}\n`;
+}
+
+function refusal(error: unknown): unknown {
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'PasswordException') {
+    return new UnreadableFile('This PDF is encrypted: it opens with its password only.');
+  }
+  // The library's own exceptions, one of which it wraps every other error of a broken file in.
+  if (/Exception$|^FormatError$/.test(name)) {
+    return new UnreadableFile('This PDF is broken or cut off: its structure cannot be read.');
+  }
+  return error;
+}

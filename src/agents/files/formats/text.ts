@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises';
+import type { FileSource } from '../file-source.js';
+import { count, opening } from '../markdown.js';
+import type { Description } from './description.js';
+import { textOf } from './encoding.js';
+import type { Encoding } from './encoding.js';
+import { languageOf } from './languages.js';
+
+/** Characters counted in one turn of the event loop. */
+const SLICE = 64 * 1024;
+
+/** Counts lines, words and characters of a text that arrives in pieces. */
+export class TextTally {
+  /** Unicode characters; a line break of two characters counts as two. */
+  characters = 0;
+  /** Runs of anything but white space. */
+  words = 0;
+  /** Characters that stand for bytes which could not be decoded. */
+  undecodable = 0;
+  #breaks = 0;
+  #last = 0;
+  #inWord = false;
+
+  /** Lines; a text that does not end with a line break ends with a line all the same. */
+  get lines(): number {
+    return this.#breaks + (this.characters > 0 && this.#last !== 10 && this.#last !== 13 ? 1 : 0);
+  }
+
+  /** Counts the next piece. */
+  add(text: string): void {
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = text.charCodeAt(index);
+      if (unit === 13 || (unit === 10 && this.#last !== 13)) this.#breaks += 1;
+      // The second half of a surrogate pair belongs to the character before.
+      if (!(unit >= 0xdc00 && unit <= 0xdfff && this.#last >= 0xd800 && this.#last <= 0xdbff)) {
+        this.characters += 1;
+      }
+      if (unit === 0xfffd) this.undecodable += 1;
+      const space = isSpace(unit);
+      if (!space && !this.#inWord) this.words += 1;
+      this.#inWord = !space;
+      this.#last = unit;
+    }
+  }
+
+  /** The figures, as a reader is told. */
+  toString(): string {
+    return [count(this.lines, 'line'), count(this.words, 'word'), count(this.characters, 'character')].join(
+      ', ',
+    );
+  }
+}
+
+/** Describes a text part: how long it is and how it begins. */
+export async function describeText(text: string): Promise<string> {
+  if (text.trim() === '') return text === '' ? 'An empty text.' : 'A text of nothing but white space.';
+  const tally = new TextTally();
+  for (let start = 0; start < text.length; start += SLICE) {
+    if (start > 0) await setImmediate();
+    tally.add(text.slice(start, start + SLICE));
+  }
+  return `**Text**: ${tally.toString()}.\n\n${opening(text, true)}`;
+}
+
+/** Describes a text or code file, reading it once. */
+export async function describeTextFile(file: FileSource, encoding: Encoding): Promise<Description> {
+  const tally = new TextTally();
+  let beginning = '';
+  for await (const piece of textOf(file, encoding)) {
+    if (beginning.length < SLICE) beginning += piece.slice(0, SLICE);
+    tally.add(piece);
+  }
+  const language = languageOf(file.name);
+  const facts = [`${tally.toString()}.`, `Encoding: ${encoding.name}.`];
+  if (tally.undecodable > 0) facts.push(`${count(tally.undecodable, 'character')} could not be decoded.`);
+  return {
+    title: language ? `${language.name} file` : 'Text file',
+    mimeType: 'text/plain',
+    body: `${facts.join(' ')}\n\n${opening(beginning, beginning.length < SLICE, language?.fence)}`,
+  };
+}
+
+function isSpace(unit: number): boolean {
+  if (unit <= 32) return true;
+  if (unit < 0xa0) return unit === 0x85;
+  return (
+    unit === 0xa0 ||
+    (unit >= 0x2000 && unit <= 0x200a) ||
+    unit === 0x2028 ||
+    unit === 0x2029 ||
+    unit === 0x202f ||
+    unit === 0x205f ||
+    unit === 0x3000
+  );
+}

@@ -1,0 +1,93 @@
+/** Everything that comes from a caller's file enters the Markdown through this file, bounded and disarmed. */
+
+/** Characters and lines of an opening. */
+const OPENING_LENGTH = 600;
+const OPENING_LINES = 15;
+
+// Controls, line and paragraph separators, and the marks that turn the direction of text: each can make a line look
+// like something that it is not.
+const UNSAFE = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+const UNSAFE_BUT_LINES = /(?![\n\t])[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+
+/** Cuts a text after so many characters, never within one, and marks the cut with an ellipsis. */
+export function clip(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const cut = text.slice(0, length);
+  return `${cut.replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** One harmless line of at most `length` characters: what could break the line is a space. */
+export function plain(text: string, length = 80): string {
+  return clip(
+    text
+      .slice(0, length * 4)
+      .replace(UNSAFE, ' ')
+      .replace(LONE_SURROGATE, '\ufffd'),
+    length,
+  );
+}
+
+/**
+ * A code span, which shows a hostile text as it is: no character of it has a meaning inside.
+ *
+ * @param length characters shown, default 80
+ */
+export function code(text: string, length = 80): string {
+  const line = plain(text, length);
+  if (line.trim() === '') return '(empty)';
+  const fence = '`'.repeat(longestRun(line) + 1);
+  const pad = line.startsWith('`') || line.endsWith('`') ? ' ' : '';
+  return `${fence}${pad}${line}${pad}${fence}`;
+}
+
+/**
+ * A fenced block.
+ *
+ * @param text shown whole: bound it before
+ * @param language name for the highlighter, default `text`
+ */
+export function block(text: string, language = 'text'): string {
+  const shown = text.replace(/\r\n?/g, '\n').replace(UNSAFE_BUT_LINES, ' ').replace(LONE_SURROGATE, '\ufffd');
+  const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1));
+  return `${fence}${language}\n${shown.replace(/\n+$/, '')}\n${fence}`;
+}
+
+/** The first lines of a text, in a fenced block, with a word of how it goes on. */
+export function opening(text: string, complete: boolean, language = 'text'): string {
+  const lines = text.slice(0, OPENING_LENGTH * 2).split(/\r\n|\r|\n/);
+  const first = lines.slice(0, OPENING_LINES).join('\n');
+  const shown = clip(first, OPENING_LENGTH);
+  const cut =
+    !complete || shown !== first || lines.length > OPENING_LINES || text.length > OPENING_LENGTH * 2;
+  return `${block(shown, language)}${cut ? '\n\n(The beginning only.)' : ''}`;
+}
+
+/** A table; a cell is Markdown already, and a pipe in it stays a pipe. */
+export function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** `1 row`, `1,204 rows`. */
+export function count(amount: number, noun: string, plural = `${noun}s`): string {
+  return `${amount.toLocaleString('en-US')} ${amount === 1 ? noun : plural}`;
+}
+
+/** `512 bytes`, `12.3 kB`, `1.02 GB`: powers of 1000. */
+export function bytes(amount: number): string {
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  if (amount < 1000) return count(amount, 'byte');
+  let value = amount / 1000;
+  let unit = 0;
+  // 999.95 would be written as 1,000.0.
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value.toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${units[unit]}`;
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...Array.from(text.matchAll(/`+/g), (run) => run[0].length));
+}

@@ -1,0 +1,45 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { FilesHandler } from './agents/files/index.js';
+import { ConfigurationError, type Environment, queryOptions } from './config.js';
+import { QueryModule, type QueryModuleOptions } from './query/index.js';
+
+/** The composition root of the standalone service: the one place that knows the hub and its spokes. */
+@Module({})
+export class AppModule {
+  /** @throws {ConfigurationError} if `AGENT` names no handler */
+  static async of(environment: Environment): Promise<DynamicModule> {
+    const handler = await loadHandler(environment.AGENT);
+    return { module: AppModule, imports: [QueryModule.forRoot({ ...queryOptions(environment), handler })] };
+  }
+}
+
+async function loadHandler(agent: string): Promise<QueryModuleOptions['handler']> {
+  if (agent === 'files') return FilesHandler;
+  const { default: handler } = await importModule(agent);
+  if (isHandler(handler)) return handler;
+  throw new ConfigurationError(
+    `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
+      'as async function* (query, context) {…}.',
+  );
+}
+
+function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
+  if (typeof value !== 'function')
+    return typeof (value as { handle?: unknown } | undefined)?.handle === 'function';
+  const isClass = /^class\b/.test(Function.prototype.toString.call(value));
+  return !isClass || typeof (value.prototype as { handle?: unknown }).handle === 'function';
+}
+
+async function importModule(path: string): Promise<{ default?: unknown }> {
+  try {
+    return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown };
+  } catch (error) {
+    throw new ConfigurationError(
+      `AGENT is ${JSON.stringify(path)}; it must be "files" or the path of a JavaScript module that can be loaded: ` +
+        (error as Error).message,
+      { cause: error },
+    );
+  }
+}

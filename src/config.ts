@@ -1,0 +1,194 @@
+import { Transform, plainToInstance } from 'class-transformer';
+import { IsIn, type ValidationArguments, ValidateBy, validateSync } from 'class-validator';
+import {
+  DEFAULT_BODY_LIMITS,
+  type QueryModuleOptions,
+  RUN_DEFAULTS,
+  type SessionPolicy,
+  STREAM_DEFAULTS,
+} from './query/index.js';
+
+/** The service cannot start with this environment; the message has a line for each variable at fault. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/** The longest that a timer can wait, and more than any other limit needs. */
+const MOST = 2_147_483_647;
+
+/** What the standalone service takes from the environment. Sizes are bytes, times milliseconds. */
+export class Environment {
+  /** The address to listen on. */
+  @Text()
+  readonly HOST: string = '127.0.0.1';
+
+  /** The port to listen on; 0 takes a free one. */
+  @WholeNumber(0, 65_535)
+  readonly PORT: number = 3000;
+
+  /** `files` for the built-in agent, or the path of a module whose default export is a handler. */
+  @Text()
+  readonly AGENT: string = 'files';
+
+  /** One file, decoded. */
+  @WholeNumber(0)
+  readonly MAX_FILE_BYTES: number = DEFAULT_BODY_LIMITS.fileBytes;
+
+  /** All files of a query, decoded. */
+  @WholeNumber(0)
+  readonly MAX_FILES_BYTES: number = DEFAULT_BODY_LIMITS.filesBytes;
+
+  /** One text. */
+  @WholeNumber(0)
+  readonly MAX_TEXT_BYTES: number = DEFAULT_BODY_LIMITS.textBytes;
+
+  /** Everything of a query that is not file content. */
+  @WholeNumber(2, 256 * 1024 * 1024)
+  readonly MAX_DOCUMENT_BYTES: number = DEFAULT_BODY_LIMITS.documentBytes;
+
+  /** Parts of a query. */
+  @WholeNumber(1, 1_000_000)
+  readonly MAX_PARTS: number = DEFAULT_BODY_LIMITS.parts;
+
+  /** Arrays and objects inside one another. */
+  @WholeNumber(3, 1000)
+  readonly MAX_DEPTH: number = DEFAULT_BODY_LIMITS.depth;
+
+  /** How long a body may make no progress. */
+  @WholeNumber(1)
+  readonly BODY_IDLE_MS: number = DEFAULT_BODY_LIMITS.idleMs;
+
+  /** A file up to this size stays in memory; a larger one goes to a temporary file. */
+  @WholeNumber(0, 64 * 1024 * 1024)
+  readonly FILE_MEMORY_BYTES: number = DEFAULT_BODY_LIMITS.memoryBytes;
+
+  /** Where temporary files are kept; the system's directory for them if empty. */
+  @Text({ mayBeEmpty: true })
+  readonly SPOOL_DIRECTORY: string = '';
+
+  /** Refuse files whose bytes are plainly of another type than they are said to be. */
+  @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
+  readonly REJECT_MISMATCHED_TYPES: 'true' | 'false' = 'false';
+
+  /** The longest that a run may take. */
+  @WholeNumber(1)
+  readonly RUN_TIMEOUT_MS: number = RUN_DEFAULTS.timeoutMs;
+
+  /** How long a handler that is asked to stop may take. */
+  @WholeNumber(0)
+  readonly STOP_DEADLINE_MS: number = RUN_DEFAULTS.stopDeadlineMs;
+
+  /** What happens to a run when nobody follows it any more. */
+  @IsIn(['continue', 'cancel', 'grace'], { message: mustBe('"continue", "cancel" or "grace"') })
+  readonly DISCONNECT: 'continue' | 'cancel' | 'grace' = 'grace';
+
+  /** With `DISCONNECT=grace`: how long somebody may take to come back. */
+  @WholeNumber(0)
+  readonly DISCONNECT_GRACE_MS: number = 30_000;
+
+  /** Runs that execute at once. */
+  @WholeNumber(1, 1_000_000)
+  readonly MAX_RUNNING: number = RUN_DEFAULTS.maxRunning;
+
+  /** Runs that wait. */
+  @WholeNumber(0, 1_000_000)
+  readonly MAX_WAITING: number = RUN_DEFAULTS.maxWaiting;
+
+  /** What a second query of a busy session meets. */
+  @IsIn(['enqueue', 'reject', 'interrupt'], { message: mustBe('"enqueue", "reject" or "interrupt"') })
+  readonly SESSION_POLICY: SessionPolicy = RUN_DEFAULTS.sessionPolicy;
+
+  /** Queries of one session that wait. */
+  @WholeNumber(0, 1_000_000)
+  readonly MAX_WAITING_PER_SESSION: number = RUN_DEFAULTS.maxWaitingPerSession;
+
+  /** Earlier turns that a handler is given. */
+  @WholeNumber(0, 10_000)
+  readonly SESSION_TURNS: number = RUN_DEFAULTS.sessionTurns;
+
+  /** How often a silent stream shows a sign of life. */
+  @WholeNumber(10)
+  readonly KEEP_ALIVE_MS: number = STREAM_DEFAULTS.keepAliveMs;
+
+  /** How long running runs may go on when the service is told to stop. */
+  @WholeNumber(0)
+  readonly DRAIN_MS: number = RUN_DEFAULTS.drainMs;
+}
+
+/**
+ * Reads the environment: the one place that does. An empty variable counts as absent.
+ *
+ * @throws {ConfigurationError} naming each variable at fault, what it is and what it may be
+ */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const known = Object.keys(new Environment());
+  const given = Object.fromEntries(
+    known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
+  );
+  const environment = plainToInstance(Environment, given);
+  const faults = validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return environment;
+}
+
+/** The module's options as the environment sets them; the handler is loaded elsewhere. */
+export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
+  return {
+    limits: {
+      fileBytes: environment.MAX_FILE_BYTES,
+      filesBytes: environment.MAX_FILES_BYTES,
+      textBytes: environment.MAX_TEXT_BYTES,
+      documentBytes: environment.MAX_DOCUMENT_BYTES,
+      parts: environment.MAX_PARTS,
+      depth: environment.MAX_DEPTH,
+      idleMs: environment.BODY_IDLE_MS,
+      memoryBytes: environment.FILE_MEMORY_BYTES,
+    },
+    ...(environment.SPOOL_DIRECTORY && { spoolDirectory: environment.SPOOL_DIRECTORY }),
+    rejectMismatchedTypes: environment.REJECT_MISMATCHED_TYPES === 'true',
+    runs: {
+      timeoutMs: environment.RUN_TIMEOUT_MS,
+      stopDeadlineMs: environment.STOP_DEADLINE_MS,
+      disconnect:
+        environment.DISCONNECT === 'grace'
+          ? { graceMs: environment.DISCONNECT_GRACE_MS }
+          : environment.DISCONNECT,
+      maxRunning: environment.MAX_RUNNING,
+      maxWaiting: environment.MAX_WAITING,
+      sessionPolicy: environment.SESSION_POLICY,
+      maxWaitingPerSession: environment.MAX_WAITING_PER_SESSION,
+      sessionTurns: environment.SESSION_TURNS,
+      drainMs: environment.DRAIN_MS,
+    },
+    streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
+  };
+}
+
+function WholeNumber(least: number, most = MOST): PropertyDecorator {
+  const isWholeNumber = (value: unknown) =>
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+  const rule = ValidateBy(
+    { name: 'wholeNumber', validator: { validate: isWholeNumber } },
+    { message: mustBe(`a whole number from ${least} to ${most}`) },
+  );
+  const read = Transform(({ value }: { value: unknown }) =>
+    /^\d+$/.test(String(value)) ? Number(value) : value,
+  );
+  return (target, property) => {
+    read(target, property);
+    rule(target, property);
+  };
+}
+
+function Text({ mayBeEmpty = false } = {}): PropertyDecorator {
+  const isText = (value: unknown) => typeof value === 'string' && (mayBeEmpty || value.trim() !== '');
+  return ValidateBy(
+    { name: 'text', validator: { validate: isText } },
+    { message: mustBe('a text that is not empty') },
+  );
+}
+
+function mustBe(what: string) {
+  return ({ property, value }: ValidationArguments) =>
+    `${property} is ${JSON.stringify(value)}; it must be ${what}.`;
+}

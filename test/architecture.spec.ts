@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import ts from 'typescript';
+
+const SRC = resolve(import.meta.dirname, '../src');
+
+/** The files of `src` that are built, relative to it. */
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),
+);
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
+}
+
+/** The files that a file imports, types included. */
+function importedFiles(file: string): string[] {
+  return importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => relative(SRC, resolve(SRC, dirname(file), name.replace(/\.js$/, '.ts'))));
+}
+
+function importedPackages(file: string): string[] {
+  return importsOf(file)
+    .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
+    .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+}
+
+/** The folder under `src` that a file belongs to; of agents, each is a spoke of its own. */
+function houseOf(file: string): string {
+  const [first, second] = file.split('/');
+  if (!file.includes('/')) return 'root';
+  return first === 'agents' ? `agents/${second}` : first!;
+}
+
+describe('The architecture', () => {
+  it('has no import cycle', () => {
+    const done = new Set<string>();
+    const visit = (file: string, path: string[]): void => {
+      if (path.includes(file)) throw new Error(`cycle: ${[...path, file].join(' → ')}`);
+      if (done.has(file)) return;
+      for (const imported of importedFiles(file)) visit(imported, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(done.size).toBe(files.length);
+  });
+
+  it('lets the hub import no spoke', () => {
+    const hub = files.filter((file) => houseOf(file) === 'query');
+    expect(hub.length).toBeGreaterThan(10);
+    for (const file of hub) {
+      for (const imported of importedFiles(file))
+        expect(`${file} → ${houseOf(imported)}`).toBe(`${file} → query`);
+    }
+  });
+
+  it('lets a spoke import the hub through its index only, and no other spoke', () => {
+    for (const file of files.filter((name) => !['query', 'root'].includes(houseOf(name)))) {
+      for (const imported of importedFiles(file)) {
+        if (houseOf(imported) === houseOf(file)) continue;
+        const allowed = houseOf(file) === 'client' ? 'query/wire.ts' : 'query/index.ts';
+        expect(`${file} → ${imported}`).toBe(`${file} → ${allowed}`);
+      }
+    }
+  });
+
+  it('lets only the composition root and the process entry know a spoke', () => {
+    const knowing = files.filter(
+      (file) =>
+        houseOf(file) === 'root' &&
+        importedFiles(file).some((name) => !['query', 'root'].includes(houseOf(name))),
+    );
+    expect(knowing).toEqual(['app.module.ts']);
+  });
+
+  it('reads the environment in the configuration and the command line only', () => {
+    const readers = files.filter((file) =>
+      /\bprocess\s*\.\s*env\b|\benv\b.*from 'node:process'/.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(readers.filter((file) => file !== 'client/cli.ts')).toEqual(['config.ts']);
+  });
+
+  it.each([
+    ['kysely', ['stores', 'workers']],
+    ['libsql', ['stores', 'workers']],
+    ['pg', ['stores', 'workers']],
+    ['bullmq', ['workers']],
+  ])('imports %s in %j only', (name, houses) => {
+    for (const file of files.filter((each) => importedPackages(each).includes(name)))
+      expect(houses).toContain(houseOf(file));
+  });
+
+  it('loads no optional package with the package root', () => {
+    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
+      readFileSync(resolve(SRC, '../package.json'), 'utf8'),
+    ) as Record<string, Record<string, { optional?: boolean }>>;
+    const required = [
+      ...Object.keys(dependencies!),
+      ...Object.keys(peerDependencies!).filter((name) => !peerDependenciesMeta?.[name]?.optional),
+    ];
+    const reached = new Set<string>();
+    const visit = (file: string): void => {
+      if (reached.has(file)) return;
+      reached.add(file);
+      importedFiles(file).forEach(visit);
+    };
+    visit('index.ts');
+    for (const name of [...reached].flatMap(importedPackages)) expect(required).toContain(name);
+  });
+});

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { Body, Controller, Module, Post, VersioningType } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { json, type NextFunction, type Request, type Response } from 'express';
+import { message, type Query, QueryModule } from '../../src/index.js';
+import { ADAPTERS, type AdapterName, type Configure, startHost } from '../support/host.js';
+import { request } from '../support/raw-client.js';
+
+const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
+const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
+
+@Controller('notes')
+class NotesController {
+  @Post()
+  make(@Body() note: { text: string }) {
+    return { length: note.text.length };
+  }
+}
+
+/** Says the SHA-256 of each file, and the text of each text. */
+async function* tell({ parts }: Query) {
+  for (const part of parts) {
+    if (part.type === 'text') {
+      yield message(part.text);
+      continue;
+    }
+    const hash = createHash('sha256');
+    for await (const chunk of part.file.stream()) hash.update(chunk);
+    yield message(`${part.name} ${part.file.size} ${hash.digest('hex')}`);
+  }
+}
+
+function start(adapter: AdapterName, configure?: Configure) {
+  @Module({ imports: [QueryModule.forRoot({ handler: tell })], controllers: [NotesController] })
+  class OwnModule {}
+  return startHost(adapter, OwnModule, configure);
+}
+
+const small = JSON.stringify({
+  parts: [
+    { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: 'QUJD' },
+    { type: 'text', text: 'Hello' },
+  ],
+});
+const SMALL =
+  'data: {"type":"message","data":{"content":"a.txt 3 b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78"}}\n\n' +
+  says('Hello');
+
+/** A query with a file of 64 MB, as its bytes leave. */
+async function* large() {
+  yield '{"parts":[{"type":"file","name":"big.bin","mimeType":"application/octet-stream","base64":"';
+  const megabyte = Buffer.alloc(999_999, 'nest').toString('base64');
+  for (let n = 0; n < 64; n++) yield megabyte;
+  yield '"}]}';
+}
+
+function digestOfLarge(): string {
+  const hash = createHash('sha256');
+  for (let n = 0; n < 64; n++) hash.update(Buffer.alloc(999_999, 'nest'));
+  return hash.digest('hex');
+}
+
+describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
+  it('a query of 64 MB is answered, and its other routes keep their parser and its limit', async () => {
+    const host = await start(adapter);
+    const answer = await request(host.url, {}, large());
+    expect(await answer.whole()).toBe(says(`big.bin 63999936 ${digestOfLarge()}`));
+    const make = (text: string) => request(host.url, { path: '/notes' }, JSON.stringify({ text }));
+    const made = await make('Hello');
+    expect([made.status, await made.whole()]).toEqual([201, '{"length":5}']);
+    expect((await make('x'.repeat(2e6))).status).toBe(413);
+    expect((await request(host.url, { path: '/notes' }, '{')).status).toBe(400);
+    await host.close();
+  });
+
+  it('a query of 200 kB is answered under a global prefix and a version in the path', async () => {
+    const host = await start(adapter, (app) => {
+      app.setGlobalPrefix('api');
+      app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+    });
+    const text = 'x'.repeat(200_000);
+    const body = JSON.stringify({ parts: [{ type: 'text', text }] });
+    expect(await (await request(host.url, { path: '/api/v1/query' }, body)).whole()).toBe(says(text));
+    await host.close();
+  });
+
+  it('a query that is compressed is inflated', async () => {
+    const host = await start(adapter);
+    const headers = { 'content-encoding': 'gzip' };
+    expect(await (await request(host.url, { headers }, gzipSync(small))).whole()).toBe(SMALL);
+    await host.close();
+  });
+});
+
+/** What reads the body of every request before it comes to Nest. */
+const parseAll = (): ((request: Request, response: Response, next: NextFunction) => void) => {
+  const parse = json({ limit: '1mb' });
+  return (request, response, next) => parse(request, response, next);
+};
+
+describe.each(ADAPTERS)('In a host on %s', (adapter) => {
+  it.each<[string, Configure]>([
+    ['a parser of its own for all routes', (app) => void app.use(json({ limit: '10mb' }))],
+    ['a parser hidden in a middleware of its own', (app) => void app.use(parseAll())],
+    [
+      'a larger limit for its own parser',
+      (app) =>
+        adapter === 'express'
+          ? (app as NestExpressApplication).useBodyParser('json', { limit: '10mb' })
+          : (app as NestFastifyApplication).useBodyParser('application/json', { bodyLimit: 10e6 }),
+    ],
+  ])('with %s a query is answered, and a broken one refused', async (_, configure) => {
+    const host = await start(adapter, configure);
+    expect(await (await request(host.url, {}, small)).whole()).toBe(SMALL);
+    const wrong = small.replace('QUJD', 'QU?D');
+    const refused = await request(host.url, {}, wrong);
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(await refused.whole()).errors).toEqual([
+      {
+        pointer: '/parts/0/base64',
+        detail: 'has a character "?" that is not of the base64 alphabet (at offset 2)',
+      },
+    ]);
+    await host.close();
+  });
+});

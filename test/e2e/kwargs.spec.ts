@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { message } from '../../src/index.js';
+import { request } from '../support/raw-client.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+
+const PARTS = '"parts":[{"type":"text","text":"Hello"}]';
+
+describe.each(ADAPTERS)('The kwargs of a query on %s', (adapter) => {
+  let host: Host;
+  let given: Record<string, unknown> | undefined;
+  beforeAll(async () => {
+    host = await startAgent(adapter, async function* ({ kwargs }) {
+      given = kwargs;
+      yield message('Hi');
+    });
+  });
+  afterAll(() => host.close());
+
+  const send = async (kwargs: string) => {
+    given = undefined;
+    const answer = await request(host.url, {}, `{${PARTS},"kwargs":${kwargs}}`);
+    expect((await answer.whole()).endsWith('data: {"type":"done","data":{"status":"completed"}}\n\n')).toBe(
+      true,
+    );
+    return given;
+  };
+
+  it('reach the handler unchanged, every key with whatever JSON value', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (kwargs) => {
+        delete kwargs['session_id'];
+        const json = JSON.stringify(kwargs);
+        expect(JSON.stringify(await send(json))).toBe(json);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('may have keys that are names of the language, which reach the handler and change nothing else', async () => {
+    const json =
+      '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1,"hasOwnProperty":null,"a":{"__proto__":[1]}}';
+    const kwargs = await send(json);
+    expect(JSON.stringify(kwargs)).toBe(json);
+    expect(Object.keys(kwargs!)).toEqual(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'a']);
+    expect(Object.getPrototypeOf(kwargs)).toBe(Object.prototype);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+
+  it('are an empty object where they are null', async () => {
+    expect(await send('null')).toEqual({});
+  });
+
+  it('are an empty object where there are none', async () => {
+    const answer = await request(host.url, {}, `{${PARTS}}`);
+    await answer.whole();
+    expect(given).toEqual({});
+  });
+
+  it('may name a session; a session that is null is none', async () => {
+    expect(await send('{"session_id":"s-1"}')).toEqual({ session_id: 's-1' });
+    expect(await send('{"session_id":null}')).toEqual({ session_id: null });
+  });
+});

@@ -1,0 +1,118 @@
+import { getEventListeners } from 'node:events';
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import { log, message } from '../../src/index.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, startAgent } from '../support/host.js';
+import { OperatorLog } from '../support/operator-log.js';
+import { ask } from '../support/raw-client.js';
+
+const CLIENTS = 1000;
+const AT_ONCE = 50;
+const QUERY = JSON.stringify({ parts: [{ type: 'text', text: 'x'.repeat(2000) }] });
+
+/** What a client may have done when it leaves. */
+const MOMENTS = [
+  'half the body',
+  'the whole body',
+  'the headers',
+  'the first event',
+  'some more events',
+] as const;
+
+/** Sends a query, leaves at a moment, and resolves when the connection is gone. */
+function comeAndGo(url: string, moment: (typeof MOMENTS)[number]): Promise<void> {
+  return new Promise((resolve) => {
+    const request = http.request(`${url}/query`, {
+      method: 'POST',
+      agent: false,
+      headers: { 'content-type': 'application/json', 'content-length': QUERY.length },
+    });
+    request.on('error', () => undefined).on('close', resolve);
+    if (moment === 'half the body') request.write(QUERY.slice(0, 1000), () => request.destroy());
+    else request.end(QUERY, () => moment === 'the whole body' && request.destroy());
+    request.on('response', (response) => {
+      response.on('error', () => undefined);
+      if (moment === 'the headers') request.destroy();
+      let events = 0;
+      response.on('data', () => {
+        events++;
+        if (moment === 'the first event' || events === 3) request.destroy();
+      });
+    });
+  });
+}
+
+const resources = () => process.getActiveResourcesInfo().sort();
+
+describe.each(ADAPTERS)('1,000 clients that leave in the middle on %s', (adapter) => {
+  it('leave no run, follower, handler, timer, socket or listener behind', async () => {
+    let handling = 0;
+    const signals: AbortSignal[] = [];
+    const talk = async function* (_query: unknown, { signal }: { signal: AbortSignal }) {
+      handling++;
+      if (signals.length < 100) signals.push(signal);
+      try {
+        for (let n = 0; ; n++) {
+          yield n % 2 ? message(String(n)) : log(String(n));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      } finally {
+        handling--;
+      }
+    };
+    const host = await startAgent(adapter, talk, {
+      runs: { disconnect: 'cancel' },
+      streams: { keepAliveMs: 10 },
+    });
+    const operator = OperatorLog.of(host.app);
+    const server = host.app.getHttpServer() as http.Server;
+    const sockets = new Set<Socket>();
+    server.on('connection', (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    });
+    await comeAndGo(host.url, 'the first event');
+    await eventually(() => sockets.size === 0 && host.agent.load().running === 0);
+    const listeners = () => server.eventNames().map((name) => [name, server.listenerCount(name)]);
+    const before = { resources: resources(), listeners: listeners() };
+
+    for (let started = 0; started < CLIENTS; started += AT_ONCE) {
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, n) =>
+          comeAndGo(host.url, MOMENTS[(started + n) % MOMENTS.length]!),
+        ),
+      );
+    }
+    await eventually(() => sockets.size === 0 && handling === 0 && host.agent.load().running === 0);
+
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+    await eventually(() => resources().join() === before.resources.join());
+    expect(listeners()).toEqual(before.listeners);
+    expect(signals.every((signal) => signal.aborted && getEventListeners(signal, 'abort').length === 0)).toBe(
+      true,
+    );
+    expect(operator.troubles).toEqual([]);
+    await host.close();
+  });
+});
+
+describe.each(ADAPTERS)('A kept-alive connection on %s', (adapter) => {
+  it('has as many listeners after a hundred queries as after one', async () => {
+    const host = await startAgent(adapter, async function* () {
+      yield message('Hi');
+    });
+    const sockets: Socket[] = [];
+    (host.app.getHttpServer() as http.Server).on('connection', (socket) => sockets.push(socket));
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    const listeners = () =>
+      sockets[0]!.eventNames().map((name) => `${String(name)} ${sockets[0]!.listenerCount(name)}`);
+    await (await ask(host.url, 'Hello', { agent })).whole();
+    const before = listeners();
+    for (let n = 0; n < 100; n++) await (await ask(host.url, 'Hello', { agent })).whole();
+    expect(listeners()).toEqual(before);
+    expect(sockets).toHaveLength(1);
+    agent.destroy();
+    await host.close();
+  });
+});

@@ -1,0 +1,265 @@
+import {
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { of } from 'rxjs';
+import {
+  AgentHandler,
+  AgentService,
+  type Envelope,
+  message,
+  type Query,
+  QueryModule,
+  type QueryModuleOptions,
+} from '../../src/index.js';
+import { ADAPTERS, adapterNamed, type Host, listen, startHost } from '../support/host.js';
+import { ask, request } from '../support/raw-client.js';
+
+const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
+const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
+
+@Injectable()
+class Greeting {
+  readonly word: string = 'Hello from the host';
+}
+
+@Module({ providers: [Greeting], exports: [Greeting] })
+class GreetingModule {}
+
+@Injectable()
+class GreetingHandler
+  extends AgentHandler
+  implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
+  static hooks: string[] = [];
+
+  constructor(private readonly greeting: Greeting) {
+    super();
+  }
+
+  async *handle(_query: Query) {
+    yield message(this.greeting.word);
+  }
+
+  onModuleInit = () => void GreetingHandler.hooks.push('init');
+  onApplicationBootstrap = () => void GreetingHandler.hooks.push('bootstrap');
+  onModuleDestroy = () => void GreetingHandler.hooks.push('destroy');
+  onApplicationShutdown = () => void GreetingHandler.hooks.push('shutdown');
+}
+
+@Injectable()
+class GreetingOptions {
+  createQueryOptions(): QueryModuleOptions {
+    return { handler: GreetingHandler };
+  }
+}
+
+@Module({
+  imports: [GreetingModule],
+  providers: [GreetingOptions],
+  exports: [GreetingOptions, GreetingModule],
+})
+class OptionsModule {}
+
+class ArrowHandler {
+  handle = async function* () {
+    yield message('Hello from an arrow');
+  };
+}
+
+async function answerOf(host: Host, accept?: string): Promise<string> {
+  const answer = await ask(host.url, 'Hello', { headers: accept === undefined ? {} : { accept } });
+  return answer.whole();
+}
+
+describe('The module', () => {
+  it.each([
+    [
+      'a class with dependencies of the host',
+      { handler: GreetingHandler, imports: [GreetingModule] },
+      'Hello from the host',
+    ],
+    [
+      'an instance',
+      { handler: new GreetingHandler({ word: 'Hello from an instance' }) },
+      'Hello from an instance',
+    ],
+    ['an object', { handler: { handle: () => of(message('Hello from an object')) } }, 'Hello from an object'],
+    [
+      'a generator function',
+      {
+        handler: async function* () {
+          yield message('Hello from a function');
+        },
+      },
+      'Hello from a function',
+    ],
+    ['an arrow function', { handler: () => of(message('Hello from an arrow')) }, 'Hello from an arrow'],
+    ['a class whose handle is a property', { handler: ArrowHandler }, 'Hello from an arrow'],
+  ])('takes %s as its handler', async (_, options, expected) => {
+    const host = await startHost('express', QueryModule.forRoot(options));
+    expect(await answerOf(host)).toBe(says(expected));
+    await host.close();
+  });
+
+  it.each([
+    [
+      'a factory with what it injects',
+      {
+        imports: [GreetingModule],
+        inject: [Greeting],
+        useFactory: (greeting: Greeting) => ({ handler: new GreetingHandler(greeting) }),
+      },
+    ],
+    [
+      'a factory that waits, and names a class',
+      { imports: [GreetingModule], useFactory: async () => ({ handler: GreetingHandler }) },
+    ],
+    ['a class of options', { imports: [GreetingModule], useClass: GreetingOptions }],
+    ['options that exist', { imports: [OptionsModule], useExisting: GreetingOptions }],
+  ])('takes its options from %s', async (_, options) => {
+    const host = await startHost('express', QueryModule.forRootAsync(options));
+    expect(await answerOf(host)).toBe(says('Hello from the host'));
+    await host.close();
+  });
+
+  it.each([
+    ['now', QueryModule.forRoot({ handler: GreetingHandler, imports: [GreetingModule] })],
+    [
+      'later',
+      QueryModule.forRootAsync({
+        imports: [GreetingModule],
+        useFactory: () => ({ handler: GreetingHandler }),
+      }),
+    ],
+  ])('runs each lifecycle hook of a handler that is named %s once', async (_, module) => {
+    GreetingHandler.hooks = [];
+    const host = await startHost('express', module);
+    expect(await answerOf(host)).toBe(says('Hello from the host'));
+    await host.close();
+    expect(GreetingHandler.hooks).toEqual(['init', 'bootstrap', 'destroy', 'shutdown']);
+  });
+
+  it.each([
+    ['undefined', undefined],
+    ['an object without handle', {}],
+    ['an envelope', message('Hi')],
+  ])('does not start with %s for a handler, and says what it may be', async (_, handler) => {
+    const sentence =
+      'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.';
+    const start = (module: ReturnType<typeof QueryModule.forRoot>) => startHost('express', module);
+    await expect((async () => start(QueryModule.forRoot({ handler } as never)))()).rejects.toThrow(sentence);
+    await expect(
+      start(QueryModule.forRootAsync({ useFactory: () => ({ handler }) as never })),
+    ).rejects.toThrow(sentence);
+  });
+
+  it('lends its service to all modules where it is global, and to none that does not import it otherwise', async () => {
+    @Injectable()
+    class Elsewhere {
+      constructor(readonly agent: AgentService) {}
+    }
+    @Module({ providers: [Elsewhere] })
+    class ElsewhereModule {}
+    const startWith = (isGlobal: boolean) => {
+      @Module({
+        imports: [ElsewhereModule, QueryModule.forRoot({ handler: () => of(message('Hi')), isGlobal })],
+      })
+      class AppModule {}
+      return startHost('express', AppModule);
+    };
+    const host = await startWith(true);
+    expect(host.app.get(Elsewhere, { strict: false }).agent).toBe(host.agent);
+    await host.close();
+    await expect(startWith(false)).rejects.toThrow("can't resolve dependencies of the Elsewhere");
+  });
+
+  it('serves two agents at two paths, each with its own options', async () => {
+    @Module({
+      imports: [
+        QueryModule.forRoot({ path: 'cats', handler: () => of(message('Meow')), limits: { parts: 1 } }),
+        QueryModule.forRoot({ path: 'deep/dogs', handler: () => of(message('Wuff')) }),
+      ],
+    })
+    class PetsModule {}
+    for (const adapter of ADAPTERS) {
+      const host = await startHost(adapter, PetsModule);
+      const cats = await ask(host.url, 'Hello', { path: '/cats' });
+      expect(await cats.whole()).toBe(says('Meow'));
+      const dogs = await ask(host.url, 'Hello', { path: '/deep/dogs' });
+      expect(await dogs.whole()).toBe(says('Wuff'));
+      expect(dogs.headers['content-location']).toMatch(/^\/deep\/dogs\/[0-9a-f-]{36}$/);
+      const two = JSON.stringify({
+        parts: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      });
+      const statusAt = async (path: string) => (await request(host.url, { path }, two)).status;
+      expect([await statusAt('/cats'), await statusAt('/deep/dogs')]).toEqual([413, 200]);
+      await host.close();
+    }
+  });
+});
+
+const ENVELOPES: Envelope[] = [
+  { type: 'message', data: { content: 'Stub' } },
+  { type: 'log', data: { message: 'stubbed' } },
+];
+const PLAIN =
+  'data: {"type":"message","data":{"content":"Stub"}}\n\ndata: {"type":"log","data":{"message":"stubbed"}}\n\n' +
+  DONE;
+const stub = { handle: () => of(...ENVELOPES) };
+
+describe.each(ADAPTERS)('In a testing module on %s', (adapter) => {
+  const module = () =>
+    Test.createTestingModule({
+      imports: [QueryModule.forRoot({ handler: GreetingHandler, imports: [GreetingModule] })],
+    });
+
+  const start = async (builder: TestingModuleBuilder) => {
+    const testing = await builder.compile();
+    return listen(testing.createNestApplication(adapterNamed(adapter) as never, { logger: false }));
+  };
+
+  it.each<[string, () => TestingModuleBuilder]>([
+    ['the handler, by its class', () => module().overrideProvider(GreetingHandler).useValue(stub)],
+    ['the handler, by its port', () => module().overrideProvider(AgentHandler).useValue(stub)],
+    [
+      'the service',
+      () =>
+        module()
+          .overrideProvider(AgentService)
+          .useValue({ query: () => of(...ENVELOPES) }),
+    ],
+    [
+      'the service, by one that ends its stream itself',
+      () =>
+        module()
+          .overrideProvider(AgentService)
+          .useValue({ query: () => of(...ENVELOPES, { type: 'done', data: { status: 'completed' } }) }),
+    ],
+  ])('%s can be a plain stub: in each profile its envelopes arrive, and done once', async (_, build) => {
+    const host = await start(build());
+    expect(await answerOf(host)).toBe(PLAIN);
+    const full = await answerOf(host, 'text/event-stream');
+    expect(full.startsWith('retry: 1000\n\n')).toBe(true);
+    expect(full.slice('retry: 1000\n\n'.length).replace(/^id: [0-9a-f-]{36}\.[123]\n/gm, '')).toBe(PLAIN);
+    await host.close();
+  });
+
+  it('a stub of the service that fails or emits garbage ends in a clean done too', async () => {
+    for (const garbage of [() => of(null), () => of({ type: 'x', data: 1n })]) {
+      const host = await start(module().overrideProvider(AgentService).useValue({ query: garbage }));
+      expect(await answerOf(host)).toMatch(
+        /^data: {"type":"done","data":{"status":"failed","error":{"code":"\w+","message":"[^"]+"}}}\n\n$/,
+      );
+      await host.close();
+    }
+  });
+});

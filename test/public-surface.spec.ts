@@ -1,0 +1,31 @@
+import * as root from '../src/index.js';
+
+/**
+ * Hosts depend on every name below. Adding one is a promise to keep it; taking one away, or renaming it, breaks them and
+ * is a major version.
+ */
+describe('The public surface', () => {
+  it('of the package root is these names', () => {
+    expect(Object.keys(root).sort()).toEqual([
+      'AgentHandler',
+      'AgentService',
+      'DEFAULT_BODY_LIMITS',
+      'EventLog',
+      'FilePartDto',
+      'FileStore',
+      'INTERRUPTED',
+      'MemoryRunStore',
+      'QueryDto',
+      'QueryError',
+      'QueryModule',
+      'RETENTION_DEFAULTS',
+      'RUN_DEFAULTS',
+      'RunStore',
+      'STREAM_DEFAULTS',
+      'TextPartDto',
+      'doneText',
+      'log',
+      'message',
+    ]);
+  });
+});

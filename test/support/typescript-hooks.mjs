@@ -1,0 +1,22 @@
+/** Lets Node run the project's TypeScript from its sources, for threads that a test starts. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { transform } from '@swc/core';
+
+/** Relative imports name the file that the compiler will write: here its source is taken instead. */
+export function resolve(specifier, context, next) {
+  const isOurs = /^\.{1,2}\/.*\.js$/.test(specifier) && context.parentURL?.endsWith('.ts');
+  return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+}
+
+export async function load(url, context, next) {
+  if (!url.endsWith('.ts')) return next(url, context);
+  const { code } = await transform(await readFile(fileURLToPath(url), 'utf8'), {
+    filename: fileURLToPath(url),
+    configFile: false,
+    swcrc: false,
+    jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: true } },
+    module: { type: 'es6' },
+  });
+  return { format: 'module', source: code, shortCircuit: true };
+}
