@@ -55,7 +55,7 @@ async function transaction(db: Db, steps: Step[]): Promise<(() => void)[]> {
     await sql`commit`.execute(db);
     return settled;
   } catch (error) {
-    // A full disk, for one, has ended the transaction already.
+    // Fails where the error has ended the transaction already.
     await sql`rollback`.execute(db).catch(() => undefined);
     throw error;
   }
@@ -72,8 +72,13 @@ async function take(db: Db, { work, resolve, reject }: Step, isAlone: boolean): 
     await sql`release step`.execute(db);
     return () => resolve(value);
   } catch (error) {
-    await sql`rollback to step`.execute(db);
-    await sql`release step`.execute(db);
+    try {
+      await sql`rollback to step`.execute(db);
+      await sql`release step`.execute(db);
+    } catch {
+      // A full disk, for one, has ended the whole transaction: it concerns the group.
+      throw error;
+    }
     return () => reject(error);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
@@ -51,6 +51,8 @@ export class LibsqlBackend implements Backend {
     let thread: DatabaseThread | undefined;
     try {
       await mkdir(dirname(path), { recursive: true });
+      // libsql would not say what is wrong.
+      await (await open(path, 'a')).close();
       thread = await DatabaseThread.start(path);
       const db = new Kysely<Tables>({ dialect: dialectOf(thread) });
       // The first access takes the lock, which is held until the end of the process.
@@ -106,6 +108,7 @@ function reasonOf(error: unknown): string {
   if (/^(EACCES|EPERM|EROFS|SQLITE_READONLY|SQLITE_CANTOPEN)/.test(code)) {
     return 'this user may not write there. Give the directory to the user of the service, or name another file.';
   }
+  if (code === 'EISDIR') return 'it is a directory. Name a file in it.';
   if (/^(ENOSPC|SQLITE_FULL)/.test(code)) return 'the disk is full. Make room, and start again.';
   return error instanceof Error ? error.message : String(error);
 }

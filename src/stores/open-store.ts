@@ -60,19 +60,15 @@ function pathOf(url: string): string {
 }
 
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
-  const [{ LibsqlBackend }, { SqlRunStore }] = await Promise.all([
-    needing('kysely and libsql', () => import('./libsql-backend.js')),
-    needing('kysely', () => import('./sql-run-store.js')),
-  ]);
+  const { LibsqlBackend } = await needing('kysely and libsql', () => import('./libsql-backend.js'));
+  const { SqlRunStore } = await import('./sql-run-store.js');
   return new SqlRunStore(await LibsqlBackend.open(path), { retention });
 }
 
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
   const { retention, leaseMs, waitMs = WAIT_MS } = options;
-  const [{ PostgresBackend }, { SqlRunStore }] = await Promise.all([
-    needing('kysely and pg', () => import('./postgres-backend.js')),
-    needing('kysely', () => import('./sql-run-store.js')),
-  ]);
+  const { PostgresBackend } = await needing('kysely and pg', () => import('./postgres-backend.js'));
+  const { SqlRunStore } = await import('./sql-run-store.js');
   const until = Date.now() + waitMs;
   for (;;) {
     try {

@@ -1,4 +1,5 @@
-import type { Awaitable } from './run-store.js';
+/** A value, or a promise of it where the store has to wait for it. */
+export type Awaitable<T> = T | Promise<T>;
 
 /**
  * The contents of files that came with queries: kept by digest, so that a later turn of the session can read them, and

@@ -1,9 +1,8 @@
 import type { QueryError } from '../errors.js';
 import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../wire.js';
-import type { FileStore } from './file-store.js';
+import type { Awaitable, FileStore } from './file-store.js';
 
-/** A value, or a promise of it where the store has to wait for it. */
-export type Awaitable<T> = T | Promise<T>;
+export type { Awaitable };
 
 /** What a second query of a busy session meets. */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
