@@ -13,6 +13,9 @@ export interface Backend {
    */
   transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
+  /** As `transact`, for work that is one statement: it needs no transaction of its own. */
+  write<T>(work: (db: Db) => Promise<T>): Promise<T>;
+
   /** The directory for the contents of files; undefined where they belong into the database. */
   readonly contents: string | undefined;
 

@@ -60,6 +60,11 @@ export class Database {
     }
   }
 
+  /** As `persist`, for one statement that writes. */
+  persistStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.persist(() => this.backend.write(work));
+  }
+
   /** As `attempt`, in a transaction. */
   attemptTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.attempt(() => this.backend.transact(work));

@@ -16,6 +16,8 @@ export interface Ending {
   owner: string | undefined;
   /** The process that must be executing it; undefined where that one is gone. */
   process: string | undefined;
+  /** Where its log ends, if that is known. */
+  log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
   /** The answer's text, for the turn. */
@@ -49,8 +51,28 @@ export async function finish(db: Db, backend: Backend, ending: Ending): Promise<
   return { run, next: sessionKey === null ? undefined : await calledUp(db, sessionKey, place!) };
 }
 
+/** Removes a run that was not started, as if it had not been admitted. Returns the run that this calls up. */
+export async function withdraw(
+  db: Db,
+  backend: Backend,
+  process: string,
+  runId: string,
+): Promise<RunRecord | undefined> {
+  const run = await db
+    .deleteFrom('runs')
+    .where('id', '=', runId)
+    .where('process', '=', process)
+    .where('status', '=', 'waiting')
+    .returning(['session_key', 'place'])
+    .executeTakeFirst();
+  await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
+  if (run?.session_key == null) return undefined;
+  await backend.lock(db, `session ${run.session_key}`);
+  return calledUp(db, run.session_key, run.place!);
+}
+
 async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | undefined> {
-  const { last, position, length } = await logEnd(db, run.id);
+  const { last, position, length } = ending.log ?? (await logEnd(db, run.id));
   const done = doneText(ending.end);
   const seq = last + 1;
   const unfinished = db.updateTable('runs').where('id', '=', run.id).where('ended_at', 'is', null);
@@ -91,11 +113,14 @@ async function calledUp(db: Db, sessionKey: string, place: number): Promise<RunR
   return row && row.place! > place && row.status === 'waiting' ? recordOf(row) : undefined;
 }
 
-/** Where a log ends, and how much of it is kept. */
-export async function logEnd(
-  db: Db,
-  runId: string,
-): Promise<{ last: number; position: number; length: number }> {
+/** Where a log ends, and how much of it is kept, in characters. */
+export interface LogExtent {
+  last: number;
+  position: number;
+  length: number;
+}
+
+export async function logEnd(db: Db, runId: string): Promise<LogExtent> {
   const ends = db.selectFrom('log').where('run_id', '=', runId);
   const newest = await ends.select(['last', 'position']).orderBy('last', 'desc').limit(1).executeTakeFirst();
   if (!newest) return { last: 0, position: 0, length: 0 };

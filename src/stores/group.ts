@@ -3,6 +3,7 @@ import type { Db } from './schema.js';
 
 interface Step {
   work: (db: Db) => Promise<unknown>;
+  isOneStatement: boolean;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -21,10 +22,14 @@ export class Group {
   /** @param db a database of which one connection at a time is used */
   constructor(private readonly db: Db) {}
 
-  /** Resolves with what `work` returned once it is committed. */
-  commit<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  /**
+   * Resolves with what `work` returned once it is committed.
+   *
+   * @param isOneStatement whether it is, and so is a transaction by itself
+   */
+  commit<T>(work: (db: Db) => Promise<T>, isOneStatement = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ work, isOneStatement, resolve: resolve as (value: unknown) => void, reject });
       if (!this.#committing) void this.#run();
     });
   }
@@ -48,6 +53,8 @@ export class Group {
 }
 
 async function transaction(db: Db, steps: Step[]): Promise<(() => void)[]> {
+  const [alone] = steps;
+  if (steps.length === 1 && alone!.isOneStatement) return [await take(db, alone!, true)];
   await sql`begin immediate`.execute(db);
   try {
     const settled: (() => void)[] = [];

@@ -72,6 +72,10 @@ export class LibsqlBackend implements Backend {
     return this.#group.commit(work);
   }
 
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#group.commit(work, true);
+  }
+
   /** Steps stand in one line anyway. */
   async lock(): Promise<void> {}
 

@@ -48,6 +48,11 @@ export class LiveRun implements RunRecord {
     return this.tail.position;
   }
 
+  /** Where its log ends, and how much of it is kept at most, in characters. */
+  get extent(): { last: number; position: number; length: number } {
+    return { last: this.lastSeq, position: this.position, length: this.position - this.trimmedTo };
+  }
+
   /** The run has ended as `record` says, and `done` is committed. */
   finish(record: RunRecord): void {
     const { status, end, endedAt } = record;

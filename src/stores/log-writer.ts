@@ -41,12 +41,13 @@ export class LogWriter {
 
   /**
    * @param database where the log is kept
-   * @param fence called at the beginning of each commit: throws if other processes have taken this one for lost
+   * @param fence called at the beginning of each commit: throws if other processes have taken this one for lost;
+   * undefined where there are no others
    * @param onCommitted called for each run of which something was committed
    */
   constructor(
     private readonly database: Database,
-    private readonly fence: (db: Db) => Promise<void>,
+    private readonly fence: ((db: Db) => Promise<void>) | undefined,
     private readonly onCommitted: (run: LiveRun) => void,
   ) {}
 
@@ -93,10 +94,7 @@ export class LogWriter {
     const taken = [...commit.runs].map((run) => ({ run, envelopes: this.#take(run) }));
     const rows = taken.flatMap(({ run, envelopes }) => stretchesOf(run, envelopes));
     try {
-      await this.database.persistTransaction(async (db) => {
-        await this.fence(db);
-        await insertStretches(db, rows);
-      });
+      await this.#insert(rows);
     } catch (error) {
       for (const { run } of taken) this.#lose(run);
       return commit.reject(error);
@@ -106,6 +104,16 @@ export class LogWriter {
       this.onCommitted(run);
     }
     commit.resolve();
+  }
+
+  #insert(rows: Stretch[]): Promise<void> {
+    const { fence } = this;
+    if (!fence && rows.length <= ROWS)
+      return this.database.persistStatement((db) => insertStretches(db, rows));
+    return this.database.persistTransaction(async (db) => {
+      await fence?.(db);
+      await insertStretches(db, rows);
+    });
   }
 
   #take(run: LiveRun): string[] {

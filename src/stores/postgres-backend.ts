@@ -100,6 +100,10 @@ export class PostgresBackend implements Backend {
     }
   }
 
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return work(this.db);
+  }
+
   async lock(db: Db, name: string): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
   }

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { INTERRUPTED, QueryError, type RunRecord, type StoredRun } from '../query/index.js';
 import type { Database } from './database.js';
-import { type Finished, finish } from './finishing.js';
+import { type Finished, finish, withdraw } from './finishing.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import type { Db } from './schema.js';
 
@@ -58,7 +58,6 @@ export class Recovery {
 
   /** @throws Error if this process counts as gone */
   async fence(db: Db): Promise<void> {
-    if (!this.database.backend.isShared) return;
     const row = await db
       .selectFrom('processes')
       .select('id')
@@ -86,6 +85,14 @@ export class Recovery {
         .finally(() => this.#schedule());
     }, this.leaseMs / BEATS);
     this.#timer.unref();
+  }
+
+  /** Takes back, as soon as that can be done, an admission of which it is not known whether it was committed. */
+  withdraw(runId: string): void {
+    this.database
+      .persistTransaction((db) => withdraw(db, this.database.backend, this.process, runId))
+      .then((next) => next && this.#callUp(next.id))
+      .catch((error: unknown) => this.#missed(error));
   }
 
   async #register(db: Db): Promise<void> {
@@ -166,6 +173,7 @@ export class Recovery {
       runId,
       owner: undefined,
       process: undefined,
+      log: undefined,
       end: INTERRUPTED,
       endedAt: Date.now(),
       text: '',
@@ -199,7 +207,8 @@ export class Recovery {
   }
 
   async #callUp(runId: string): Promise<void> {
-    if (this.adopter.callUp(runId)) this.#take(await this.#stored(runId, true));
+    const stored = await this.#stored(runId, true);
+    if (this.adopter.callUp(runId)) this.#take(stored);
   }
 
   async #isFirst(runId: string): Promise<boolean> {

@@ -85,7 +85,7 @@ export class SqlRunStore extends RunStore {
     this.#retention = new Retention(this.#database, this.#tails, this.files, limits);
     this.#writer = new LogWriter(
       this.#database,
-      (db) => this.#recovery.fence(db),
+      backend.isShared ? (db) => this.#recovery.fence(db) : undefined,
       (run) => {
         this.#tails.grew(run);
         if (run.position - run.trimmedTo > limits.logLength) {
@@ -112,9 +112,7 @@ export class SqlRunStore extends RunStore {
   }
 
   async admit(admission: Admission): Promise<Admitted> {
-    const admitted = await this.#database.attemptTransaction((db) =>
-      admit(db, this.backend, this.#process, admission),
-    );
+    const admitted = await this.#admit(admission);
     if (!admitted.created) return admitted;
     const run = new LiveRun(admitted.run, 0);
     run.isCalledUp = admitted.before.length === 0;
@@ -128,7 +126,7 @@ export class SqlRunStore extends RunStore {
     run.status = 'running';
     run.startedAt = Date.now();
     const { status, startedAt } = run;
-    const { numUpdatedRows } = await this.#database.persistTransaction((db) =>
+    const { numUpdatedRows } = await this.#database.persistStatement((db) =>
       db
         .updateTable('runs')
         .set({ status, started_at: startedAt })
@@ -154,7 +152,7 @@ export class SqlRunStore extends RunStore {
     if (!run || run.isEnding) return undefined;
     run.isEnding = true;
     await this.#writer.settled(run);
-    const ending = { runId, owner, end, endedAt: Date.now(), text, process: this.#process };
+    const ending = { runId, owner, end, endedAt: Date.now(), text, process: this.#process, log: run.extent };
     const finished = await this.#database.persistTransaction((db) => finish(db, this.backend, ending));
     if (finished) run.finish(finished.run);
     this.#tails.grew(run);
@@ -195,6 +193,19 @@ export class SqlRunStore extends RunStore {
     clearInterval(this.#sweeper);
     await this.#recovery.stop();
     await this.#database.close();
+  }
+
+  async #admit(admission: Admission): Promise<Admitted> {
+    try {
+      return await this.#database.attemptTransaction((db) =>
+        admit(db, this.backend, this.#process, admission),
+      );
+    } catch (error) {
+      // It may have been committed all the same, and would stand in its session's line for ever.
+      const wasTried = error instanceof QueryError && error.cause !== undefined;
+      if (wasTried) this.#recovery.withdraw(admission.runId);
+      throw error;
+    }
   }
 
   /** The run, if this process executes it and it has not ended. */
