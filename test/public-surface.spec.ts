@@ -1,4 +1,5 @@
 import * as root from '../src/index.js';
+import * as stores from '../src/stores/index.js';
 
 /**
  * Hosts depend on every name below. Adding one is a promise to keep it; taking one away, or renaming it, breaks them and
@@ -27,5 +28,9 @@ describe('The public surface', () => {
       'log',
       'message',
     ]);
+  });
+
+  it('of the stores is these names', () => {
+    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
   });
 });

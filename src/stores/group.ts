@@ -37,7 +37,7 @@ export class Group {
   async #run(): Promise<void> {
     this.#committing = true;
     // What comes in this very turn goes along.
-    await null;
+    await Promise.resolve();
     while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, GROUP_SIZE));
     this.#committing = false;
   }

@@ -141,7 +141,7 @@ class DatabaseThread {
       if (error) asked?.reject(Object.assign(new Error(error.message), { code: error.code }));
       else asked?.resolve(answer!);
     });
-    worker.on('error', (error) => this.#fail(error as Error));
+    worker.on('error', (error) => this.#fail(error));
     worker.on('exit', () => this.#fail(new Error('The database was closed.')));
   }
 

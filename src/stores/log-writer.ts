@@ -83,7 +83,7 @@ export class LogWriter {
     while (this.#next) {
       // Marked first, so that what comes in this very turn goes along, and starts no second writer.
       const commit = (this.#current = this.#next);
-      await null;
+      await Promise.resolve();
       this.#next = undefined;
       await this.#commit(commit);
       this.#current = undefined;

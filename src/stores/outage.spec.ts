@@ -12,9 +12,12 @@ import { PostgresBackend } from './postgres-backend.js';
 import { SqlRunStore } from './sql-run-store.js';
 
 const DONE = '{"type":"done","data":{"status":"completed"}}';
-const textOf = (content: string) => JSON.stringify(message(content));
+const textOf = (content: string): string => JSON.stringify(message(content));
 
-beforeAll(() => Logger.overrideLogger(false));
+// What an operator would be told is no part of these tests.
+beforeAll(() => {
+  Logger.overrideLogger(false);
+});
 
 async function logOf(store: RunStore, owner: string, runId: string): Promise<string[]> {
   const texts: string[] = [];

@@ -29,7 +29,7 @@ const INT8 = 20;
 /** As text it would be no number; nothing that is kept here comes near 2^53. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8 ? Number : (pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown),
+    oid === INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
 /** SQLSTATE classes (Postgres, appendix A) that speak of the server, not of the statement. */

@@ -217,10 +217,11 @@ export class Recovery {
         .selectFrom('runs')
         .select('runs.id')
         .where('runs.id', '=', runId)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('runs as others')
+        .where((of) =>
+          of.not(
+            of.exists(
+              of
+                .selectFrom('runs as others')
                 .select('others.id')
                 .whereRef('others.session_key', '=', 'runs.session_key')
                 .whereRef('others.place', '<', 'runs.place')

@@ -242,10 +242,11 @@ function idleSessions(db: Db) {
   return db
     .selectFrom('sessions')
     .select(['key', 'length'])
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('runs')
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('runs')
             .select('runs.id')
             .whereRef('runs.session_key', '=', 'sessions.key')
             .where('runs.ended_at', 'is', null),

@@ -2,7 +2,7 @@
  * Kills the service with SIGKILL in the middle of streaming runs, at random moments, starts it again, and looks whether
  * anything is lost:
  *
- *     npm run build && node test/chaos/kill.mjs [--database file:/tmp/chaos/runs.db] [--rounds 20] [--runs 200]
+ *     npm run build && node test/chaos/kill.mjs [--postgres] [--rounds 20] [--runs 200]
  *
  * Every envelope that a client received must be in its run's log, as it was received; numbers have no holes; each run ends
  * with one `done`; each session takes another query; and the database passes its integrity check. Ends with 1 if not.
@@ -11,6 +11,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,7 +21,7 @@ import Database from 'libsql';
 
 const { values } = parseArgs({
   options: {
-    database: { type: 'string' },
+    postgres: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '20' },
     runs: { type: 'string', default: '200' },
   },
@@ -29,12 +30,19 @@ const ROUNDS = Number(values.rounds);
 const RUNS = Number(values.runs);
 const SESSION_LINE = 5;
 const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-chaos-'));
-const database = values.database ?? `file:${join(directory, 'runs.db')}`;
+const postgres = values.postgres ? await startServer() : undefined;
+const database = postgres?.url ?? `file:${join(directory, 'runs.db')}`;
 
 const failures = [];
 const check = (condition, what) => {
   if (!condition) failures.push(what);
 };
+
+async function startServer() {
+  register('../support/typescript-hooks.mjs', import.meta.url);
+  const { startPostgres } = await import('../support/postgres.ts');
+  return startPostgres();
+}
 
 /** Starts the service; resolves when it listens. */
 async function start() {
@@ -179,6 +187,7 @@ if (database.startsWith('file:')) {
   console.log(`integrity check: ${result}`);
   file.close();
 }
+await postgres?.close();
 await rm(directory, { recursive: true });
 console.log(JSON.stringify(counts));
 for (const failure of failures.slice(0, 20)) console.error(failure);
