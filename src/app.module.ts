@@ -3,15 +3,34 @@ import { pathToFileURL } from 'node:url';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { FilesHandler } from './agents/files/index.js';
 import { ConfigurationError, type Environment, queryOptions } from './config.js';
-import { QueryModule, type QueryModuleOptions } from './query/index.js';
+import { QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
+import { openStore } from './stores/index.js';
 
 /** The composition root of the standalone service: the one place that knows the hub and its spokes. */
 @Module({})
 export class AppModule {
-  /** @throws {ConfigurationError} if `AGENT` names no handler */
+  /** @throws {ConfigurationError} if `AGENT` names no handler, or `DATABASE_URL` no database that can be opened */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment.AGENT);
-    return { module: AppModule, imports: [QueryModule.forRoot({ ...queryOptions(environment), handler })] };
+    const store = await loadStore(environment.DATABASE_URL);
+    return {
+      module: AppModule,
+      imports: [QueryModule.forRoot({ ...queryOptions(environment), handler, store })],
+    };
+  }
+}
+
+async function loadStore(url: string): Promise<RunStore> {
+  try {
+    return await openStore(url);
+  } catch (error) {
+    // Not the URL itself: it may hold a password.
+    throw new ConfigurationError(
+      `DATABASE_URL names no database that can be used. ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -30,6 +30,10 @@ export class Environment {
   @Text()
   readonly AGENT: string = 'files';
 
+  /** Where runs, logs, sessions and files are kept: `file:<path>`, `postgres://…` or `memory:`. */
+  @Text()
+  readonly DATABASE_URL: string = 'file:./data/agent-query.db';
+
   /** One file, decoded. */
   @WholeNumber(0)
   readonly MAX_FILE_BYTES: number = DEFAULT_BODY_LIMITS.fileBytes;

@@ -1,4 +1,5 @@
 import * as root from '../src/index.js';
+import * as stores from '../src/stores/index.js';
 
 /**
  * Hosts depend on every name below. Adding one is a promise to keep it; taking one away, or renaming it, breaks them and
@@ -10,7 +11,10 @@ describe('The public surface', () => {
       'AgentHandler',
       'AgentService',
       'DEFAULT_BODY_LIMITS',
+      'EventLog',
       'FilePartDto',
+      'FileStore',
+      'INTERRUPTED',
       'MemoryRunStore',
       'QueryDto',
       'QueryError',
@@ -20,8 +24,13 @@ describe('The public surface', () => {
       'RunStore',
       'STREAM_DEFAULTS',
       'TextPartDto',
+      'doneText',
       'log',
       'message',
     ]);
+  });
+
+  it('of the stores is these names', () => {
+    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
   });
 });

@@ -12,6 +12,10 @@ import type { HandlerFunction, Query } from './ports/agent-handler.js';
 import type { RunStore } from './ports/run-store.js';
 import type { RunOptions } from './query.options.js';
 import type { Envelope } from './wire.js';
+import { Spool } from './body/spool.js';
+
+/** Nothing lies in it. */
+const spool = await Spool.open();
 
 const IDLE = { running: 0, waiting: 0, followers: 0, overdue: 0 };
 const DRAIN_MS = 1_000;
@@ -35,6 +39,7 @@ class Watched {
       store,
       { handle: this.puppet.handler },
       { handler: this.puppet.handler, runs },
+      spool,
     );
   }
 
@@ -437,7 +442,7 @@ describe('A handler that stops badly', () => {
 
   it.each(ANSWERS)('because it %s is cancelled all the same', async (_, answer) => {
     const handle = answer as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle });
+    const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle }, spool);
     const stream = agent.query({ parts: [], kwargs: {} });
     const { run } = await stream.admitted;
     await turns(2);
@@ -451,7 +456,7 @@ describe('A handler that stops badly', () => {
   it('because it emits what is no envelope and never returns is given up at the deadline', async () => {
     const handle = (() =>
       iteratorOf({ next: () => ({ value: 1 }), return: waiting })) as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle });
+    const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle }, spool);
     const { run } = await agent.query({ parts: [], kwargs: {} }).admitted;
     await turns(5);
     jest.advanceTimersByTime(5_000);

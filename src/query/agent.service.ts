@@ -1,11 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Spool } from './body/spool.js';
 import { settlesWithin } from './deadline.js';
 import { queryDigest, storedParts } from './digest.js';
+import { INTERRUPTED } from './envelopes.js';
 import { QueryError } from './errors.js';
+import { Files, OpenedFiles } from './files.js';
 import { Follower } from './follower.js';
 import { AgentHandler, type Query } from './ports/agent-handler.js';
-import { RunStore, type Admission, type RunRecord } from './ports/run-store.js';
+import { RunStore, type Admission, type RunRecord, type StoredRun } from './ports/run-store.js';
 import {
   MODULE_OPTIONS_TOKEN,
   RUN_DEFAULTS,
@@ -14,7 +23,7 @@ import {
 } from './query.options.js';
 import { type FollowedRun, RunStream } from './run-stream.js';
 import { Runner, type RunnerContext } from './runner.js';
-import type { RunEnd, RunView, SessionPage } from './wire.js';
+import type { RunView, SessionPage } from './wire.js';
 
 /** The owner of everything where the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -42,14 +51,6 @@ export interface Load {
   overdue: number;
 }
 
-const INTERRUPTED: RunEnd = {
-  status: 'failed',
-  error: {
-    code: 'interrupted',
-    message: 'The service went down before the run had ended. Send the query again.',
-  },
-};
-
 /** When the service goes down: how long the store may take to record the ends of runs. */
 const STORE_DEADLINE_MS = 2_000;
 
@@ -58,12 +59,17 @@ const STORE_DEADLINE_MS = 2_000;
  * order while the process lives and when it goes down.
  */
 @Injectable()
-export class AgentService implements OnModuleDestroy, RunnerContext {
+export class AgentService
+  implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown, RunnerContext
+{
   readonly options: RunOptions;
+  readonly files: Files;
   readonly #runners = new Map<string, Runner>();
   /** Runners that may start as soon as there is a place. */
   readonly #ready = new Set<Runner>();
   readonly #running = new Set<Runner>();
+  /** Runs of processes that are gone, while their files are fetched. */
+  readonly #resuming = new Map<string, { isFirst: boolean }>();
   #overdue = 0;
   #draining = false;
   /** Nothing is started any more. */
@@ -75,7 +81,9 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
     readonly store: RunStore,
     readonly handler: AgentHandler,
     @Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions,
+    spool: Spool,
   ) {
+    this.files = new Files(store.files, spool);
     this.options = { ...RUN_DEFAULTS, ...options.runs };
   }
 
@@ -155,6 +163,16 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
     return { running, waiting: this.#runners.size - running, followers, overdue: this.#overdue };
   }
 
+  /** Takes up what processes that are gone have left in the store. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.store.recover((stored) => void this.#resume(stored));
+  }
+
+  /** Gives up the store, when nobody follows any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.store.close();
+  }
+
   /** Takes no new queries, gives the runs that there are `runs.drainMs` to end, and then ends them. */
   onModuleDestroy(): Promise<void> {
     return (this.#drained ??= this.#drain());
@@ -168,6 +186,9 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
       // The store may say so before it says that it has admitted the run.
       promoted.enter();
       this.#dispatch(promoted);
+    } else if (next) {
+      const resuming = this.#resuming.get(next.id);
+      if (resuming) resuming.isFirst = true;
     }
     for (const ready of this.#ready) {
       if (this.#running.size >= this.options.maxRunning) break;
@@ -184,6 +205,7 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
     const { owner = ANONYMOUS, detached, release = () => undefined } = options;
     let runner: Runner | undefined;
+    let keeping = false;
     try {
       const admission = this.#admission(query, owner, options.idempotencyKey);
       const record = { id: admission.runId, owner, sessionId: admission.session?.id };
@@ -191,8 +213,10 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
       // Before the store has it, so that whatever happens to the run meanwhile finds its runner.
       runner = new Runner(this, record, query, disconnect, release);
       this.#runners.set(record.id, runner);
+      keeping = this.#keepsFiles(admission) && (await this.files.keep(record.id, query));
       const admitted = this.store.admit(admission);
       const { run, created, before } = admitted instanceof Promise ? await admitted : admitted;
+      if (keeping && !created) void this.files.release(record.id);
       if (created) {
         this.#enter(runner, before);
         return this.#followed(run, 0);
@@ -201,10 +225,39 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
       if (detached) this.#runners.get(run.id)?.detach();
       return await this.#followedFrom(run, 0);
     } catch (error) {
+      if (keeping) void this.files.release(runner!.record.id);
       if (runner) this.#dismiss(runner);
       else release();
       throw error;
     }
+  }
+
+  /** Whether somebody else than the run's handler, here and now, may have to read the files of a query. */
+  #keepsFiles({ session, refusal }: Admission): boolean {
+    if (refusal) return false;
+    return session !== undefined || (this.store.durable && this.#running.size >= this.options.maxRunning);
+  }
+
+  async #resume({ run, parts, kwargs, isFirst }: StoredRun): Promise<void> {
+    const known = this.#runners.get(run.id);
+    if (known) return this.#dispatch(known);
+    const resuming = { isFirst };
+    this.#resuming.set(run.id, resuming);
+    const opened = new OpenedFiles();
+    const query: Query = { parts: [], kwargs };
+    let failure: unknown;
+    try {
+      query.parts = await this.files.restore(run.id, parts, opened);
+    } catch (error) {
+      failure = error;
+    }
+    this.#resuming.delete(run.id);
+    if (this.#closing) return opened.close();
+    const runner = new Runner(this, run, query, 'continue', () => opened.close());
+    this.#runners.set(run.id, runner);
+    runner.enter();
+    if (failure !== undefined) runner.fail(failure);
+    else if (resuming.isFirst) this.#dispatch(runner);
   }
 
   #admission(query: Query, owner: string, idempotencyKey: string | undefined): Admission {

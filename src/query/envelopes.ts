@@ -22,6 +22,15 @@ export function log(text: string): LogEnvelope {
   return { type: 'log', data: { message: text } };
 }
 
+/** How a run ends that is lost with its process. */
+export const INTERRUPTED: RunEnd = {
+  status: 'failed',
+  error: {
+    code: 'interrupted',
+    message: 'The service went down before the run had ended. Send the query again.',
+  },
+};
+
 /** The JSON text of the envelope that ends a log. */
 export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);

@@ -5,11 +5,13 @@
  */
 export { AgentService, type Load, type QueryOptions } from './agent.service.js';
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from './body/limits.js';
-export { log, message } from './envelopes.js';
+export { doneText, INTERRUPTED, log, message } from './envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './errors.js';
+export { EventLog } from './memory/event-log.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
+export { FileStore } from './ports/file-store.js';
 export { RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
 export { FilePartDto, QueryDto, TextPartDto } from './query.dto.js';

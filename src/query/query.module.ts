@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/co
 import { ModuleRef } from '@nestjs/core';
 import { AgentService } from './agent.service.js';
 import { HostParsers } from './body/host-parsers.js';
+import { Spool } from './body/spool.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import { RunStore } from './ports/run-store.js';
@@ -40,6 +41,11 @@ import { SseInterceptor } from './sse.interceptor.js';
       provide: RunStore,
       inject: [MODULE_OPTIONS_TOKEN],
       useFactory: ({ store, retention }: QueryModuleOptions) => store ?? new MemoryRunStore(retention),
+    },
+    {
+      provide: Spool,
+      inject: [MODULE_OPTIONS_TOKEN],
+      useFactory: ({ spoolDirectory }: QueryModuleOptions) => Spool.open(spoolDirectory),
     },
   ],
   exports: [AgentService],

@@ -59,6 +59,11 @@ export interface RetentionOptions {
    * oldest turns. Default 134,217,728.
    */
   sessionsLength: number;
+  /**
+   * How many bytes are kept of the files of sessions: beyond it those go that came first, and a file of more than a
+   * sixteenth of it is not kept. Default 67,108,864.
+   */
+  filesBytes: number;
 }
 
 /** What `QueryModule` takes. Everything has a default but the handler. */
@@ -116,6 +121,7 @@ export const RETENTION_DEFAULTS: RetentionOptions = {
   totalLength: 128 * 1024 * 1024,
   sessionMs: 24 * 60 * 60_000,
   sessionsLength: 128 * 1024 * 1024,
+  filesBytes: 64 * 1024 * 1024,
 };
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =

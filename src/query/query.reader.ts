@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { FileContent } from './body/contents.js';
 import { welcomeBody } from './body/host-parsers.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from './body/limits.js';
@@ -25,21 +25,15 @@ export interface ReceivedQuery {
 
 /** Reads the query out of a request: checks the headers, reads the body as it arrives, validates it, makes the files. */
 @Injectable()
-export class QueryReader implements OnModuleInit, OnApplicationShutdown {
+export class QueryReader {
   readonly #logger = new Logger('Query');
   readonly #limits: BodyLimits;
-  #spool!: Spool;
 
-  constructor(@Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions) {
+  constructor(
+    @Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions,
+    private readonly spool: Spool,
+  ) {
     this.#limits = { ...DEFAULT_BODY_LIMITS, ...options.limits };
-  }
-
-  async onModuleInit(): Promise<void> {
-    this.#spool = await Spool.open(this.options.spoolDirectory);
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.#spool.close();
   }
 
   /**
@@ -65,9 +59,9 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.#spool);
+    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.spool);
     welcomeBody(raw);
-    return readBody(raw, this.#limits, this.#spool);
+    return readBody(raw, this.#limits, this.spool);
   }
 
   #undiscarded(error: unknown): void {

@@ -4,10 +4,11 @@ import { type Consumption, consume } from './answer.js';
 import { Audience } from './audience.js';
 import { envelopeText, log } from './envelopes.js';
 import { type ErrorCode, QueryError } from './errors.js';
+import { type Files, OpenedFiles } from './files.js';
 import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
 import type { RunRecord, RunStore } from './ports/run-store.js';
 import type { DisconnectPolicy, RunOptions } from './query.options.js';
-import type { RunEnd } from './wire.js';
+import type { RunEnd, Turn } from './wire.js';
 
 /** After so many characters of JSON the event loop has a turn before an async iterable is pulled again. */
 const TURN_LENGTH = 64 * 1024;
@@ -25,6 +26,7 @@ export interface RunnerContext {
   readonly store: RunStore;
   readonly handler: AgentHandler;
   readonly options: RunOptions;
+  readonly files: Files;
   /** Called once for each run, when it has ended; `next` is the run that its session's line calls up. */
   onEnd(runner: Runner, next: RunRecord | undefined): void;
   /** Called when a handler goes on after its run has ended (1), and when it has stopped at last (-1). */
@@ -73,6 +75,8 @@ export class Runner {
   #length = 0;
   #turn = 0;
   #text = '';
+  /** Of earlier turns. */
+  #opened: OpenedFiles | undefined;
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is kept, or cannot be. */
   #kept: Promise<void> | undefined;
@@ -133,7 +137,7 @@ export class Runner {
       await this.#handle();
       this.stop({ status: 'completed' });
     } catch (error) {
-      this.#failed(error);
+      this.fail(error);
     }
     this.#handling = false;
     if (this.#finishing) this.context.onOverdue(-1);
@@ -169,6 +173,7 @@ export class Runner {
     const { release } = this;
     this.release = () => undefined;
     release();
+    this.#opened?.close();
   }
 
   async #handle(): Promise<void> {
@@ -195,7 +200,8 @@ export class Runner {
     if (sessionId !== undefined) {
       const page = { after: undefined, limit: this.context.options.sessionTurns };
       const history = await this.context.store.turns(owner, sessionId, page);
-      session = { id: sessionId, turns: history?.turns ?? [] };
+      const turns = history?.turns ?? [];
+      session = { id: sessionId, turns, file: (sha256) => this.#openFile(turns, sha256) };
     }
     const signal = () => this.#signal();
     return {
@@ -206,6 +212,16 @@ export class Runner {
         return signal();
       },
     };
+  }
+
+  /** A file of one of these turns: the newest that has it. */
+  async #openFile(turns: Turn[], sha256: string): Promise<File> {
+    for (const { runId, parts } of turns.toReversed()) {
+      const file = parts.find((part) => part.type === 'file' && part.sha256 === sha256);
+      if (file?.type === 'file')
+        return this.context.files.open(runId, file, (this.#opened ??= new OpenedFiles()));
+    }
+    throw new QueryError('not_found', 'No turn of the session has a file with this digest.');
   }
 
   /** Made when it is asked for: an AbortController is the largest thing that an idle run would hold. */
@@ -222,7 +238,7 @@ export class Runner {
       if (this.record.sessionId !== undefined) this.#remember(value as { type: string; data: unknown });
       this.#append(text);
     } catch (error) {
-      this.#failed(error);
+      this.fail(error);
     }
   }
 
@@ -243,7 +259,7 @@ export class Runner {
     this.#commit = commit;
     this.#kept = commit.then(
       () => this.audience.ring(),
-      (error: unknown) => this.#failed(new QueryError('internal', UNKEPT, {}, { cause: error })),
+      (error: unknown) => this.fail(new QueryError('internal', UNKEPT, {}, { cause: error })),
     );
   }
 
@@ -267,7 +283,8 @@ export class Runner {
     this.stop({ status: 'failed', error: { code: 'run_timeout', message } });
   }
 
-  #failed(error: unknown): void {
+  /** Ends the run with what went wrong: a `QueryError` as it is, anything else as a failure of the handler. */
+  fail(error: unknown): void {
     // A handler that was asked to stop may well do so by throwing.
     if (this.#end) return;
     const failure = failureOf(error);

@@ -18,7 +18,7 @@ export interface Service {
 export async function startService(environment: Record<string, string> = {}, cwd?: string): Promise<Service> {
   const child = spawn(process.execPath, [MAIN], {
     cwd,
-    env: { PATH: process.env['PATH'], PORT: '0', ...environment },
+    env: { PATH: process.env['PATH'], PORT: '0', DATABASE_URL: 'memory:', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;

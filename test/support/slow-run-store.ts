@@ -1,4 +1,4 @@
-import { MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
+import { type FileStore, MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
 
 /**
  * A store that takes its time, as one with a database does: every step takes effect some turns of the event loop after
@@ -6,6 +6,10 @@ import { MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
  */
 export class SlowRunStore extends RunStore {
   readonly #last = new Map<string, Promise<unknown>>();
+
+  get files(): FileStore {
+    return this.memory.files;
+  }
 
   /**
    * @param wait how many turns of the event loop a wait takes; asked anew for each

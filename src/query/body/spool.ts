@@ -108,6 +108,11 @@ export class Spool {
     if (block.length === BLOCK_BYTES && this.free.length < FREE_BLOCKS) this.free.push(block);
   }
 
+  /** Called by Nest, when nobody reads any more. */
+  onApplicationShutdown(): Promise<void> {
+    return this.close();
+  }
+
   /** Removes the directory with all that is in it. Contents that are still held can no longer be read. */
   async close(): Promise<void> {
     this.closed = true;

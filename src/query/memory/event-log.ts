@@ -29,9 +29,18 @@ let latest: { log: EventLog; after: number; last: number; slice: LogSlice } | un
  */
 export class EventLog {
   #stretches: Stretch[] = [];
-  #last = 0;
-  #position = 0;
+  #last: number;
+  #position: number;
   #ended = false;
+
+  /**
+   * @param last the number of the envelope before the first one here
+   * @param position how many characters of JSON come before it
+   */
+  constructor(last = 0, position = 0) {
+    this.#last = last;
+    this.#position = position;
+  }
 
   /** The number of the newest envelope; 0 before the first. */
   get last(): number {
@@ -41,6 +50,11 @@ export class EventLog {
   /** The number of the first envelope that is kept. */
   get oldest(): number {
     return this.#stretches[0]?.first ?? this.#last + 1;
+  }
+
+  /** How many characters of JSON there have been, since the beginning of the log. */
+  get position(): number {
+    return this.#position;
   }
 
   /** How many characters of JSON are kept. */

@@ -10,6 +10,7 @@ import {
 import { RETENTION_DEFAULTS, type RetentionOptions } from '../query.options.js';
 import type { RunEnd, RunStatus, Turn } from '../wire.js';
 import { EventLog } from './event-log.js';
+import { MemoryFileStore } from './memory-file-store.js';
 import { keyOf, Sessions } from './sessions.js';
 
 /** What a run costs besides its log, in characters: the record, the maps' entries. */
@@ -49,6 +50,7 @@ class Run implements RunRecord {
  */
 export class MemoryRunStore extends RunStore {
   readonly durable = false;
+  readonly files: MemoryFileStore;
   readonly #retention: RetentionOptions;
   readonly #sessions: Sessions<Run>;
   readonly #runs = new Map<string, Run>();
@@ -64,7 +66,8 @@ export class MemoryRunStore extends RunStore {
   constructor(retention: Partial<RetentionOptions> = {}) {
     super();
     this.#retention = { ...RETENTION_DEFAULTS, ...retention };
-    this.#sessions = new Sessions(this.#retention);
+    this.files = new MemoryFileStore(this.#retention.filesBytes);
+    this.#sessions = new Sessions(this.#retention, (runId) => this.files.release(runId));
   }
 
   admit(admission: Admission): Admitted {

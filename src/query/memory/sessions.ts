@@ -29,7 +29,14 @@ export class Sessions<Run extends InLine> {
   readonly #retention: RetentionOptions;
   #length = 0;
 
-  constructor(retention: RetentionOptions) {
+  /**
+   * @param retention how much is kept, and how long
+   * @param onDropped called for each run whose turn is no longer kept
+   */
+  constructor(
+    retention: RetentionOptions,
+    private readonly onDropped: (runId: string) => void,
+  ) {
     this.#retention = retention;
   }
 
@@ -102,14 +109,17 @@ export class Sessions<Run extends InLine> {
 
   #shorten(session: Session<Run>): void {
     while (this.#length > this.#retention.sessionsLength && session.turns.length > 0) {
-      this.#grow(session, -lengthOf(session.turns.shift()!));
+      const turn = session.turns.shift()!;
+      this.#grow(session, -lengthOf(turn));
       session.dropped++;
+      this.onDropped(turn.runId);
     }
   }
 
   #drop(session: Session<Run>): void {
     this.#sessions.delete(session.key);
     this.#length -= session.length;
+    for (const { runId } of session.turns) this.onDropped(runId);
   }
 
   #grow(session: Session<Run>, length: number): void {

@@ -43,6 +43,12 @@ export interface QueryContext {
         id: string;
         /** Earlier turns, oldest first: the newest 100 unless the options say otherwise. */
         turns: Turn[];
+        /**
+         * Opens a file of one of these turns, by the digest that the turn tells. It can be read until the run has ended.
+         *
+         * @throws {QueryError} `not_found`: no turn has it, or it is no longer kept · `unavailable`
+         */
+        file(sha256: string): Promise<File>;
       }
     | undefined;
   /** Raised when the run is to stop: it was cancelled, is out of time, or the service is going down. */

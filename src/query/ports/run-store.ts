@@ -1,8 +1,8 @@
 import type { QueryError } from '../errors.js';
 import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../wire.js';
+import type { Awaitable, FileStore } from './file-store.js';
 
-/** A value, or a promise of it where the store has to wait for it. */
-export type Awaitable<T> = T | Promise<T>;
+export type { Awaitable };
 
 /** What a second query of a busy session meets. */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
@@ -60,6 +60,15 @@ export interface LogSlice {
   ended: boolean;
 }
 
+/** A waiting run whose turn has come, or that was admitted by a process that is gone. */
+export interface StoredRun {
+  run: RunRecord;
+  parts: Admission['parts'];
+  kwargs: Record<string, unknown>;
+  /** Whether no other run of its session stands before it. */
+  isFirst: boolean;
+}
+
 /**
  * The record: runs, their event logs, the turns of sessions, idempotency keys, and who is next in a session.
  *
@@ -73,6 +82,26 @@ export interface LogSlice {
 export abstract class RunStore {
   /** Whether waiting runs are still there after the process has ended. */
   abstract readonly durable: boolean;
+
+  /** The contents of the files of its queries. */
+  abstract readonly files: FileStore;
+
+  /**
+   * Takes up what processes have left that are gone: a run that was executing ends as `interrupted`, one that was waiting
+   * is executed by this process. Called once, before anything else is; resolves when all that is known by then is done.
+   *
+   * @param take called for each run that is to wait here, or to be executed at once if it is the first of its session;
+   * with a store that several processes share, also later, and for runs of this process whose turn has come
+   */
+  recover(take: (stored: StoredRun) => void): Awaitable<void> {
+    void take;
+  }
+
+  /** @throws {QueryError} `unavailable`: the store takes no runs at present */
+  check(): Awaitable<void> {}
+
+  /** Gives up everything that the store holds open. Called when nothing of this process's is running any more. */
+  close(): Awaitable<void> {}
 
   /**
    * Makes a run with the status `waiting` and puts it at the end of its session's line; or finds the run that the same

@@ -1,0 +1,195 @@
+/**
+ * Kills the service with SIGKILL in the middle of streaming runs, at random moments, starts it again, and looks whether
+ * anything is lost:
+ *
+ *     npm run build && node test/chaos/kill.mjs [--postgres] [--rounds 20] [--runs 200]
+ *
+ * Every envelope that a client received must be in its run's log, as it was received; numbers have no holes; each run ends
+ * with one `done`; each session takes another query; and the database passes its integrity check. Ends with 1 if not.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { register } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import Database from 'libsql';
+
+const { values } = parseArgs({
+  options: {
+    postgres: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '20' },
+    runs: { type: 'string', default: '200' },
+  },
+});
+const ROUNDS = Number(values.rounds);
+const RUNS = Number(values.runs);
+const SESSION_LINE = 5;
+const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-chaos-'));
+const postgres = values.postgres ? await startServer() : undefined;
+const database = postgres?.url ?? `file:${join(directory, 'runs.db')}`;
+
+const failures = [];
+const check = (condition, what) => {
+  if (!condition) failures.push(what);
+};
+
+async function startServer() {
+  register('../support/typescript-hooks.mjs', import.meta.url);
+  const { startPostgres } = await import('../support/postgres.ts');
+  return startPostgres();
+}
+
+/** Starts the service; resolves when it listens. */
+async function start() {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'server.mjs'), database], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const lines = createInterface(child.stdout);
+  const first = await Promise.race([once(lines, 'line'), exited.then(() => undefined)]);
+  if (!first) throw new Error('The service does not start.');
+  return {
+    url: `${first[0]}/query`,
+    end: async (signal) => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+const FILE = Buffer.from('A file that a run in line needs after the restart. '.repeat(4000));
+const FILE_PART = { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: FILE.toString('base64') };
+const FILE_TEXT = `file ${createHash('sha256').update(FILE).digest('hex')} ${FILE.length}`;
+
+/** Sends a query and reads its stream until that ends or breaks. */
+async function ask(url, text, sessionId) {
+  const asked = { text, sessionId, runId: undefined, received: [] };
+  const parts = [{ type: 'text', text }];
+  if (sessionId) parts.push(FILE_PART);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ parts, kwargs: sessionId ? { session_id: sessionId } : {} }),
+    });
+    asked.runId = response.headers.get('content-location')?.split('/').at(-1);
+    for await (const event of eventsOf(response)) asked.received.push(event);
+  } catch {
+    // It was killed.
+  }
+  return asked;
+}
+
+/** The events of a stream: only whole ones count. */
+async function* eventsOf(response) {
+  let text = '';
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const frames = text.split('\n\n');
+    text = frames.pop();
+    for (const frame of frames) {
+      const id = /^id: (.*)$/m.exec(frame)?.[1];
+      const data = /^data: (.*)$/m.exec(frame)?.[1];
+      if (id && data) yield { seq: Number(id.split('.').at(-1)), data };
+    }
+  }
+}
+
+/** Follows a run to its `done`, coming back whenever the stream is cut; returns its whole log. */
+async function follow(url, runId) {
+  const log = [];
+  for (let tries = 0; tries < 100; tries++) {
+    const response = await fetch(`${url}/${runId}?after=${log.length}`, {
+      headers: { accept: 'text/event-stream' },
+    });
+    if (response.status === 204) return log;
+    if (response.status !== 200) throw new Error(`Run ${runId} answers ${response.status}`);
+    for await (const event of eventsOf(response)) {
+      check(event.seq === log.length + 1, `run ${runId}: ${event.seq} follows ${log.length}`);
+      log.push(event.data);
+    }
+    if (isDone(log.at(-1))) return log;
+    await delay(100);
+  }
+  throw new Error(`Run ${runId} does not end`);
+}
+
+function isDone(data) {
+  return data !== undefined && JSON.parse(data).type === 'done';
+}
+
+async function verify(url, { runId, received, sessionId }) {
+  const log = await follow(url, runId);
+  const dones = log.filter(isDone);
+  check(dones.length === 1 && isDone(log.at(-1)), `run ${runId}: ${dones.length} times done`);
+  for (const { seq, data } of received)
+    check(log[seq - 1] === data, `run ${runId}: envelope ${seq} is not what was sent`);
+  const end = JSON.parse(log.at(-1)).data;
+  check(
+    end.status === 'completed' || end.error?.code === 'interrupted',
+    `run ${runId} ended as ${JSON.stringify(end)}`,
+  );
+  if (sessionId && end.status === 'completed') {
+    check(
+      log.some((data) => JSON.parse(data).data.content === FILE_TEXT),
+      `run ${runId} did not have its file`,
+    );
+  }
+  return end.status;
+}
+
+const counts = { runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
+let service = await start();
+for (let round = 1; round <= ROUNDS; round++) {
+  const { url } = service;
+  const asked = Array.from({ length: RUNS }, (_, i) =>
+    ask(url, `${round}.${i}`, i % 2 ? `s${round}.${Math.floor(i / (2 * SESSION_LINE))}` : undefined),
+  );
+  await delay(50 + Math.random() * 1500);
+  await service.end('SIGKILL');
+  const runs = await Promise.all(asked);
+  const began = performance.now();
+  service = await start();
+  const ready = performance.now() - began;
+  const admitted = runs.filter(({ runId }) => runId !== undefined);
+  const ends = await Promise.all(
+    admitted.map((run) =>
+      verify(service.url, run).catch((error) => {
+        failures.push(error.message);
+      }),
+    ),
+  );
+  const sessions = [...new Set(admitted.map(({ sessionId }) => sessionId).filter(Boolean))];
+  const again = await Promise.all(sessions.map((sessionId) => ask(service.url, 'again', sessionId)));
+  for (const { received, sessionId } of again)
+    check(isDone(received.at(-1)?.data), `session ${sessionId} is stuck`);
+  const received = admitted.reduce((sum, run) => sum + run.received.length, 0);
+  counts.runs += admitted.length;
+  counts.refused += runs.length - admitted.length;
+  counts.received += received;
+  for (const end of ends) if (end) counts[end]++;
+  console.log(
+    `round ${round}: ${admitted.length} runs, ${received} envelopes received before the kill, ready again after ` +
+      `${ready.toFixed(0)} ms, ${ends.filter((end) => end === 'completed').length} completed`,
+  );
+}
+await service.end('SIGTERM');
+
+if (database.startsWith('file:')) {
+  const file = new Database(database.slice('file:'.length));
+  const [{ integrity_check: result }] = file.prepare('pragma integrity_check').all();
+  check(result === 'ok', `integrity check: ${result}`);
+  console.log(`integrity check: ${result}`);
+  file.close();
+}
+await postgres?.close();
+await rm(directory, { recursive: true });
+console.log(JSON.stringify(counts));
+for (const failure of failures.slice(0, 20)) console.error(failure);
+console.log(failures.length === 0 ? 'nothing was lost' : `${failures.length} failures`);
+process.exitCode = failures.length === 0 ? 0 : 1;
