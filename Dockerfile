@@ -14,6 +14,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# A volume that is mounted here takes over its owner.
+RUN mkdir data && chown node data
 USER node
 EXPOSE 3000
 CMD ["node", "dist/main.js"]
