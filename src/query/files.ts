@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { FileContent } from './body/contents.js';
 import type { Spool, SpoolFile } from './body/spool.js';
 import { QueryError } from './errors.js';
@@ -88,6 +89,7 @@ export class Files {
 
 /** The files that a run has opened. They are given up with it. */
 export class OpenedFiles {
+  static readonly #logger = new Logger('Query');
   #contents: FileContent[] = [];
   #closed = false;
 
@@ -99,7 +101,11 @@ export class OpenedFiles {
   /** What is opened later is given up at once. */
   close(): void {
     this.#closed = true;
-    for (const content of this.#contents) void content.discard();
+    for (const content of this.#contents) {
+      content.discard().catch((error: Error) => {
+        OpenedFiles.#logger.warn(`A file could not be removed: ${error.message}`);
+      });
+    }
     this.#contents = [];
   }
 }

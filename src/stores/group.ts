@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { QueryError } from '../query/index.js';
 import type { Db } from './schema.js';
 
 interface Step {
@@ -12,8 +13,10 @@ interface Step {
 const GROUP_SIZE = 256;
 
 /**
- * Commits steps of work in groups: those that come while a commit is under way go with the next one. A step that fails
- * takes back what it did itself, and the others of its group are committed.
+ * Commits steps of work in groups: those that come while a commit is under way go with the next one.
+ *
+ * A step that refuses with a `QueryError` does so before it writes anything; the others of its group are committed. With
+ * any other error the group is rolled back and each step is done again by itself, so that it harms nobody else.
  */
 export class Group {
   #waiting: Step[] = [];
@@ -47,45 +50,34 @@ export class Group {
       const settled = await this.db.connection().execute((db) => transaction(db, steps));
       for (const settle of settled) settle();
     } catch (error) {
-      for (const { reject } of steps) reject(error);
+      if (steps.length === 1) return steps[0]!.reject(error);
+      for (const step of steps) await this.#commit([step]);
     }
   }
 }
 
 async function transaction(db: Db, steps: Step[]): Promise<(() => void)[]> {
   const [alone] = steps;
-  if (steps.length === 1 && alone!.isOneStatement) return [await take(db, alone!, true)];
+  if (steps.length === 1 && alone!.isOneStatement) return [await take(db, alone!)];
   await sql`begin immediate`.execute(db);
   try {
     const settled: (() => void)[] = [];
-    for (const step of steps) settled.push(await take(db, step, steps.length === 1));
+    for (const step of steps) settled.push(await take(db, step));
     await sql`commit`.execute(db);
     return settled;
   } catch (error) {
-    // Fails where the error has ended the transaction already.
+    // Fails where the error has ended the transaction already: a full disk, for one.
     await sql`rollback`.execute(db).catch(() => undefined);
     throw error;
   }
 }
 
-async function take(db: Db, { work, resolve, reject }: Step, isAlone: boolean): Promise<() => void> {
-  if (isAlone) {
-    const value = await work(db);
-    return () => resolve(value);
-  }
-  await sql`savepoint step`.execute(db);
+async function take(db: Db, { work, resolve, reject }: Step): Promise<() => void> {
   try {
     const value = await work(db);
-    await sql`release step`.execute(db);
     return () => resolve(value);
   } catch (error) {
-    try {
-      await sql`rollback to step`.execute(db);
-      await sql`release step`.execute(db);
-    } catch {
-      // A full disk, for one, has ended the whole transaction: it concerns the group.
-      throw error;
-    }
+    if (!(error instanceof QueryError)) throw error;
     return () => reject(error);
   }
 }

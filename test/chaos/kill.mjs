@@ -144,8 +144,9 @@ async function verify(url, { runId, received, sessionId }) {
 }
 
 const counts = { runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
-let service = await start();
-for (let round = 1; round <= ROUNDS; round++) {
+let service;
+
+async function playRound(round) {
   const { url } = service;
   const asked = Array.from({ length: RUNS }, (_, i) =>
     ask(url, `${round}.${i}`, i % 2 ? `s${round}.${Math.floor(i / (2 * SESSION_LINE))}` : undefined),
@@ -156,18 +157,17 @@ for (let round = 1; round <= ROUNDS; round++) {
   const began = performance.now();
   service = await start();
   const ready = performance.now() - began;
+
   const admitted = runs.filter(({ runId }) => runId !== undefined);
-  const ends = await Promise.all(
-    admitted.map((run) =>
-      verify(service.url, run).catch((error) => {
-        failures.push(error.message);
-      }),
-    ),
+  const verifying = admitted.map((run) =>
+    verify(service.url, run).catch((error) => void failures.push(error.message)),
   );
+  const ends = await Promise.all(verifying);
   const sessions = [...new Set(admitted.map(({ sessionId }) => sessionId).filter(Boolean))];
   const again = await Promise.all(sessions.map((sessionId) => ask(service.url, 'again', sessionId)));
   for (const { received, sessionId } of again)
     check(isDone(received.at(-1)?.data), `session ${sessionId} is stuck`);
+
   const received = admitted.reduce((sum, run) => sum + run.received.length, 0);
   counts.runs += admitted.length;
   counts.refused += runs.length - admitted.length;
@@ -178,17 +178,26 @@ for (let round = 1; round <= ROUNDS; round++) {
       `${ready.toFixed(0)} ms, ${ends.filter((end) => end === 'completed').length} completed`,
   );
 }
-await service.end('SIGTERM');
 
-if (database.startsWith('file:')) {
+function checkIntegrity() {
   const file = new Database(database.slice('file:'.length));
   const [{ integrity_check: result }] = file.prepare('pragma integrity_check').all();
   check(result === 'ok', `integrity check: ${result}`);
   console.log(`integrity check: ${result}`);
   file.close();
 }
-await postgres?.close();
-await rm(directory, { recursive: true });
+
+try {
+  service = await start();
+  for (let round = 1; round <= ROUNDS; round++) await playRound(round);
+  await service.end('SIGTERM');
+  if (!postgres) checkIntegrity();
+} finally {
+  // Nothing stays behind, whatever went wrong.
+  await service?.end('SIGKILL');
+  await postgres?.close();
+  await rm(directory, { recursive: true });
+}
 console.log(JSON.stringify(counts));
 for (const failure of failures.slice(0, 20)) console.error(failure);
 console.log(failures.length === 0 ? 'nothing was lost' : `${failures.length} failures`);
