@@ -27,9 +27,6 @@ export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
 }
 
-/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
-
 /**
  * The JSON text of what a handler emitted: one line, with the members `type` and `data` in this order.
  *
@@ -45,15 +42,14 @@ export function envelopeText(value: unknown, maxLength: number): string {
   if (type === 'message') requireText(data, 'message', 'content');
   if (type === 'log') requireText(data, 'log', 'message');
 
-  const text = oneLine(dataText(data));
+  const text = jsonOf(type, data);
   if (text.length > maxLength) {
-    throw invalid(`its data is ${text.length} characters of JSON, more than the ${maxLength} allowed`);
+    const length = text.length - JSON.stringify({ type, data: 0 }).length + 1;
+    if (length > maxLength) {
+      throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
+    }
   }
-  return `{"type":${oneLine(JSON.stringify(type))},"data":${text}}`;
-}
-
-function oneLine(json: string): string {
-  return json.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text;
 }
 
 function requireText(data: unknown, type: string, member: string): void {
@@ -61,17 +57,21 @@ function requireText(data: unknown, type: string, member: string): void {
   if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
 }
 
-function dataText(data: unknown): string {
-  let text: string | undefined;
+/** Written with one call: a text that is put together from pieces costs more, and keeps the pieces. */
+function jsonOf(type: string, data: unknown): string {
+  let text: string;
   try {
-    text = JSON.stringify(data);
+    text = JSON.stringify({ type, data });
   } catch (error) {
     throw invalid(
       'its `data` holds a cycle, a BigInt, or something else that cannot be written as JSON',
       error,
     );
   }
-  if (text === undefined) throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+  // Without data it ends after the type; most envelopes are known by their last two letters to have some.
+  if (text.endsWith('"}') && text === JSON.stringify({ type })) {
+    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+  }
   return text;
 }
 

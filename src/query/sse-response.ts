@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Follower, Sink } from './follower.js';
 import type { LogSlice } from './ports/run-store.js';
 
+/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
 /** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
 export type Profile = 'plain' | 'full';
 
@@ -36,7 +39,7 @@ export class SseResponse implements Sink {
   deliver({ first, envelopes }: LogSlice): boolean {
     const { runId } = this;
     const isPlain = this.profile === 'plain' || runId === undefined;
-    return this.#write(isPlain ? plainFrames(envelopes) : fullFrames(envelopes, first, runId));
+    return this.#write(withoutLineEnds(isPlain ? plainFrames(envelopes) : fullFrames(envelopes, first, runId)));
   }
 
   /** A sign of life for whoever stands between. */
@@ -69,6 +72,10 @@ export class SseResponse implements Sink {
     this.response.once('drain', () => this.follower?.wake());
     return false;
   }
+}
+
+function withoutLineEnds(text: string): string {
+  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function plainFrames(envelopes: readonly string[]): string {
