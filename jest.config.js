@@ -1,6 +1,8 @@
 /** One suite: specs beside the files they describe, and the promises of the interface under `test`. */
 export default {
   testEnvironment: 'node',
+  // Tests wait for what they wait for; this only ends those that wait in vain, on slow machines too.
+  testTimeout: 60_000,
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -11,7 +11,8 @@ async function main(): Promise<void> {
   const environment = readEnvironment();
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment),
-    new FastifyAdapter(),
+    // A session's id in a path may be as long as a header may be.
+    new FastifyAdapter({ routerOptions: { maxParamLength: 16 * 1024 } }),
     { logger: ['error', 'warn', 'fatal'], abortOnError: false },
   );
   app.enableShutdownHooks();

@@ -229,7 +229,8 @@ export class AgentService implements OnModuleDestroy, RunnerContext {
       return { refusal: new QueryError('draining', detail, { retryAfter: 1 }), refusalInLine: undefined };
     }
     const { maxRunning, maxWaiting } = this.options;
-    const { running, waiting } = this.load();
+    const running = this.#running.size;
+    const waiting = this.#runners.size - running;
     const isFull = running + waiting >= maxRunning + maxWaiting;
     const isLineFull = waiting >= maxWaiting;
     if (!isFull && !isLineFull) return { refusal: undefined, refusalInLine: undefined };

@@ -42,9 +42,9 @@ export function envelopeText(value: unknown, maxLength: number): string {
   if (type === 'message') requireText(data, 'message', 'content');
   if (type === 'log') requireText(data, 'log', 'message');
 
-  const text = jsonOf(type, data);
+  const text = jsonText(type, data);
   if (text.length > maxLength) {
-    const length = text.length - JSON.stringify({ type, data: 0 }).length + 1;
+    const length = text.length - JSON.stringify({ type, data: '' }).length + 2;
     if (length > maxLength) {
       throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
     }
@@ -57,8 +57,8 @@ function requireText(data: unknown, type: string, member: string): void {
   if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
 }
 
-/** Written with one call: a text that is put together from pieces costs more, and keeps the pieces. */
-function jsonOf(type: string, data: unknown): string {
+/** In one piece: text that is put together from pieces takes several times the memory as long as it is kept. */
+function jsonText(type: string, data: unknown): string {
   let text: string;
   try {
     text = JSON.stringify({ type, data });
@@ -68,8 +68,8 @@ function jsonOf(type: string, data: unknown): string {
       error,
     );
   }
-  // Without data it ends after the type; most envelopes are known by their last two letters to have some.
-  if (text.endsWith('"}') && text === JSON.stringify({ type })) {
+  // A member that JSON cannot hold is left out. Within the type a quote would be escaped.
+  if (!text.includes('"data":', type.length)) {
     throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
   }
   return text;

@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { FileContent } from './body/contents.js';
 import { welcomeBody } from './body/host-parsers.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from './body/limits.js';
@@ -26,6 +26,7 @@ export interface ReceivedQuery {
 /** Reads the query out of a request: checks the headers, reads the body as it arrives, validates it, makes the files. */
 @Injectable()
 export class QueryReader implements OnModuleInit, OnApplicationShutdown {
+  readonly #logger = new Logger('Query');
   readonly #limits: BodyLimits;
   #spool!: Spool;
 
@@ -52,7 +53,7 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
     const document = await this.#document(request);
     try {
       const query = await this.#query(validateQuery(document.value));
-      return { query, release: () => void document.discard() };
+      return { query, release: () => void document.discard().catch((error) => this.#undiscarded(error)) };
     } catch (error) {
       await document.discard();
       throw error;
@@ -67,6 +68,10 @@ export class QueryReader implements OnModuleInit, OnApplicationShutdown {
     if (isRead && body !== undefined) return readParsed(body, this.#limits, this.#spool);
     welcomeBody(raw);
     return readBody(raw, this.#limits, this.#spool);
+  }
+
+  #undiscarded(error: unknown): void {
+    this.#logger.warn(`The files of a query could not be removed: ${(error as Error).message}`);
   }
 
   async #query({ parts, kwargs }: QueryDto): Promise<Query> {

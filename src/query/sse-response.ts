@@ -8,6 +8,9 @@ const LINE_ENDS = /[\u0085\u2028\u2029]/g;
 /** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
 export type Profile = 'plain' | 'full';
 
+/** The text that was written last, by any response. */
+let latest: { slice: LogSlice; runId: string | undefined; text: string } | undefined;
+
 /**
  * One response that follows a run: writes a stretch of its log with one call, and takes no more until the connection
  * has taken that (WHATWG HTML §9.2, "Server-sent events").
@@ -36,10 +39,8 @@ export class SseResponse implements Sink {
     if (this.profile === 'full') this.#write(`retry: ${this.retryMs}\n\n`);
   }
 
-  deliver({ first, envelopes }: LogSlice): boolean {
-    const { runId } = this;
-    const isPlain = this.profile === 'plain' || runId === undefined;
-    return this.#write(withoutLineEnds(isPlain ? plainFrames(envelopes) : fullFrames(envelopes, first, runId)));
+  deliver(slice: LogSlice): boolean {
+    return this.#write(this.#frames(slice));
   }
 
   /** A sign of life for whoever stands between. */
@@ -64,6 +65,17 @@ export class SseResponse implements Sink {
   /** Gives up on a caller who does not read. */
   destroy(): void {
     this.response.destroy();
+  }
+
+  /** Followers of one run that stand at the same place share their text, and with it the memory that it takes. */
+  #frames(slice: LogSlice): string {
+    const runId = this.profile === 'plain' ? undefined : this.runId;
+    if (latest?.slice !== slice || latest.runId !== runId) {
+      const { envelopes, first } = slice;
+      const text = runId === undefined ? plainFrames(envelopes) : fullFrames(envelopes, first, runId);
+      latest = { slice, runId, text: withoutLineEnds(text) };
+    }
+    return latest.text;
   }
 
   #write(text: string): boolean {

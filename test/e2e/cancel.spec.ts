@@ -1,14 +1,14 @@
 import { NEVER, Observable } from 'rxjs';
-import { type Envelope, message } from '../../src/index.js';
-import { type AgentHost, startAgent, until } from '../support/agent-host.js';
+import { type Envelope, message, type QueryModuleOptions } from '../../src/index.js';
 import { answerOf, Connection, FULL, post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('DELETE {base}/query/{runId} on %s', (adapter) => {
-  let host: AgentHost;
-  const start = async (...options: Parameters<typeof startAgent> extends [unknown, ...infer R] ? R : never) =>
-    (host = await startAgent(adapter, ...options));
+  let host: Host;
+  const start = async ({ handler, ...options }: QueryModuleOptions) =>
+    (host = await startAgent(adapter, handler, options));
   afterEach(async () => {
     await host.idle();
     await host.close();
@@ -60,7 +60,7 @@ describe.each(ADAPTERS)('DELETE {base}/query/{runId} on %s', (adapter) => {
     expect(answerOf(await (await next).text()).done).toEqual([{ status: 'completed' }]);
     call.emit(message('too late'));
     call.finish();
-    await until(() => host.agent.load().overdue === 0);
+    await eventually(() => host.agent.load().overdue === 0);
     expect((await asked.readBytes()).toString()).toBe(
       'data: {"type":"done","data":{"status":"cancelled"}}\n\n',
     );
@@ -112,7 +112,7 @@ describe.each(ADAPTERS)('DELETE {base}/query/{runId} on %s', (adapter) => {
     const asked = await Connection.post(host.url, 'Hello');
     expect((await cancel(asked.runId)).status).toBe(202);
     expect(answerOf((await asked.readBytes()).toString()).done).toEqual([{ status: 'cancelled' }]);
-    host.idle = () => until(() => host.agent.load().followers === 0);
+    host.idle = () => eventually(() => host.agent.load().followers === 0);
     expect(host.agent.load()).toMatchObject({ running: 0, waiting: 0, overdue: 1 });
   });
 

@@ -1,18 +1,15 @@
 import { type DisconnectPolicy, message } from '../../src/index.js';
-import { type AgentHost, startAgent, until } from '../support/agent-host.js';
 import { answerOf, Connection, FULL, post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('When the last follower of a run leaves, on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   const start = async (disconnect?: DisconnectPolicy) => {
     puppet = new Puppet();
-    host = await startAgent(adapter, {
-      handler: puppet.handler,
-      ...(disconnect && { runs: { disconnect } }),
-    });
+    host = await startAgent(adapter, puppet.handler, { ...(disconnect && { runs: { disconnect } }) });
   };
   afterEach(async () => {
     await host.idle();
@@ -24,7 +21,7 @@ describe.each(ADAPTERS)('When the last follower of a run leaves, on %s', (adapte
     call.emit(message('a'));
     await connection.readUntil('"a"');
     connection.cut();
-    await until(() => host.agent.load().followers === 0);
+    await eventually(() => host.agent.load().followers === 0);
     return { runId: connection.runId, call };
   };
   const follow = async (runId: string) =>
@@ -63,7 +60,7 @@ describe.each(ADAPTERS)('When the last follower of a run leaves, on %s', (adapte
     call.emit(message('b'));
     await back.readUntil('"b"');
     back.cut();
-    await until(() => host.agent.load().followers === 0);
+    await eventually(() => host.agent.load().followers === 0);
     expect(call.context.signal.aborted).toBe(false);
     call.finish();
     await host.idle();
@@ -76,7 +73,7 @@ describe.each(ADAPTERS)('When the last follower of a run leaves, on %s', (adapte
     const call = await puppet.call(1);
     const second = await Connection.open(`${host.url}/query/${first.runId}`, { headers: FULL });
     first.cut();
-    await until(() => host.agent.load().followers === 1);
+    await eventually(() => host.agent.load().followers === 1);
     call.emit(message('a'));
     call.finish();
     expect(answerOf((await second.readBytes()).toString())).toEqual({
@@ -105,7 +102,7 @@ describe.each(ADAPTERS)('When the last follower of a run leaves, on %s', (adapte
     const follower = await Connection.open(`${host.url}/query/${id}`, { headers: FULL });
     await follower.readUntil('"a"');
     follower.cut();
-    await until(() => host.agent.load().followers === 0);
+    await eventually(() => host.agent.load().followers === 0);
     expect(call.context.signal.aborted).toBe(false);
     call.finish();
     await host.idle();

@@ -1,16 +1,15 @@
 import { message } from '../../src/index.js';
-import { type AgentHost, startAgent, until } from '../support/agent-host.js';
 import { answerOf, Connection, eventsOf, FULL, post, runIdOf } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('A POST that is repeated with its Idempotency-Key, on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   beforeEach(async () => {
     puppet = new Puppet();
-    host = await startAgent(adapter, {
-      handler: puppet.handler,
+    host = await startAgent(adapter, puppet.handler, {
       principal: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
     });
   });
@@ -30,7 +29,7 @@ describe.each(ADAPTERS)('A POST that is repeated with its Idempotency-Key, on %s
     const asked = Array.from({ length: 20 }, () => post(host.url, 'Hello', { headers }));
     const call = await puppet.call(1);
     call.emit(message('a'));
-    await until(() => host.agent.load().followers === 20);
+    await eventually(() => host.agent.load().followers === 20);
     call.emit(message('b'), message('é'));
     call.finish();
     const streams = await Promise.all((await Promise.all(asked)).map((response) => response.text()));

@@ -1,16 +1,14 @@
 import { message } from '../../src/index.js';
-import { type AgentHost, startAgent } from '../support/agent-host.js';
 import { answerOf, Connection, FULL } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   beforeEach(async () => {
     puppet = new Puppet();
-    host = await startAgent(adapter, {
-      handler: puppet.handler,
+    host = await startAgent(adapter, puppet.handler, {
       principal: async (request: { headers: Record<string, string> }) => request.headers['x-caller'],
     });
   });

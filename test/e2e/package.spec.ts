@@ -46,6 +46,13 @@ describe('The package', () => {
     expect(stdout).toBe('1 {"type":"message","data":{"content":"Hi"}}\n');
   });
 
+  it('imports the built-in agent by a path of its own, which is loaded with none of its parsers', async () => {
+    const use = `import { FilesHandler } from 'nest-agent-query/agents/files'; console.log(typeof FilesHandler);`;
+    await writeFile(join(project, 'files.js'), use);
+    const { stdout } = await run(process.execPath, ['files.js'], { cwd: project });
+    expect(stdout).toBe('function\n');
+  });
+
   it('is imported with its types', async () => {
     await writeFile(join(project, 'use.ts'), `${USE}\nconst wrong: number = message('Hi').data.content;\n`);
     await mkdir(join(project, 'node_modules/@types'), { recursive: true });

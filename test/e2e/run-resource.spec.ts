@@ -1,15 +1,14 @@
 import { message } from '../../src/index.js';
-import { type AgentHost, startAgent } from '../support/agent-host.js';
 import { Connection, eventsOf, FULL } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 describe.each(ADAPTERS)('GET {base}/query/{runId} on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   beforeEach(async () => {
     puppet = new Puppet();
-    host = await startAgent(adapter, { handler: puppet.handler });
+    host = await startAgent(adapter, puppet.handler, {});
   });
   afterEach(async () => {
     await host.idle();

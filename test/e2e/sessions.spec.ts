@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { message } from '../../src/index.js';
-import { type AgentHost, startAgent, until } from '../support/agent-host.js';
 import { answerOf, Connection, envelopesOf, post } from '../support/client.js';
-import { ADAPTERS } from '../support/host.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
 
 const KWARGS = { session_id: 's' };
 
 describe.each(ADAPTERS)('A session on %s', (adapter) => {
-  let host: AgentHost;
+  let host: Host;
   let puppet: Puppet;
   const start = async (options: object = {}) => {
     puppet = new Puppet();
-    host = await startAgent(adapter, {
-      handler: puppet.handler,
+    host = await startAgent(adapter, puppet.handler, {
       principal: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
       ...options,
     });
@@ -153,7 +152,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await start({ runs: { sessionPolicy: 'interrupt' } });
     const asked = [await ask('1'), await ask('2'), await ask('3')];
     const third = () => puppet.calls.find(({ text }) => text === '3');
-    await until(third);
+    await eventually(() => third() !== undefined);
     third()!.finish();
     const streams = await Promise.all(asked.map((connection) => connection.readBytes()));
     expect(streams.map((stream) => answerOf(stream.toString()).done)).toEqual([
@@ -229,7 +228,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await start({ runs: { disconnect: 'cancel' } });
     const asked = [await ask('1'), await ask('2'), await ask('3')];
     asked[1]!.cut();
-    await until(() => host.agent.load().followers === 2);
+    await eventually(() => host.agent.load().followers === 2);
     (await puppet.call(1)).finish();
     const next = await puppet.call(2);
     expect(next.text).toBe('3');

@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AgentService, QueryModule, type QueryModuleOptions } from '../../src/index.js';
+import { eventually } from './conditions.js';
 
 /** The adapters that every promise about HTTP is held on. */
 export const ADAPTERS = ['express', 'fastify'] as const;
@@ -13,6 +14,8 @@ export interface Host {
   app: INestApplication;
   url: string;
   agent: AgentService;
+  /** Resolves when nothing runs, waits, follows or is overdue any more. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -65,5 +68,7 @@ export async function listen(app: INestApplication): Promise<Host> {
     open.delete(app);
     return app.close();
   };
-  return { app, url: await app.getUrl(), agent: app.get(AgentService, { strict: false }), close };
+  const agent = app.get(AgentService, { strict: false });
+  const idle = () => eventually(() => Object.values(agent.load()).every((count) => count === 0));
+  return { app, url: await app.getUrl(), agent, idle, close };
 }

@@ -27,7 +27,7 @@ export class Answer {
     });
     // A connection that is cut is an error of the response; the spec sees `complete`.
     response.on('error', () => undefined);
-    this.ended = once(response, 'close').then(() => this.#tell());
+    this.ended = new Promise<void>((resolve) => response.once('close', resolve)).then(() => this.#tell());
   }
 
   get status(): number {

@@ -5,63 +5,64 @@ import { MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
  * its call, and is answered some turns after that. Steps that concern one run keep their order, others do not.
  */
 export class SlowRunStore extends RunStore {
-  readonly #memory = new MemoryRunStore();
   readonly #last = new Map<string, Promise<unknown>>();
 
   /**
    * @param wait how many turns of the event loop a wait takes; asked anew for each
    * @param durable what the store says of itself
+   * @param memory what takes the steps
    */
   constructor(
     private readonly wait: () => number,
     readonly durable = false,
+    private readonly memory = new MemoryRunStore(),
   ) {
     super();
   }
 
   admit(...args: Parameters<RunStore['admit']>) {
     return this.#inOrder(args[0].runId, () => {
-      const admitted = this.#memory.admit(...args);
+      const admitted = this.memory.admit(...args);
       return { ...admitted, run: still(admitted.run), before: admitted.before.map(still) };
     });
   }
 
   start(...args: Parameters<RunStore['start']>) {
-    return this.#inOrder(args[1], () => this.#memory.start(...args));
+    return this.#inOrder(args[1], () => this.memory.start(...args));
   }
 
   append(...args: Parameters<RunStore['append']>) {
-    return this.#inOrder(args[1], () => this.#memory.append(...args));
+    return this.#inOrder(args[1], () => this.memory.append(...args));
   }
 
   finish(...args: Parameters<RunStore['finish']>) {
     return this.#inOrder(args[1], () => {
-      const finished = this.#memory.finish(...args);
+      const finished = this.memory.finish(...args);
       return finished && { run: still(finished.run), next: finished.next && still(finished.next) };
     });
   }
 
   find(...args: Parameters<RunStore['find']>) {
     return this.#slowly(() => {
-      const run = this.#memory.find(...args);
+      const run = this.memory.find(...args);
       return run && still(run);
     });
   }
 
   read(...args: Parameters<RunStore['read']>) {
-    return this.#slowly(() => this.#memory.read(...args));
+    return this.#slowly(() => this.memory.read(...args));
   }
 
   turns(...args: Parameters<RunStore['turns']>) {
-    return this.#slowly(() => this.#memory.turns(...args));
+    return this.#slowly(() => this.memory.turns(...args));
   }
 
   line(...args: Parameters<RunStore['line']>) {
-    return this.#slowly(() => this.#memory.line(...args).map(still));
+    return this.#slowly(() => this.memory.line(...args).map(still));
   }
 
   erase(...args: Parameters<RunStore['erase']>) {
-    return this.#slowly(() => this.#memory.erase(...args));
+    return this.#slowly(() => this.memory.erase(...args));
   }
 
   #inOrder<T>(runId: string, step: () => T): Promise<T> {

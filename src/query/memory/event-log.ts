@@ -1,8 +1,11 @@
 import { QueryError } from '../errors.js';
 import type { LogSlice } from '../ports/run-store.js';
 
-/** A stretch of the log is closed when it has so many characters; it is also the most that is read at once. */
-const STRETCH_LENGTH = 64 * 1024;
+/**
+ * A stretch of the log is closed when it has so many characters; it is also the most that is read at once. A connection
+ * that nobody reads holds the text of one stretch, a connection that is read has one write for it.
+ */
+const STRETCH_LENGTH = 16 * 1024;
 
 /** Consecutive envelopes, and where they stand. */
 interface Stretch {
@@ -13,6 +16,12 @@ interface Stretch {
   length: number;
   envelopes: string[];
 }
+
+/**
+ * What was read last, of any log: the followers of a run read one after another, mostly the same, and what is the same
+ * object to them has to be written as text only once.
+ */
+let latest: { log: EventLog; after: number; last: number; slice: LogSlice } | undefined;
 
 /**
  * The event log of one run: envelopes numbered 1, 2, 3, … without a hole. It grows at its end and is trimmed at its
@@ -61,6 +70,7 @@ export class EventLog {
   /** Nothing will follow. */
   end(): void {
     this.#ended = true;
+    if (latest?.log === this) latest = undefined;
   }
 
   /** Drops the oldest stretch, unless it is the newest too. Returns how many characters that were. */
@@ -74,6 +84,13 @@ export class EventLog {
       return { first: after + 1, envelopes: [], position: this.#position, ended: this.#ended };
     }
     if (after + 1 < this.oldest) throw this.#expired(after);
+    if (latest?.log !== this || latest.after !== after || latest.last !== this.#last) {
+      latest = { log: this, after, last: this.#last, slice: this.#slice(after) };
+    }
+    return latest.slice;
+  }
+
+  #slice(after: number): LogSlice {
     const stretch = this.#find(after + 1);
     const envelopes =
       after + 1 === stretch.first

@@ -1,8 +1,22 @@
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
+import { SlowRunStore } from '../../../test/support/slow-run-store.js';
 import { MemoryRunStore } from './memory-run-store.js';
+
+const close = async () => undefined;
+const skips = { restart: 'what lies in the memory of a process ends with it' };
 
 runStoreContract(
   'MemoryRunStore',
-  async (retention) => ({ store: new MemoryRunStore(retention), close: async () => undefined }),
-  { restart: 'what lies in the memory of a process ends with it' },
+  async (retention) => ({ store: new MemoryRunStore(retention), close }),
+  skips,
+);
+
+// The suite itself must not take for granted that a store answers at once.
+runStoreContract(
+  'MemoryRunStore behind one that takes its time',
+  async (retention) => {
+    let calls = 0;
+    return { store: new SlowRunStore(() => calls++ % 3, false, new MemoryRunStore(retention)), close };
+  },
+  skips,
 );

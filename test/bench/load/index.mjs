@@ -13,35 +13,35 @@ const PROBE = 25;
 
 /** Connections that stay open between two jobs. */
 let held = [];
+/** How many answers have been complete. */
+let answers = 0;
 
 const JOBS = {
-  /** Asks again and again on each connection: how many answers a second. */
-  async saturate({ port, body, connections, warmMs, ms }) {
+  /** Asks again and again on each connection, until `leave`. */
+  async saturate({ port, body, connections, ms }) {
     const request = requestOf(body);
-    let answers = 0;
-    let last = 0;
-    const asked = Array.from({ length: connections }, () => {
+    for (let i = 0; i < connections; i++) {
       const connection = new Connection(port);
       connection.onEnd = () => {
         answers++;
-        last = performance.now();
         connection.ask(request);
       };
       connection.ask(request);
-      return connection;
-    });
-    await wait(warmMs);
-    // From the end of an answer to the end of an answer.
-    for (const before = answers; answers === before; ) await wait(1);
-    answers = 0;
-    const began = last;
+      held.push(connection);
+    }
+    await wait(ms);
+    return {};
+  },
+
+  /** How many answers a second there are, from the end of one to the end of another, and how busy this makes us. */
+  async count({ ms }) {
+    const first = await nextAnswer();
     const cpu = process.cpuUsage();
     await wait(ms);
-    for (const before = 0; answers === before; ) await wait(1);
+    const last = await nextAnswer();
     const { user, system } = process.cpuUsage(cpu);
-    const busy = (user + system) / 1000 / (performance.now() - began);
-    asked.forEach(({ socket }) => socket.destroy());
-    return { rate: (1000 * answers) / (last - began), busy };
+    const elapsed = last.at - first.at;
+    return { rate: (1000 * (last.answers - first.answers)) / elapsed, busy: (user + system) / 1000 / elapsed };
   },
 
   /** Asks one query after another on one connection: how long the first event takes, milliseconds. */
@@ -177,6 +177,12 @@ async function open(port, body, connections) {
   };
   await Promise.all(Array.from({ length: OPENING }, openNext));
   return streams;
+}
+
+async function nextAnswer() {
+  const before = answers;
+  while (answers === before) await wait(1);
+  return { answers, at: performance.now() };
 }
 
 function* delaysIn(bytes) {

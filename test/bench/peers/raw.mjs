@@ -27,7 +27,7 @@ export function perEvent() {
     const emit = (text) => {
       if (text !== made) frame = `data: ${JSON.stringify(message(text))}\n\n`;
       made = text;
-      response.write(frame, 'latin1');
+      response.write(frame);
     };
     response.on('close', push(plan, emit, () => response.end()));
   });
