@@ -29,6 +29,9 @@ export class SseResponse implements Sink {
 
   /** Sends the headers, and what begins the stream. */
   open(location: string | undefined): void {
+    // Headers leave at the end of this turn of the event loop, in one write with what is there to be read by then.
+    this.response.cork();
+    setImmediate(() => this.response.uncork());
     this.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
