@@ -36,9 +36,6 @@ export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
 }
 
-/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
-
 /**
  * The JSON text of what a handler emitted: one line, with the members `type` and `data` in this order.
  *
@@ -54,18 +51,14 @@ export function envelopeText(value: unknown, maxLength: number): string {
   if (type === 'message') requireText(data, 'message', 'content');
   if (type === 'log') requireText(data, 'log', 'message');
 
-  const text = oneLine(jsonText(type, data));
+  const text = jsonText(type, data);
   if (text.length > maxLength) {
-    const length = text.length - oneLine(JSON.stringify({ type, data: '' })).length + 2;
+    const length = text.length - JSON.stringify({ type, data: '' }).length + 2;
     if (length > maxLength) {
       throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
     }
   }
   return text;
-}
-
-function oneLine(json: string): string {
-  return json.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function requireText(data: unknown, type: string, member: string): void {

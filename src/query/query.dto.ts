@@ -151,8 +151,9 @@ function toPart(part: unknown): unknown {
 }
 
 function faultsOfKwargs(kwargs: Record<string, unknown>): FieldError[] {
+  if (!Object.hasOwn(kwargs, 'session_id')) return [];
   const rule = new KwargsRule();
-  if (Object.hasOwn(kwargs, 'session_id')) rule.session_id = kwargs['session_id'] as string;
+  rule.session_id = kwargs['session_id'] as string;
   return faultsOf(validateSync(rule, { stopAtFirstError: true }), '/kwargs');
 }
 

@@ -2,6 +2,9 @@ import type { ServerResponse } from 'node:http';
 import type { Follower, Sink } from './follower.js';
 import type { LogSlice } from './ports/run-store.js';
 
+/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
+const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+
 /** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
 export type Profile = 'plain' | 'full';
 
@@ -26,6 +29,9 @@ export class SseResponse implements Sink {
 
   /** Sends the headers, and what begins the stream. */
   open(location: string | undefined): void {
+    // Headers leave at the end of this turn of the event loop, in one write with what is there to be read by then.
+    this.response.cork();
+    setImmediate(() => this.response.uncork());
     this.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
@@ -70,7 +76,7 @@ export class SseResponse implements Sink {
     if (latest?.slice !== slice || latest.runId !== runId) {
       const { envelopes, first } = slice;
       const text = runId === undefined ? plainFrames(envelopes) : fullFrames(envelopes, first, runId);
-      latest = { slice, runId, text };
+      latest = { slice, runId, text: withoutLineEnds(text) };
     }
     return latest.text;
   }
@@ -81,6 +87,10 @@ export class SseResponse implements Sink {
     this.response.once('drain', () => this.follower?.wake());
     return false;
   }
+}
+
+function withoutLineEnds(text: string): string {
+  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function plainFrames(envelopes: readonly string[]): string {

@@ -14,6 +14,9 @@ const HEAD_BYTES = 4100;
 
 const NOTHING = Buffer.alloc(0);
 
+/** One for all: every query comes to this, and an error costs as much as a small one. */
+const DISCARDED = new Error('The body was discarded.');
+
 /** The decoded content of one file part, in memory or in a temporary file. */
 export class FileContent {
   /**
@@ -117,7 +120,7 @@ export class Contents {
 
   /** Removes every file of the body, half-written ones too. Never rejects for what writing them met. */
   async discard(): Promise<void> {
-    this.failure ??= new Error('The body was discarded.');
+    this.failure ??= DISCARDED;
     while (this.waiting > 0) await this.work;
     for (const file of this.files) await file.remove();
     this.files.clear();

@@ -1,0 +1,68 @@
+/**
+ * Measures this service against its peers and writes `RESULTS.md`.
+ *
+ *   npm run bench                                the default form, some five minutes
+ *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
+ *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
+ *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
+ */
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { MEASURES } from './measures.mjs';
+import { PEERS } from './peers/index.mjs';
+import { startLoad, startServer } from './process.mjs';
+import { report, table } from './report.mjs';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(MEASURES).join() },
+    peers: { type: 'string', default: Object.keys(PEERS).join() },
+    rounds: { type: 'string', default: '3' },
+    scale: { type: 'string', default: '1' },
+  },
+});
+const scale = Number(values.scale);
+const loadBefore = loadavg()[0];
+const began = Date.now();
+const load = startLoad();
+const kept = new Map();
+
+async function measure({ run, isFresh }, peer) {
+  const server = isFresh ? await startServer(peer) : (kept.get(peer) ?? (await startServer(peer)));
+  if (!isFresh) kept.set(peer, server);
+  try {
+    return await run({ peer, server, load, scale });
+  } finally {
+    if (isFresh) await server.stop();
+  }
+}
+
+/** The median of each figure over the rounds. */
+function medians(figures) {
+  const middle = (name) => figures.map((one) => one[name]).sort((a, b) => a - b)[figures.length >> 1];
+  return Object.fromEntries(Object.keys(figures[0]).map((name) => [name, middle(name)]));
+}
+
+const results = {};
+const chosen = values.peers.split(',');
+for (const id of values.only.split(',')) {
+  const one = MEASURES[id];
+  const peers = one.peers.filter((peer) => chosen.includes(peer));
+  const figures = Object.fromEntries(peers.map((peer) => [peer, []]));
+  for (let round = 0; round < (one.rounds ?? Number(values.rounds)); round++) {
+    for (const peer of peers) figures[peer].push(await measure(one, peer));
+  }
+  results[id] = Object.fromEntries(peers.map((peer) => [peer, medians(figures[peer])]));
+  console.log(`\n${table(id, results[id])}`);
+}
+for (const server of kept.values()) await server.stop();
+await load.stop();
+
+const isWhole = Object.keys(MEASURES).every((id) => results[id]) && chosen.length === Object.keys(PEERS).length;
+if (isWhole) {
+  const seconds = Math.round((Date.now() - began) / 1000);
+  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore });
+  console.log(`\n${text}`);
+  writeFileSync(`${import.meta.dirname}/RESULTS.md`, text);
+}

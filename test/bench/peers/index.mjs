@@ -1,0 +1,43 @@
+/**
+ * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
+ * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`).
+ */
+export const PEERS = {
+  limit: { title: 'raw node:http, a write per turn', module: 'raw', start: 'perTurn', packages: [] },
+  raw: { title: 'raw node:http, ready-made text, a write per event', module: 'raw', start: 'perEvent', packages: [] },
+  ours: {
+    title: 'this service, Express',
+    module: 'ours',
+    start: 'express',
+    packages: ['nest-agent-query', '@nestjs/core', '@nestjs/platform-express'],
+  },
+  oursFastify: {
+    title: 'this service, Fastify',
+    module: 'ours',
+    start: 'fastify',
+    packages: ['nest-agent-query', '@nestjs/core', '@nestjs/platform-fastify'],
+  },
+  nest: {
+    title: 'Nest @Sse on POST, Express',
+    module: 'nest',
+    start: 'express',
+    packages: ['@nestjs/core', '@nestjs/platform-express'],
+  },
+  nestFastify: {
+    title: 'Nest @Sse on POST, Fastify',
+    module: 'nest',
+    start: 'fastify',
+    packages: ['@nestjs/core', '@nestjs/platform-fastify'],
+  },
+  betterSse: { title: 'better-sse', module: 'better-sse', start: 'express', packages: ['better-sse', 'express'] },
+  ai: { title: 'ai, UI message stream', module: 'ai', start: 'http', packages: ['ai'] },
+  hono: { title: 'hono streamSSE', module: 'hono', start: 'node', packages: ['hono', '@hono/node-server'] },
+  a2a: { title: 'a2a-js, Express', module: 'a2a', start: 'express', packages: ['@a2a-js/sdk', 'express'] },
+};
+
+/** The request's body that asks a peer for a plan. */
+export function bodyFor(peer, plan) {
+  if (peer !== 'a2a') return { parts: [{ type: 'text', text: plan }], kwargs: { locale: 'en' } };
+  const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: plan }] };
+  return { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } };
+}
