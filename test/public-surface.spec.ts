@@ -10,6 +10,7 @@ describe('The public surface', () => {
     expect(Object.keys(root).sort()).toEqual([
       'AgentHandler',
       'AgentService',
+      'AnswerText',
       'DEFAULT_BODY_LIMITS',
       'EventLog',
       'FilePartDto',

@@ -4,6 +4,7 @@
  * Every name here is a decision: hosts depend on it. `test/public-surface.spec.ts` holds the list.
  */
 export { AgentService, type Load, type QueryOptions } from './agent.service.js';
+export { AnswerText } from './answer-text.js';
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from './body/limits.js';
 export { doneText, INTERRUPTED, log, message } from './envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './errors.js';

@@ -1,6 +1,7 @@
 import { inspect, types } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { type Consumption, consume } from './answer.js';
+import { AnswerText } from './answer-text.js';
 import { Audience } from './audience.js';
 import { envelopeText, log } from './envelopes.js';
 import { type ErrorCode, QueryError } from './errors.js';
@@ -8,16 +9,13 @@ import { type Files, OpenedFiles } from './files.js';
 import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
 import type { RunRecord, RunStore } from './ports/run-store.js';
 import type { DisconnectPolicy, RunOptions } from './query.options.js';
-import type { RunEnd, Turn } from './wire.js';
+import type { Envelope, RunEnd, Turn } from './wire.js';
 
 /** After so many characters of JSON the event loop has a turn before an async iterable is pulled again. */
 const TURN_LENGTH = 64 * 1024;
 
 /** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
 const LAG_LENGTH = 1024 * 1024;
-
-/** How many characters of an answer's text a session's turn keeps. */
-const TURN_TEXT_LENGTH = 1024 * 1024;
 
 const UNKEPT = 'The service could not keep the answer, and has logged the cause. Send the query again.';
 
@@ -74,7 +72,7 @@ export class Runner {
   #grace: NodeJS.Timeout | undefined;
   #length = 0;
   #turn = 0;
-  #text = '';
+  readonly #text = new AnswerText();
   /** Of earlier turns. */
   #opened: OpenedFiles | undefined;
   #commit: Promise<void> | undefined;
@@ -235,7 +233,7 @@ export class Runner {
     if (this.#end) return;
     try {
       const text = envelopeText(value, this.context.options.envelopeLength);
-      if (this.record.sessionId !== undefined) this.#remember(value as { type: string; data: unknown });
+      if (this.record.sessionId !== undefined) this.#text.add(value as Envelope);
       this.#append(text);
     } catch (error) {
       this.fail(error);
@@ -244,11 +242,6 @@ export class Runner {
 
   #room(): Promise<void> | undefined {
     return this.#length - this.#turn < TURN_LENGTH ? undefined : this.#pause();
-  }
-
-  #remember({ type, data }: { type: string; data: unknown }): void {
-    if (type !== 'message' || this.#text.length >= TURN_TEXT_LENGTH) return;
-    this.#text += (data as { content: string }).content.slice(0, TURN_TEXT_LENGTH - this.#text.length);
   }
 
   #append(text: string): void {
@@ -308,7 +301,7 @@ export class Runner {
     const { id, owner } = this.record;
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
-      finished = await this.context.store.finish(owner, id, this.#end!, this.#text);
+      finished = await this.context.store.finish(owner, id, this.#end!, this.#text.value);
       this.audience.ring();
     } catch (error) {
       Runner.#logger.error(`Run ${id}: its end could not be recorded`, (error as Error).stack);

@@ -1,4 +1,4 @@
-import { type LogSlice, QueryError, type Turn } from '../query/index.js';
+import { AnswerText, type Envelope, type LogSlice, QueryError, type Turn } from '../query/index.js';
 import { type Db, SEPARATOR } from './schema.js';
 
 /** The most that is read of a log at once, in characters, unless its next envelope is longer. */
@@ -41,6 +41,27 @@ export async function readLog(
     ({ last, position } = row);
   }
   return { first: after + 1, envelopes, position, ended: run.ended && last === run.lastSeq };
+}
+
+/** The text of a run's answer, as far as its log has it. */
+export async function readText(db: Db, runId: string): Promise<string> {
+  const text = new AnswerText();
+  for (let after = 0; !text.isFull;) {
+    const rows = await db
+      .selectFrom('log')
+      .select(['last', 'envelopes'])
+      .where('run_id', '=', runId)
+      .where('last', '>', after)
+      .orderBy('last')
+      .limit(SLICE_ROWS)
+      .execute();
+    if (rows.length === 0) break;
+    for (const { envelopes } of rows) {
+      for (const envelope of envelopes.split(SEPARATOR)) text.add(JSON.parse(envelope) as Envelope);
+    }
+    after = rows.at(-1)!.last;
+  }
+  return text.value;
 }
 
 async function expired(db: Db, run: { id: string; lastSeq: number }, after: number): Promise<QueryError> {

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { INTERRUPTED, QueryError, type RunRecord, type StoredRun } from '../query/index.js';
 import type { Database } from './database.js';
 import { type Finished, finish, withdraw } from './finishing.js';
+import { readText } from './reading.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import type { Db } from './schema.js';
 
@@ -176,7 +177,7 @@ export class Recovery {
       log: undefined,
       end: INTERRUPTED,
       endedAt: Date.now(),
-      text: '',
+      text: await this.database.attempt((db) => readText(db, runId)),
     };
     const finished: Finished | undefined = await this.database.attemptTransaction((db) =>
       finish(db, this.database.backend, ending),

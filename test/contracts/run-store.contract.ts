@@ -690,11 +690,11 @@ export function runStoreContract(
       });
 
       promise(skips.restart)(
-        'ends what was running as interrupted, and keeps the rest of its line',
+        'ends what was running as interrupted, with what there was of its answer, and keeps the rest of its line',
         async () => {
           const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
           await store.start(a.owner, a.id);
-          await store.append(a.owner, a.id, '{"type":"x","data":1}');
+          await store.append(a.owner, a.id, HALF);
           store = await opened!.restart!();
           expect(await store.find(a.owner, a.id)).toMatchObject({
             status: 'failed',
@@ -702,8 +702,10 @@ export function runStoreContract(
             lastSeq: 2,
           });
           const [envelope, done, ...more] = await logOf(a);
-          expect([envelope, more]).toEqual(['{"type":"x","data":1}', []]);
+          expect([envelope, more]).toEqual([HALF, []]);
           expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
+          const { turns } = (await store.turns(a.owner, 's', { after: 0, limit: 9 }))!;
+          expect(turns).toMatchObject([{ runId: a.id, text: 'half an answer' }]);
           expect(await store.line(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
           expect(await store.start(b.owner, b.id)).toBe(true);
         },
@@ -711,6 +713,8 @@ export function runStoreContract(
     });
   });
 }
+
+const HALF = '{"type":"message","data":{"content":"half an answer"}}';
 
 let admissions = 0;
 
