@@ -8,8 +8,7 @@
  * many virtual ones do, a commit costs a fraction of what it does elsewhere, so the cost of one is printed too.
  */
 import 'reflect-metadata';
-import { open } from 'node:fs/promises';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,7 +152,7 @@ for (const [name, figure] of Object.entries(figures)) {
 }
 
 console.log(
-  `\n| a page of 50 turns: first / newest, and one run's start, ms | ${TURNS.map((count) => `${count} turns`).join(' | ')} |`,
+  `\n| a page of 50 turns, the first / the newest, ms | ${TURNS.map((count) => `${count} turns`).join(' | ')} |`,
 );
 console.log(`|---|${TURNS.map(() => '---|').join('')}`);
 for (const [name, { store }] of Object.entries(apps)) {
