@@ -59,7 +59,8 @@ for (const id of values.only.split(',')) {
 for (const server of kept.values()) await server.stop();
 await load.stop();
 
-const isWhole = Object.keys(MEASURES).every((id) => results[id]) && chosen.length === Object.keys(PEERS).length;
+const isWhole =
+  Object.keys(MEASURES).every((id) => results[id]) && chosen.length === Object.keys(PEERS).length;
 if (isWhole) {
   const seconds = Math.round((Date.now() - began) / 1000);
   const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore });

@@ -41,7 +41,10 @@ const JOBS = {
     const last = await nextAnswer();
     const { user, system } = process.cpuUsage(cpu);
     const elapsed = last.at - first.at;
-    return { rate: (1000 * (last.answers - first.answers)) / elapsed, busy: (user + system) / 1000 / elapsed };
+    return {
+      rate: (1000 * (last.answers - first.answers)) / elapsed,
+      busy: (user + system) / 1000 / elapsed,
+    };
   },
 
   /** Asks one query after another on one connection: how long the first event takes, milliseconds. */
@@ -77,7 +80,7 @@ const JOBS = {
         if (isProbe) delays.push(...delaysIn(bytes));
       };
     });
-    await wait(1000);
+    await wait(1500);
     const before = sum(counters);
     delays.length = 0;
     const cpu = process.cpuUsage();
@@ -126,7 +129,10 @@ const JOBS = {
     );
     const late = wait(ms, false);
     const ended = await Promise.all(ends.map((end) => Promise.race([end, late])));
-    return { least: Math.min(...counters.map(({ count }) => count)), cut: ended.filter((end) => !end).length };
+    return {
+      least: Math.min(...counters.map(({ count }) => count)),
+      cut: ended.filter((end) => !end).length,
+    };
   },
 
   async leave() {

@@ -4,7 +4,12 @@
  */
 export const PEERS = {
   limit: { title: 'raw node:http, a write per turn', module: 'raw', start: 'perTurn', packages: [] },
-  raw: { title: 'raw node:http, ready-made text, a write per event', module: 'raw', start: 'perEvent', packages: [] },
+  raw: {
+    title: 'raw node:http, ready-made text, a write per event',
+    module: 'raw',
+    start: 'perEvent',
+    packages: [],
+  },
   ours: {
     title: 'this service, Express',
     module: 'ours',
@@ -29,7 +34,12 @@ export const PEERS = {
     start: 'fastify',
     packages: ['@nestjs/core', '@nestjs/platform-fastify'],
   },
-  betterSse: { title: 'better-sse', module: 'better-sse', start: 'express', packages: ['better-sse', 'express'] },
+  betterSse: {
+    title: 'better-sse',
+    module: 'better-sse',
+    start: 'express',
+    packages: ['better-sse', 'express'],
+  },
   ai: { title: 'ai, UI message stream', module: 'ai', start: 'http', packages: ['ai'] },
   hono: { title: 'hono streamSSE', module: 'hono', start: 'node', packages: ['hono', '@hono/node-server'] },
   a2a: { title: 'a2a-js, Express', module: 'a2a', start: 'express', packages: ['@a2a-js/sdk', 'express'] },

@@ -4,7 +4,9 @@ const isText = (value) => typeof value === 'string';
 const isPart = (part) =>
   typeof part === 'object' &&
   part !== null &&
-  (part.type === 'text' ? isText(part.text) : isText(part.name) && isText(part.mimeType) && isText(part.base64));
+  (part.type === 'text'
+    ? isText(part.text)
+    : isText(part.name) && isText(part.mimeType) && isText(part.base64));
 
 /** The plan of a query. Throws if the query is not valid. */
 export function planOf(body) {

@@ -29,7 +29,10 @@ export function perEvent() {
       made = text;
       response.write(frame);
     };
-    response.on('close', push(plan, emit, () => response.end()));
+    response.on(
+      'close',
+      push(plan, emit, () => response.end()),
+    );
   });
 }
 
