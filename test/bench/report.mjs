@@ -5,18 +5,13 @@ import { arch, cpus, platform, release } from 'node:os';
 import { MEASURES } from './measures.mjs';
 import { PEERS } from './peers/index.mjs';
 import { isPinned } from './process.mjs';
-import { targets } from './targets.mjs';
+import { shown, targets } from './targets.mjs';
 
 const ROOT = `${import.meta.dirname}/../..`;
 const RATIO_BASE = 'raw';
 
 const row = (cells) => `| ${cells.join(' | ')} |`;
 const markdown = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
-
-export function shown(value) {
-  if (value >= 1000) return Math.round(value).toLocaleString('en');
-  return String(Number(value.toPrecision(3)));
-}
 
 /** The figures of one measure, a peer a line. */
 export function table(id, rows) {

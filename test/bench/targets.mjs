@@ -1,6 +1,4 @@
 /** What the service is to reach, held against what was measured. */
-import { shown } from './report.mjs';
-
 const ADAPTERS = [
   ['ours', 'nest', 'Express'],
   ['oursFastify', 'nestFastify', 'Fastify'],
@@ -36,4 +34,10 @@ export function targets(results) {
       least('small queries, not below Nest @Sse', times('queries', nest), 1, ' ×'),
     ];
   });
+}
+
+/** A figure with three digits that count. */
+export function shown(value) {
+  if (value >= 1000) return Math.round(value).toLocaleString('en');
+  return String(Number(value.toPrecision(3)));
 }
