@@ -3,7 +3,8 @@ import type { Follower, Sink } from './follower.js';
 import type { LogSlice } from './ports/run-store.js';
 
 /** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
-const LINE_ENDS = /[\u0085\u2028\u2029]/g;
+const LINE_END = /[\u0085\u2028\u2029]/;
+const LINE_ENDS = new RegExp(LINE_END, 'g');
 
 /** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
 export type Profile = 'plain' | 'full';
@@ -90,6 +91,7 @@ export class SseResponse implements Sink {
 }
 
 function withoutLineEnds(text: string): string {
+  if (!LINE_END.test(text)) return text;
   return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -1,18 +1,104 @@
+/** Writes what was measured as Markdown. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { arch, cpus, platform, release } from 'node:os';
+import { MEASURES } from './measures.mjs';
+import { PEERS } from './peers/index.mjs';
+import { isPinned } from './process.mjs';
+import { shown, targets } from './targets.mjs';
+
+const ROOT = `${import.meta.dirname}/../..`;
+const RATIO_BASE = 'raw';
+
+const row = (cells) => `| ${cells.join(' | ')} |`;
+const markdown = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+
+/** The figures of one measure, a peer a line. */
 export function table(id, rows) {
-  return (
-    id +
-    '\n' +
-    Object.entries(rows)
-      .map(
-        ([p, f]) =>
-          p.padEnd(14) +
-          Object.entries(f)
-            .map(([k, v]) => `${k} ${v >= 1000 ? Math.round(v) : +v.toPrecision(3)}`)
-            .join('   '),
-      )
-      .join('\n')
-  );
+  const figures = Object.keys(Object.assign({}, ...Object.values(rows)));
+  const lines = Object.entries(rows).map(([peer, one]) => [
+    PEERS[peer].title,
+    ...figures.map((name) => (one[name] === undefined ? '–' : shown(one[name]))),
+    one['load core'] > 0.9 && one['server core'] < 0.9 ? 'bound by the client' : '',
+  ]);
+  return `### ${MEASURES[id].title}\n\n${markdown(['', ...figures, ''], lines)}\n`;
 }
-export function report() {
-  return '';
+
+/** The first figure of each measure as a multiple of that of raw `node:http`. */
+function ratios(results) {
+  const compared = Object.keys(results).filter((id) => results[id][RATIO_BASE]);
+  const first = (figures) => Object.values(figures)[0];
+  const rows = Object.keys(PEERS).map((peer) => [
+    PEERS[peer].title,
+    ...compared.map((id) => {
+      const figures = results[id][peer];
+      return figures ? shown(first(figures) / first(results[id][RATIO_BASE])) : '–';
+    }),
+  ]);
+  const head = compared.map((id) => `${id}${MEASURES[id].isMore ? ' ↑' : ' ↓'}`);
+  return markdown(['', ...head], rows);
+}
+
+function versionOf(name) {
+  const path = name === 'nest-agent-query' ? ROOT : `${ROOT}/node_modules/${name}`;
+  return JSON.parse(readFileSync(`${path}/package.json`, 'utf8')).version;
+}
+
+function versions() {
+  const names = [...new Set(Object.values(PEERS).flatMap(({ packages }) => packages))];
+  return names.map((name) => `${name} ${versionOf(name)}`).join(', ');
+}
+
+const git = (...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+
+export function report(results, { rounds, scale, seconds, loadBefore }) {
+  const [{ model }, ...others] = cpus();
+  const commit = `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', 'src') ? ' with changes' : ''}`;
+  const reached = targets(results).map(({ what, measured, isReached }) => [
+    what,
+    measured,
+    isReached ? 'yes' : '**no**',
+  ]);
+  return `# What was measured
+
+Written by \`npm run bench\`, which repeats it.
+
+- ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}
+- ${model}, ${others.length + 1} cores, ${platform()} ${release()} ${arch()}; load average before: ${loadBefore.toFixed(2)}
+- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one where memory or 5,000 streams are measured), medians; scale ${scale}; ${seconds} s
+- ${versions()}
+
+"This service" is its whole path: body read and validated, a run made, each event logged, followed, sent and kept, with the
+store in memory. An envelope carries about 20 characters.
+
+## Ratios to raw node:http with a write per event of ready-made text
+
+↑ more is better, ↓ less is better.
+
+${ratios(results)}
+
+## What it is to reach
+
+${markdown(['', 'measured', 'reached'], reached)}
+
+## Figures
+
+${Object.keys(results)
+  .map((id) => table(id, results[id]))
+  .join('\n')}
+## What can lie
+
+- Absolute figures belong to one machine and hour; compare what stands in one table.
+- Throughput is per second *of the server's core*: what other processes take of it is left out, what they do to its caches is
+  not. "server core" below 1 in (a) and (g) tells that others were at work, or that the client could not keep up.
+- Where the load process is at its limit, the row says so; delays in (b) hold the load process's own, which reads 5,000
+  sockets on one core. One in 25 streams is looked at for its delays.
+- (b) leaves out what a late server does not emit in time, as agents with timers do. A server that delivers all is not
+  distinguished from one that could deliver more.
+- A round warms a server for 0.3 s; servers of (a) and (g) live through all rounds.
+- (d) and (e) are growth of the resident set: (d) after a garbage collection, (e) the peak. Peers that are slow may not have
+  made what they would have to hold by the end of (e).
+- a2a-js keeps the artifact as it grows, and so becomes slower with each event: it is given 50 events instead of 1,000.
+- \`ai\`, hono and better-sse send other or more bytes an event, as their users get them.
+`;
 }

@@ -63,7 +63,10 @@ async function micro(count, emit, end) {
   end();
 }
 
-/** The streams of one pace stand on a wheel of milliseconds, evenly. One that the server is late for is not made up for. */
+/**
+ * The streams of one pace stand on a wheel of milliseconds, evenly. It turns when no stream has come for half a second; what
+ * the server is late for is not made up for.
+ */
 const wheels = new Map();
 
 function pace(group, rate, emit) {
@@ -72,14 +75,17 @@ function pace(group, rate, emit) {
   const wheel = wheels.get(period);
   const slot = wheel.slots[wheel.joined++ % period];
   slot.add(emit);
+  wheel.joinedAt = performance.now();
+  emit(`at ${stamp()}`);
   return () => slot.delete(emit);
 }
 
 function spin(period, group) {
-  const wheel = { joined: 0, slots: Array.from({ length: period }, () => new Set()) };
+  const wheel = { joined: 0, joinedAt: 0, slots: Array.from({ length: period }, () => new Set()) };
   let next = Math.floor(performance.now());
   setInterval(() => {
     const now = performance.now();
+    if (now - wheel.joinedAt < 500) return;
     for (next = Math.max(next, Math.floor(now) - period + 1); next <= now; next++) {
       const text = `at ${stamp()}`;
       for (const emit of wheel.slots[next % period]) for (let i = 0; i < group; i++) emit(text);

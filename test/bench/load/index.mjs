@@ -80,7 +80,7 @@ const JOBS = {
         if (isProbe) delays.push(...delaysIn(bytes));
       };
     });
-    await wait(1000);
+    await wait(1500);
     const before = sum(counters);
     delays.length = 0;
     const cpu = process.cpuUsage();

@@ -1,0 +1,43 @@
+/** What the service is to reach, held against what was measured. */
+const ADAPTERS = [
+  ['ours', 'nest', 'Express'],
+  ['oursFastify', 'nestFastify', 'Fastify'],
+];
+
+/** @returns each target, what was measured and whether that reaches it */
+export function targets(results) {
+  return ADAPTERS.flatMap(([ours, nest, adapter]) => {
+    const figure = (id, peer, name) => results[id][peer][name ?? Object.keys(results[id][peer])[0]];
+    const times = (id, peer) => figure(id, ours) / figure(id, peer);
+    const least = (what, value, bound, unit = '') => ({
+      what: `${adapter}: ${what}`,
+      measured: `${shown(value)}${unit}`,
+      isReached: value >= bound,
+    });
+    const most = (what, value, bound, unit = '') => ({
+      ...least(what, value, 0, unit),
+      isReached: value <= bound,
+    });
+    return [
+      least('bursts, at least 10 times Nest @Sse', times('burst', nest), 10, ' ×'),
+      least('bursts, at least 3 times better-sse', times('burst', 'betterSse'), 3, ' ×'),
+      least('bursts, faster than raw with ready-made text', times('burst', 'raw'), 1, ' ×'),
+      most('an event a turn, within 1.2 of raw', 1 / times('turn', 'raw'), 1.2, ' ×'),
+      least('100,000 single events/s, delivered as raw delivers', times('pace1', 'raw'), 0.99, ' ×'),
+      least('groups of four, all delivered', figure('pace4', ours), 0.99),
+      most('groups of four, p50 under 1 ms', figure('pace4', ours, 'p50 ms'), 1, ' ms'),
+      most('groups of four, at most half a core', figure('pace4', ours, 'server core'), 0.5),
+      most('first event within 1.2 of Nest @Sse (p50)', times('first', nest), 1.2, ' ×'),
+      most('an idle stream, at most 32 kB', figure('idle', ours), 32, ' kB'),
+      most('100 stalled clients, at most 20 MB', figure('stalled', ours), 20, ' MB'),
+      most('100 stalled clients, none cut', figure('stalled', ours, 'streams cut'), 0),
+      least('small queries, not below Nest @Sse', times('queries', nest), 1, ' ×'),
+    ];
+  });
+}
+
+/** A figure with three digits that count. */
+export function shown(value) {
+  if (value >= 1000) return Math.round(value).toLocaleString('en');
+  return String(Number(value.toPrecision(3)));
+}
