@@ -13,7 +13,7 @@ import type { RunEnd } from './wire.js';
 const TURN_LENGTH = 64 * 1024;
 
 /** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
-const LAG_LENGTH = 1024 * 1024;
+const LAG_LENGTH = 128 * 1024;
 
 /** How many characters of an answer's text a session's turn keeps. */
 const TURN_TEXT_LENGTH = 1024 * 1024;

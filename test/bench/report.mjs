@@ -98,6 +98,8 @@ ${Object.keys(results)
 - A round warms a server for 0.3 s; servers of (a) and (g) live through all rounds.
 - (d) and (e) are growth of the resident set: (d) after a garbage collection, (e) the peak. Peers that are slow may not have
   made what they would have to hold by the end of (e).
+- In (e) the system's own buffers take some 2 MB of each answer before the sender is held back at all. Raw servers forget
+  what these hold; this service keeps it, and all it sends, in the run's log for whoever comes back, within \`retention\`.
 - a2a-js keeps the artifact as it grows, and so becomes slower with each event: it is given 50 events instead of 1,000.
 - \`ai\`, hono and better-sse send other or more bytes an event, as their users get them.
 `;
