@@ -65,7 +65,7 @@ Written by \`npm run bench\`, which repeats it.
 
 - ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}
 - ${model}, ${others.length + 1} cores, ${platform()} ${release()} ${arch()}; load average before: ${loadBefore.toFixed(2)}
-- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one where memory or 5,000 streams are measured), medians; scale ${scale}; ${seconds} s
+- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one in (b), (d), (e), and (f) but for 100 MB), medians; scale ${scale}; ${seconds} s
 - ${versions()}
 
 "This service" is its whole path: body read and validated, a run made, each event logged, followed, sent and kept, with the
