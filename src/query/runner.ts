@@ -15,7 +15,7 @@ import type { Envelope, RunEnd, Turn } from './wire.js';
 const TURN_LENGTH = 64 * 1024;
 
 /** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
-const LAG_LENGTH = 1024 * 1024;
+const LAG_LENGTH = 128 * 1024;
 
 const UNKEPT = 'The service could not keep the answer, and has logged the cause. Send the query again.';
 

@@ -14,7 +14,8 @@ interface Stretch {
   /** How many characters of JSON come before it, since the beginning of the log. */
   start: number;
   length: number;
-  envelopes: string[];
+  /** One text of lines where it is not at the end of a log any more: thousands of texts cost twice the memory of one. */
+  envelopes: string[] | string;
 }
 
 /**
@@ -29,6 +30,8 @@ let latest: { log: EventLog; after: number; last: number; slice: LogSlice } | un
  */
 export class EventLog {
   #stretches: Stretch[] = [];
+  /** Those of the newest stretch. */
+  #newest: string[] = [];
   #last: number;
   #position: number;
   #ended = false;
@@ -71,10 +74,14 @@ export class EventLog {
   append(envelope: string): boolean {
     let stretch = this.#stretches.at(-1);
     if (stretch === undefined || stretch.length >= STRETCH_LENGTH) {
-      stretch = { first: this.#last + 1, start: this.#position, length: 0, envelopes: [] };
+      // The one before is being read, mostly.
+      const read = this.#stretches.at(-2);
+      if (read) read.envelopes = linesOf(read).join('\n');
+      this.#newest = [];
+      stretch = { first: this.#last + 1, start: this.#position, length: 0, envelopes: this.#newest };
       this.#stretches.push(stretch);
     }
-    stretch.envelopes.push(envelope);
+    this.#newest.push(envelope);
     stretch.length += envelope.length;
     this.#position += envelope.length;
     this.#last++;
@@ -106,10 +113,7 @@ export class EventLog {
 
   #slice(after: number): LogSlice {
     const stretch = this.#find(after + 1);
-    const envelopes =
-      after + 1 === stretch.first
-        ? stretch.envelopes.slice()
-        : stretch.envelopes.slice(after + 1 - stretch.first);
+    const envelopes = linesOf(stretch).slice(after + 1 - stretch.first);
     const isLast = stretch === this.#stretches.at(-1);
     return {
       first: after + 1,
@@ -140,4 +144,8 @@ export class EventLog {
       { oldest, latest: last },
     );
   }
+}
+
+function linesOf({ envelopes }: Stretch): string[] {
+  return typeof envelopes === 'string' ? envelopes.split('\n') : envelopes;
 }
