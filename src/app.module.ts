@@ -5,6 +5,7 @@ import { FilesHandler } from './agents/files/index.js';
 import { ConfigurationError, type Environment, queryOptions } from './config.js';
 import { QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
 import { openStore } from './stores/index.js';
+import { HealthController } from './telemetry/index.js';
 
 /** The composition root of the standalone service: the one place that knows the hub and its spokes. */
 @Module({})
@@ -15,6 +16,7 @@ export class AppModule {
     const store = await loadStore(environment.DATABASE_URL);
     return {
       module: AppModule,
+      controllers: [HealthController],
       imports: [QueryModule.forRoot({ ...queryOptions(environment), handler, store })],
     };
   }

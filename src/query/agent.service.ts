@@ -163,6 +163,16 @@ export class AgentService
     return { running, waiting: this.#runners.size - running, followers, overdue: this.#overdue };
   }
 
+  /**
+   * Whether new queries are taken at present.
+   *
+   * @throws {QueryError} why they are not: `draining` · `unavailable`
+   */
+  async check(): Promise<void> {
+    if (this.#draining) throw draining();
+    await this.store.check();
+  }
+
   /** Takes up what processes that are gone have left in the store. */
   async onApplicationBootstrap(): Promise<void> {
     await this.store.recover((stored) => void this.#resume(stored));
@@ -278,8 +288,7 @@ export class AgentService
 
   #refusals(): Pick<Admission, 'refusal' | 'refusalInLine'> {
     if (this.#draining) {
-      const detail = 'The service is going down and takes no new queries. Try again in a moment.';
-      return { refusal: new QueryError('draining', detail, { retryAfter: 1 }), refusalInLine: undefined };
+      return { refusal: draining(), refusalInLine: undefined };
     }
     const { maxRunning, maxWaiting } = this.options;
     const running = this.#running.size;
@@ -367,6 +376,11 @@ export class AgentService
     await settlesWithin(this.options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
     for (const runner of this.#runners.values()) this.#dismiss(runner);
   }
+}
+
+function draining(): QueryError {
+  const detail = 'The service is going down and takes no new queries. Try again in a moment.';
+  return new QueryError('draining', detail, { retryAfter: 1 });
 }
 
 function noSession(): QueryError {

@@ -93,6 +93,37 @@ describe('The standalone service', () => {
     );
   });
 
+  it('tells that it is live and ready', async () => {
+    service = await startService();
+    const answers = ['live', 'ready'].map((what) => fetch(`${service!.url}/health/${what}`));
+    const [live, ready] = await Promise.all(answers);
+    expect([live!.status, await live!.json()]).toEqual([200, { status: 'live' }]);
+    expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready' }]);
+  });
+
+  it('is not ready while it goes down', async () => {
+    const agent = `export default async function* (query, { signal }) {
+      yield { type: 'message', data: { content: 'first' } };
+      process.kill(process.pid, 'SIGTERM');
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }`;
+    await writeFile(join(directory, 'my-agent.mjs'), agent);
+    service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '2000' }, directory);
+    const answer = ask(service, 'go');
+    let ready: Response;
+    do ready = await fetch(`${service.url}/health/ready`);
+    while (ready.status === 200);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      {
+        status: 'not ready',
+        code: 'draining',
+        detail: 'The service is going down and takes no new queries. Try again in a moment.',
+      },
+    ]);
+    expect(await answer).toContain('"status":"failed","error":{"code":"interrupted"');
+  });
+
   it.each([
     [{ PORT: 'http' }, 'PORT is "http"; it must be a whole number from 0 to 65535.'],
     [{ PORT: '70000' }, 'PORT is 70000; it must be a whole number from 0 to 65535.'],

@@ -1,0 +1,2 @@
+/** What the service tells of itself. */
+export { HealthController } from './health.controller.js';
