@@ -31,8 +31,9 @@ export class SseResponse implements Sink {
   /** Sends the headers, and what begins the stream. */
   open(location: string | undefined): void {
     // Headers leave at the end of this turn of the event loop, in one write with what is there to be read by then.
-    this.response.cork();
-    setImmediate(() => this.response.uncork());
+    const { socket } = this.response;
+    socket?.cork();
+    setImmediate(() => socket?.uncork());
     this.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
@@ -44,7 +45,7 @@ export class SseResponse implements Sink {
   }
 
   deliver(slice: LogSlice): boolean {
-    return this.#write(this.#frames(slice));
+    return this.#write(this.#frames(slice), slice.ended);
   }
 
   /** A sign of life for whoever stands between. */
@@ -82,9 +83,15 @@ export class SseResponse implements Sink {
     return latest.text;
   }
 
-  #write(text: string): boolean {
+  #write(text: string, isLast = false): boolean {
     this.wroteAt = Date.now();
-    if (this.response.write(text)) return true;
+    const { socket } = this.response;
+    // Else Node would come back to each of thousands of sockets once more, when it has left the processor's caches.
+    socket?.cork();
+    const takesMore = this.response.write(text);
+    if (isLast) setImmediate(() => socket?.uncork());
+    else socket?.uncork();
+    if (takesMore) return true;
     this.response.once('drain', () => this.follower?.wake());
     return false;
   }
