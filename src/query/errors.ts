@@ -15,7 +15,6 @@ const CODES = {
   limit_exceeded: { status: 413, title: 'A limit is passed' },
   unsupported_media_type: { status: 415, title: 'The content type is not read' },
   unsupported_encoding: { status: 415, title: 'The content encoding is not read' },
-  expectation_failed: { status: 417, title: 'The expectation cannot be met' },
   idempotency_conflict: { status: 422, title: 'The idempotency key was used with another query' },
   rate_limited: { status: 429, title: 'Too many requests' },
   session_full: { status: 429, title: 'Too many queries of the session are waiting' },

@@ -1,6 +1,6 @@
 /** JSON shapes that cross the network. Types only: nothing here exists at run time. */
 
-import type { ErrorCode, FieldError } from './errors.js';
+import type { ErrorCode, ErrorExtras } from './errors.js';
 
 /** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
 export interface Envelope {
@@ -96,16 +96,10 @@ export interface SessionPage {
 }
 
 /** The body of every error: RFC 9457 `application/problem+json`. */
-export interface Problem {
+export interface Problem extends Omit<ErrorExtras, 'retryAfter'> {
   type: string;
   title: string;
   status: number;
   detail: string;
   code: ErrorCode;
-  errors?: FieldError[];
-  limit?: string;
-  value?: number;
-  part?: number;
-  oldest?: number;
-  latest?: number;
 }
