@@ -55,8 +55,8 @@ class Watched {
 
   /** The envelopes of a run as the store has them. */
   async log(runId: string): Promise<Envelope[]> {
-    const slice = await this.store.read('anonymous', runId, 0);
-    return slice.envelopes.map((text) => JSON.parse(text) as Envelope);
+    const { count, lines } = await this.store.read('anonymous', runId, 0);
+    return count === 0 ? [] : lines.split('\n').map((text) => JSON.parse(text) as Envelope);
   }
 }
 

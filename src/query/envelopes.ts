@@ -48,10 +48,10 @@ export function envelopeText(value: unknown, maxLength: number): string {
   const { type, data } = value as { type?: unknown; data?: unknown };
   if (typeof type !== 'string' || type === '') throw invalid('its `type` is not a non-empty string');
   if (type === 'done') throw invalid('the type `done` is reserved for the end of the run');
-  if (type === 'message') requireText(data, 'message', 'content');
-  if (type === 'log') requireText(data, 'log', 'message');
-
-  const text = jsonText(type, data);
+  let text: string | undefined;
+  if (type === 'message') text = textOnly(data, type, 'content', '{"type":"message","data":{"content":');
+  if (type === 'log') text = textOnly(data, type, 'message', '{"type":"log","data":{"message":');
+  text ??= jsonText(type, data);
   if (text.length > maxLength) {
     const length = text.length - JSON.stringify({ type, data: '' }).length + 2;
     if (length > maxLength) {
@@ -61,12 +61,17 @@ export function envelopeText(value: unknown, maxLength: number): string {
   return text;
 }
 
-function requireText(data: unknown, type: string, member: string): void {
+/**
+ * The envelope of a type whose data is a text: written by hand where there is nothing else in it, in a third of the time
+ * that `JSON.stringify` takes for the whole; undefined where there may be.
+ */
+function textOnly(data: unknown, type: string, member: string, begin: string): string | undefined {
   const text: unknown = (data as Record<string, unknown> | null | undefined)?.[member];
   if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
+  for (const name in data as object) if (name !== member) return undefined;
+  return 'toJSON' in (data as object) ? undefined : `${begin}${JSON.stringify(text)}}}`;
 }
 
-/** In one piece: text that is put together from pieces takes several times the memory as long as it is kept. */
 function jsonText(type: string, data: unknown): string {
   let text: string;
   try {

@@ -92,15 +92,15 @@ export class Follower {
   /** Returns whether there may be more to read at once. */
   #deliver(slice: LogSlice): boolean {
     this.position = slice.position;
-    if (slice.envelopes.length > 0) {
-      this.cursor = slice.first + slice.envelopes.length - 1;
+    if (slice.count > 0) {
+      this.cursor = slice.first + slice.count - 1;
       this.#blocked = !this.sink.deliver(slice);
     }
     if (slice.ended && !this.#left) {
       this.leave();
       this.sink.end();
     }
-    if (slice.envelopes.length > 0) return true;
+    if (slice.count > 0) return true;
     // Nobody would tell of what comes: whoever asks again finds out.
     if (!this.audience) this.cut();
     return false;

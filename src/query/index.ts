@@ -8,7 +8,7 @@ export { AnswerText } from './answer-text.js';
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from './body/limits.js';
 export { doneText, INTERRUPTED, log, message } from './envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './errors.js';
-export { EventLog } from './memory/event-log.js';
+export { dropLines, EventLog } from './memory/event-log.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';

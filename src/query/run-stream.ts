@@ -29,8 +29,8 @@ export class RunStream extends Observable<Envelope> {
     super((subscriber) => {
       let follower: Follower | undefined;
       const sink: Sink = {
-        deliver: ({ envelopes }) => {
-          for (const text of envelopes) subscriber.next(JSON.parse(text) as Envelope);
+        deliver: ({ lines }) => {
+          for (const text of lines.split('\n')) subscriber.next(JSON.parse(text) as Envelope);
           return true;
         },
         end: () => subscriber.complete(),

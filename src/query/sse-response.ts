@@ -1,16 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { writeChunk } from './chunk.js';
 import type { Follower, Sink } from './follower.js';
+import { asciiFrames, type Frames, framesOf } from './frames.js';
 import type { LogSlice } from './ports/run-store.js';
-
-/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
-const LINE_END = /[\u0085\u2028\u2029]/;
-const LINE_ENDS = new RegExp(LINE_END, 'g');
 
 /** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
 export type Profile = 'plain' | 'full';
-
-/** The text that was written last, by any response. */
-let latest: { slice: LogSlice; runId: string | undefined; text: string } | undefined;
 
 /**
  * One response that follows a run: writes a stretch of its log with one call, and takes no more until the connection
@@ -18,6 +13,8 @@ let latest: { slice: LogSlice; runId: string | undefined; text: string } | undef
  */
 export class SseResponse implements Sink {
   follower: Follower | undefined;
+  /** The connection does not take more at present. */
+  #isFull = false;
   /** When something was written for the last time, in milliseconds since the epoch. */
   wroteAt = Date.now();
 
@@ -41,20 +38,24 @@ export class SseResponse implements Sink {
       ...(location !== undefined && { 'Content-Location': location }),
     });
     this.response.flushHeaders();
-    if (this.profile === 'full') this.#write(`retry: ${this.retryMs}\n\n`);
+    this.#retry();
   }
 
   deliver(slice: LogSlice): boolean {
-    return this.#write(this.#frames(slice), slice.ended);
+    // What ends the response leaves together with it.
+    if (slice.ended) this.response.socket?.cork();
+    return this.#write(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
   }
 
   /** A sign of life for whoever stands between. */
   keepAlive(): void {
-    if (!this.response.writableNeedDrain) this.#write(this.profile === 'plain' ? '\n\n' : ':\n\n');
+    if (!this.#isFull) this.#write(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n\n'));
   }
 
   end(): void {
+    const { socket } = this.response;
     this.response.end();
+    socket?.uncork();
   }
 
   fail(): void {
@@ -63,7 +64,7 @@ export class SseResponse implements Sink {
   }
 
   cut(): void {
-    if (this.profile === 'full') this.#write(`retry: ${this.retryMs}\n\n`);
+    this.#retry();
     this.response.end();
   }
 
@@ -72,45 +73,22 @@ export class SseResponse implements Sink {
     this.response.destroy();
   }
 
-  /** Followers of one run that stand at the same place share their text, and with it the memory that it takes. */
-  #frames(slice: LogSlice): string {
-    const runId = this.profile === 'plain' ? undefined : this.runId;
-    if (latest?.slice !== slice || latest.runId !== runId) {
-      const { envelopes, first } = slice;
-      const text = runId === undefined ? plainFrames(envelopes) : fullFrames(envelopes, first, runId);
-      latest = { slice, runId, text: withoutLineEnds(text) };
-    }
-    return latest.text;
+  /** Tells when to come back. */
+  #retry(): void {
+    if (this.profile === 'full') this.#write(asciiFrames(`retry: ${this.retryMs}\n\n`));
   }
 
-  #write(text: string, isLast = false): boolean {
+  #write(frames: Frames): boolean {
     this.wroteAt = Date.now();
-    const { socket } = this.response;
-    // Else Node would come back to each of thousands of sockets once more, when it has left the processor's caches.
-    socket?.cork();
-    const takesMore = this.response.write(text);
-    if (isLast) setImmediate(() => socket?.uncork());
-    else socket?.uncork();
-    if (takesMore) return true;
-    this.response.once('drain', () => this.follower?.wake());
+    const full = writeChunk(this.response, frames);
+    if (!full) return true;
+    this.#isFull = true;
+    full.once('drain', () => this.#drained());
     return false;
   }
-}
 
-function withoutLineEnds(text: string): string {
-  if (!LINE_END.test(text)) return text;
-  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-function plainFrames(envelopes: readonly string[]): string {
-  let text = '';
-  for (const envelope of envelopes) text += `data: ${envelope}\n\n`;
-  return text;
-}
-
-function fullFrames(envelopes: readonly string[], first: number, runId: string): string {
-  let text = '';
-  let seq = first;
-  for (const envelope of envelopes) text += `id: ${runId}.${seq++}\ndata: ${envelope}\n\n`;
-  return text;
+  #drained(): void {
+    this.#isFull = false;
+    this.follower?.wake();
+  }
 }

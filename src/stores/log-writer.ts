@@ -1,7 +1,7 @@
 import { QueryError } from '../query/index.js';
 import type { Database } from './database.js';
 import type { LiveRun } from './live-run.js';
-import { type Db, SEPARATOR, type Tables } from './schema.js';
+import type { Db, Tables } from './schema.js';
 
 /** A stretch of a log is closed when it has so many characters. */
 const STRETCH_LENGTH = 64 * 1024;
@@ -141,7 +141,7 @@ function stretchesOf(run: LiveRun, envelopes: string[]): Stretch[] {
   const close = () => {
     if (texts.length === 0) return;
     const first = last - texts.length + 1;
-    stretches.push({ run_id: run.id, first, last, start, position, envelopes: texts.join(SEPARATOR) });
+    stretches.push({ run_id: run.id, first, last, start, position, envelopes: texts.join('\n') });
     texts = [];
     start = position;
   };

@@ -22,9 +22,9 @@ beforeAll(() => {
 async function logOf(store: RunStore, owner: string, runId: string): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
-    const { envelopes } = await store.read(owner, runId, texts.length);
-    if (envelopes.length === 0) return texts;
-    texts.push(...envelopes);
+    const { count, lines } = await store.read(owner, runId, texts.length);
+    if (count === 0) return texts;
+    texts.push(...lines.split('\n'));
   }
 }
 

@@ -1,5 +1,12 @@
-import { AnswerText, type Envelope, type LogSlice, QueryError, type Turn } from '../query/index.js';
-import { type Db, SEPARATOR } from './schema.js';
+import {
+  AnswerText,
+  dropLines,
+  type Envelope,
+  type LogSlice,
+  QueryError,
+  type Turn,
+} from '../query/index.js';
+import type { Db } from './schema.js';
 
 /** The most that is read of a log at once, in characters, unless its next envelope is longer. */
 const SLICE_LENGTH = 64 * 1024;
@@ -20,7 +27,7 @@ export async function readLog(
   const log = db.selectFrom('log').where('run_id', '=', run.id);
   if (after >= run.lastSeq) {
     const end = await log.select('position').orderBy('last', 'desc').limit(1).executeTakeFirst();
-    return { first: after + 1, envelopes: [], position: end?.position ?? 0, ended: run.ended };
+    return { first: after + 1, count: 0, lines: '', position: end?.position ?? 0, ended: run.ended };
   }
   const following = log.where('last', '>', after).orderBy('last');
   const rows = await following
@@ -31,16 +38,17 @@ export async function readLog(
   const [head] = rows;
   if (!head || head.first > after + 1) throw await expired(db, run, after);
 
-  const envelopes = head.envelopes.split(SEPARATOR).slice(after + 1 - head.first);
+  const texts = [dropLines(head.envelopes, after + 1 - head.first)];
   let { last, position } = head;
-  let length = envelopes.reduce((sum, envelope) => sum + envelope.length, 0);
+  let { length } = texts[0]!;
   for (const row of rows.slice(1)) {
-    if (length + (row.position - row.start) > SLICE_LENGTH) break;
-    for (const envelope of row.envelopes.split(SEPARATOR)) envelopes.push(envelope);
-    length += row.position - row.start;
+    length += row.envelopes.length;
+    if (length > SLICE_LENGTH) break;
+    texts.push(row.envelopes);
     ({ last, position } = row);
   }
-  return { first: after + 1, envelopes, position, ended: run.ended && last === run.lastSeq };
+  const lines = texts.join('\n');
+  return { first: after + 1, count: last - after, lines, position, ended: run.ended && last === run.lastSeq };
 }
 
 /** The text of a run's answer, as far as its log has it. */
@@ -57,7 +65,7 @@ export async function readText(db: Db, runId: string): Promise<string> {
       .execute();
     if (rows.length === 0) break;
     for (const { envelopes } of rows) {
-      for (const envelope of envelopes.split(SEPARATOR)) text.add(JSON.parse(envelope) as Envelope);
+      for (const envelope of envelopes.split('\n')) text.add(JSON.parse(envelope) as Envelope);
     }
     after = rows.at(-1)!.last;
   }

@@ -52,7 +52,7 @@ export interface Tables {
     /** Where the stretch begins and ends, in characters since the beginning of the log. */
     start: number;
     position: number;
-    /** JSON texts, separated by `SEPARATOR`. */
+    /** JSON texts, a line each. */
     envelopes: string;
   };
   turns: {
@@ -88,6 +88,3 @@ export interface Tables {
 
 /** A connection, a transaction, or any connection. */
 export type Db = Kysely<Tables>;
-
-/** Between the envelopes of a stretch: a character that no JSON text holds (RFC 8259 §7 has it escaped). */
-export const SEPARATOR = '\x1e';

@@ -14,15 +14,11 @@ interface Stretch {
   /** How many characters of JSON come before it, since the beginning of the log. */
   start: number;
   length: number;
-  /** One text of lines where it is not at the end of a log any more: thousands of texts cost twice the memory of one. */
-  envelopes: string[] | string;
+  /** Envelopes as they were gathered between two reads, as lines: thousands of texts cost twice the memory of one. */
+  texts: string[];
+  /** For each of `texts` the number of its last envelope. */
+  lasts: number[];
 }
-
-/**
- * What was read last, of any log: the followers of a run read one after another, mostly the same, and what is the same
- * object to them has to be written as text only once.
- */
-let latest: { log: EventLog; after: number; last: number; slice: LogSlice } | undefined;
 
 /**
  * The event log of one run: envelopes numbered 1, 2, 3, … without a hole. It grows at its end and is trimmed at its
@@ -30,8 +26,8 @@ let latest: { log: EventLog; after: number; last: number; slice: LogSlice } | un
  */
 export class EventLog {
   #stretches: Stretch[] = [];
-  /** Those of the newest stretch. */
-  #newest: string[] = [];
+  /** Envelopes at the end of the newest stretch that nobody has read yet. */
+  #unread: string[] = [];
   #last: number;
   #position: number;
   #ended = false;
@@ -73,15 +69,8 @@ export class EventLog {
   /** Returns whether there is something that can be trimmed. */
   append(envelope: string): boolean {
     let stretch = this.#stretches.at(-1);
-    if (stretch === undefined || stretch.length >= STRETCH_LENGTH) {
-      // The one before is being read, mostly.
-      const read = this.#stretches.at(-2);
-      if (read) read.envelopes = linesOf(read).join('\n');
-      this.#newest = [];
-      stretch = { first: this.#last + 1, start: this.#position, length: 0, envelopes: this.#newest };
-      this.#stretches.push(stretch);
-    }
-    this.#newest.push(envelope);
+    if (stretch === undefined || stretch.length >= STRETCH_LENGTH) stretch = this.#open();
+    this.#unread.push(envelope);
     stretch.length += envelope.length;
     this.#position += envelope.length;
     this.#last++;
@@ -91,7 +80,6 @@ export class EventLog {
   /** Nothing will follow. */
   end(): void {
     this.#ended = true;
-    if (latest?.log === this) latest = undefined;
   }
 
   /** Drops the oldest stretch, unless it is the newest too. Returns how many characters that were. */
@@ -102,25 +90,48 @@ export class EventLog {
   /** @throws {QueryError} `cursor_expired` */
   read(after: number): LogSlice {
     if (after >= this.#last) {
-      return { first: after + 1, envelopes: [], position: this.#position, ended: this.#ended };
+      return { first: after + 1, count: 0, lines: '', position: this.#position, ended: this.#ended };
     }
     if (after + 1 < this.oldest) throw this.#expired(after);
-    if (latest?.log !== this || latest.after !== after || latest.last !== this.#last) {
-      latest = { log: this, after, last: this.#last, slice: this.#slice(after) };
-    }
-    return latest.slice;
-  }
-
-  #slice(after: number): LogSlice {
+    this.#gather();
     const stretch = this.#find(after + 1);
-    const envelopes = linesOf(stretch).slice(after + 1 - stretch.first);
-    const isLast = stretch === this.#stretches.at(-1);
+    const isNewest = stretch === this.#stretches.at(-1);
     return {
       first: after + 1,
-      envelopes,
+      count: lastOf(stretch) - after,
+      lines: linesAfter(stretch, after),
       position: stretch.start + stretch.length,
-      ended: this.#ended && isLast,
+      ended: this.#ended && isNewest,
     };
+  }
+
+  /** Begins a stretch. */
+  #open(): Stretch {
+    this.#gather();
+    // The newest is being read, mostly, text by text.
+    const read = this.#stretches.at(-2);
+    if (read && read.texts.length > 1) {
+      read.lasts = [lastOf(read)];
+      read.texts = [read.texts.join('\n')];
+    }
+    const stretch: Stretch = {
+      first: this.#last + 1,
+      start: this.#position,
+      length: 0,
+      texts: [],
+      lasts: [],
+    };
+    this.#stretches.push(stretch);
+    return stretch;
+  }
+
+  /** Makes one text of what nobody has read yet. */
+  #gather(): void {
+    if (this.#unread.length === 0) return;
+    const { texts, lasts } = this.#stretches.at(-1)!;
+    texts.push(this.#unread.join('\n'));
+    lasts.push(this.#last);
+    this.#unread = [];
   }
 
   #find(seq: number): Stretch {
@@ -146,6 +157,27 @@ export class EventLog {
   }
 }
 
-function linesOf({ envelopes }: Stretch): string[] {
-  return typeof envelopes === 'string' ? envelopes.split('\n') : envelopes;
+/**
+ * What follows the first lines of a text.
+ *
+ * @param text lines, with `\n` between them
+ * @param count how many lines to pass over: fewer than there are
+ */
+export function dropLines(text: string, count: number): string {
+  let at = 0;
+  for (let dropped = 0; dropped < count; dropped++) at = text.indexOf('\n', at) + 1;
+  return at === 0 ? text : text.slice(at);
+}
+
+function lastOf({ lasts }: Stretch): number {
+  return lasts[lasts.length - 1]!;
+}
+
+/** What follows an envelope in its stretch. */
+function linesAfter({ first, texts, lasts }: Stretch, after: number): string {
+  let index = texts.length - 1;
+  while (index > 0 && lasts[index - 1]! > after) index--;
+  const before = index === 0 ? first - 1 : lasts[index - 1]!;
+  const lines = index === texts.length - 1 ? texts[index]! : texts.slice(index).join('\n');
+  return dropLines(lines, after - before);
 }

@@ -183,18 +183,26 @@ export class MemoryRunStore extends RunStore {
 
   /** First go runs that nobody can be reading any more, then the beginnings of long logs, then whatever has ended. */
   #makeRoom(): void {
-    this.#dropEnded(Date.now() - SETTLING_MS);
-    while (this.#length > this.#retention.totalLength && this.#long.size > 0) {
-      let longest: Run | undefined;
-      for (const run of this.#long) if (run.log.length > (longest?.log.length ?? 0)) longest = run;
-      this.#trim(longest!);
-    }
-    this.#dropEnded(Infinity);
+    // Some more than must be, so that not every envelope from now on needs room made for it.
+    const goal = this.#retention.totalLength * (1 - 1 / 16);
+    this.#dropEnded(goal, Date.now() - SETTLING_MS);
+    this.#trimLongest(goal);
+    this.#dropEnded(goal, Infinity);
   }
 
-  #dropEnded(before: number): void {
+  #trimLongest(goal: number): void {
+    while (this.#length > goal && this.#long.size > 0) {
+      let most = 0;
+      for (const run of this.#long) most = Math.max(most, run.log.length);
+      for (const run of this.#long) {
+        while (this.#length > goal && run.log.length > most / 2 && this.#trim(run));
+      }
+    }
+  }
+
+  #dropEnded(goal: number, before: number): void {
     for (const run of this.#ended) {
-      if (this.#length <= this.#retention.totalLength || run.endedAt! > before) return;
+      if (this.#length <= goal || run.endedAt! > before) return;
       this.#drop(run);
     }
   }

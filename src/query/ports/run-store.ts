@@ -50,10 +50,12 @@ export interface Admitted {
 
 /** A stretch of a run's log. */
 export interface LogSlice {
-  /** The number of the first envelope of `envelopes`. */
+  /** The number of its first envelope. */
   first: number;
-  /** JSON texts of consecutive envelopes; empty where there is nothing after the cursor yet. */
-  envelopes: readonly string[];
+  /** How many envelopes it has; 0 where there is nothing after the cursor yet. */
+  count: number;
+  /** Their JSON texts, a line each: `\n` between them, which no JSON text of ours holds, and none after the last. */
+  lines: string;
   /** Where the stretch ends, in characters of JSON since the beginning of the log. */
   position: number;
   /** Whether the stretch ends with `done`, or the cursor stood there: nothing will ever follow. */
