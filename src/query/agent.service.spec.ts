@@ -55,7 +55,7 @@ class Watched {
 
   /** The envelopes of a run as the store has them. */
   async log(runId: string): Promise<Envelope[]> {
-    const { count, lines } = await this.store.read('anonymous', runId, 0);
+    const { count, lines } = await this.store.read({ owner: 'anonymous', id: runId }, 0);
     return count === 0 ? [] : lines.split('\n').map((text) => JSON.parse(text) as Envelope);
   }
 }

@@ -194,7 +194,7 @@ export class AgentService
     const promoted = next && this.#runners.get(next.id);
     if (promoted) {
       // The store may say so before it says that it has admitted the run.
-      promoted.enter();
+      promoted.enter(next);
       this.#dispatch(promoted);
     } else if (next) {
       const resuming = this.#resuming.get(next.id);
@@ -218,24 +218,24 @@ export class AgentService
     let keeping = false;
     try {
       const admission = this.#admission(query, owner, options.idempotencyKey);
-      const record = { id: admission.runId, owner, sessionId: admission.session?.id };
+      const named = { id: admission.runId, owner, sessionId: admission.session?.id };
       const disconnect = detached ? 'continue' : this.options.disconnect;
       // Before the store has it, so that whatever happens to the run meanwhile finds its runner.
-      runner = new Runner(this, record, query, disconnect, release);
-      this.#runners.set(record.id, runner);
-      keeping = this.#keepsFiles(admission) && (await this.files.keep(record.id, query));
+      runner = new Runner(this, named, query, disconnect, release);
+      this.#runners.set(runner.id, runner);
+      keeping = this.#keepsFiles(admission) && (await this.files.keep(runner.id, query));
       const admitted = this.store.admit(admission);
       const { run, created, before } = admitted instanceof Promise ? await admitted : admitted;
-      if (keeping && !created) void this.files.release(record.id);
+      if (keeping && !created) void this.files.release(runner.id);
       if (created) {
-        this.#enter(runner, before);
+        this.#enter(runner, run, before);
         return this.#followed(run, 0);
       }
       this.#dismiss(runner);
       if (detached) this.#runners.get(run.id)?.detach();
       return await this.#followedFrom(run, 0);
     } catch (error) {
-      if (keeping) void this.files.release(runner!.record.id);
+      if (keeping) void this.files.release(runner!.id);
       if (runner) this.#dismiss(runner);
       else release();
       throw error;
@@ -265,7 +265,7 @@ export class AgentService
     if (this.#closing) return opened.close();
     const runner = new Runner(this, run, query, 'continue', () => opened.close());
     this.#runners.set(run.id, runner);
-    runner.enter();
+    runner.enter(run);
     if (failure !== undefined) runner.fail(failure);
     else if (resuming.isFirst) this.#dispatch(runner);
   }
@@ -301,10 +301,10 @@ export class AgentService
     return { refusal: isFull ? atCapacity : undefined, refusalInLine: atCapacity };
   }
 
-  #enter(runner: Runner, before: RunRecord[]): void {
+  #enter(runner: Runner, run: RunRecord, before: RunRecord[]): void {
     // What stood before it has ended meanwhile, and has called it up.
     if (runner.entered) return;
-    runner.enter();
+    runner.enter(run);
     if (before.length === 0) return this.#dispatch(runner);
     runner.announce(`Waiting in line: ${before.length} of the session's queries come first.`);
     if (this.options.sessionPolicy === 'interrupt') {
@@ -330,7 +330,7 @@ export class AgentService
   }
 
   #forget(runner: Runner): void {
-    this.#runners.delete(runner.record.id);
+    this.#runners.delete(runner.id);
     this.#running.delete(runner);
     this.#ready.delete(runner);
     if (this.#runners.size === 0) this.#idle?.();
@@ -348,16 +348,15 @@ export class AgentService
       const detail = `The cursor ${after} lies after the newest envelope of the run, which is ${record.lastSeq}.`;
       throw new QueryError('invalid_query', detail);
     }
-    await this.store.read(record.owner, record.id, after);
+    await this.store.read(record, after);
     return this.#followed(record, after);
   }
 
   #followed(record: RunRecord, after: number): FollowedRun {
-    const { id, owner } = record;
-    const read = (seq: number) => this.store.read(owner, id, seq);
+    const read = (seq: number) => this.store.read(record, seq);
     return {
       run: viewOf(record),
-      follow: (sink) => new Follower(read, after, sink, this.#runners.get(id)?.audience),
+      follow: (sink) => new Follower(read, after, sink, this.#runners.get(record.id)?.audience),
     };
   }
 

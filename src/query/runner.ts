@@ -7,7 +7,7 @@ import { envelopeText, log } from './envelopes.js';
 import { type ErrorCode, QueryError } from './errors.js';
 import { type Files, OpenedFiles } from './files.js';
 import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
-import type { RunRecord, RunStore } from './ports/run-store.js';
+import type { RunName, RunRecord, RunStore } from './ports/run-store.js';
 import type { DisconnectPolicy, RunOptions } from './query.options.js';
 import type { Envelope, RunEnd, Turn } from './wire.js';
 
@@ -80,14 +80,14 @@ export class Runner {
   #kept: Promise<void> | undefined;
 
   /**
-   * @param record the run that is to be admitted
+   * @param run the run that is to be admitted
    * @param query what its handler is given
    * @param disconnect what happens when the last follower leaves
    * @param release called once, when the run no longer needs the query's files
    */
   constructor(
     private readonly context: RunnerContext,
-    readonly record: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
+    private run: RunName & Pick<RunRecord, 'sessionId'>,
     private readonly query: Query,
     private disconnect: DisconnectPolicy,
     private release: () => void,
@@ -95,15 +95,20 @@ export class Runner {
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
+  get id(): string {
+    return this.run.id;
+  }
+
   /** Whether the store has the run. */
   get entered(): boolean {
     return this.#entered;
   }
 
-  /** The store has the run: it waits, unless it has been stopped already. May be called again. */
-  enter(): void {
+  /** The store has the run, as this record: it waits, unless it has been stopped already. May be called again. */
+  enter(record: RunRecord): void {
     if (this.#entered) return;
     this.#entered = true;
+    this.run = record;
     for (const notice of mismatches(this.query)) this.announce(notice);
     if (this.#end) this.#over();
   }
@@ -176,7 +181,7 @@ export class Runner {
 
   async #handle(): Promise<void> {
     const { store, handler, options } = this.context;
-    if (!(await store.start(this.record.owner, this.record.id))) return;
+    if (!(await store.start(this.run))) return;
     const context = await this.#queryContext();
     if (this.#end) return;
     this.#timer = setTimeout(() => this.#timedOut(), options.timeoutMs);
@@ -193,7 +198,7 @@ export class Runner {
   }
 
   async #queryContext(): Promise<QueryContext> {
-    const { id, owner, sessionId } = this.record;
+    const { id, owner, sessionId } = this.run;
     let session: QueryContext['session'];
     if (sessionId !== undefined) {
       const page = { after: undefined, limit: this.context.options.sessionTurns };
@@ -233,7 +238,7 @@ export class Runner {
     if (this.#end) return;
     try {
       const text = envelopeText(value, this.context.options.envelopeLength);
-      if (this.record.sessionId !== undefined) this.#text.add(value as Envelope);
+      if (this.run.sessionId !== undefined) this.#text.add(value as Envelope);
       this.#append(text);
     } catch (error) {
       this.fail(error);
@@ -246,7 +251,7 @@ export class Runner {
 
   #append(text: string): void {
     this.#length += text.length;
-    const commit = this.context.store.append(this.record.owner, this.record.id, text);
+    const commit = this.context.store.append(this.run, text);
     if (!commit) return this.audience.ring();
     if (commit === this.#commit) return;
     this.#commit = commit;
@@ -281,14 +286,14 @@ export class Runner {
     // A handler that was asked to stop may well do so by throwing.
     if (this.#end) return;
     const failure = failureOf(error);
-    Runner.#logger.error(`Run ${this.record.id}: ${failure.logged}`, shown(failure.cause));
+    Runner.#logger.error(`Run ${this.id}: ${failure.logged}`, shown(failure.cause));
     this.stop({ status: 'failed', error: { code: failure.code, message: failure.message } });
   }
 
   /** The handler was asked to stop and has not. */
   #overdue(): void {
     Runner.#logger.warn(
-      `Run ${this.record.id}: the handler goes on ${this.context.options.stopDeadlineMs} ms after its signal was ` +
+      `Run ${this.id}: the handler goes on ${this.context.options.stopDeadlineMs} ms after its signal was ` +
         'raised. Its run is ended without it; let the handler watch context.signal.',
     );
     this.context.onOverdue(1);
@@ -298,13 +303,12 @@ export class Runner {
   async #finish(stopped: boolean): Promise<void> {
     this.#finishing = true;
     clearTimeout(this.#timer);
-    const { id, owner } = this.record;
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
-      finished = await this.context.store.finish(owner, id, this.#end!, this.#text.value);
+      finished = await this.context.store.finish(this.run, this.#end!, this.#text.value);
       this.audience.ring();
     } catch (error) {
-      Runner.#logger.error(`Run ${id}: its end could not be recorded`, (error as Error).stack);
+      Runner.#logger.error(`Run ${this.id}: its end could not be recorded`, (error as Error).stack);
       this.audience.cut();
     }
     this.context.onEnd(this, finished?.next);

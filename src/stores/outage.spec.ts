@@ -22,7 +22,7 @@ beforeAll(() => {
 async function logOf(store: RunStore, owner: string, runId: string): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
-    const { count, lines } = await store.read(owner, runId, texts.length);
+    const { count, lines } = await store.read({ owner, id: runId }, texts.length);
     if (count === 0) return texts;
     texts.push(...lines.split('\n'));
   }
@@ -50,15 +50,13 @@ async function isBack(store: RunStore): Promise<void> {
 /** Holds a store to its promises while its database is away and when it is back. */
 async function heldThrough(store: SqlRunStore, goAway: () => Promise<void>, comeBack: () => Promise<void>) {
   const { run } = await store.admit(admissionOf());
-  await store.start(run.owner, run.id);
-  await store.append(run.owner, run.id, textOf('before'));
+  await store.start(run);
+  await store.append(run, textOf('before'));
 
   await goAway();
   const large = 'x'.repeat(50_000);
-  const appended = Array.from({ length: 20 }, async (_, i) =>
-    store.append(run.owner, run.id, textOf(`${i}${large}`)),
-  );
-  const finished = store.finish(run.owner, run.id, { status: 'completed' }, '');
+  const appended = Array.from({ length: 20 }, async (_, i) => store.append(run, textOf(`${i}${large}`)));
+  const finished = store.finish(run, { status: 'completed' }, '');
   const refused = await refusal(() => store.admit(admissionOf()));
   expect({ code: refused.code, extras: refused.extras }).toEqual({
     code: 'unavailable',
@@ -172,18 +170,16 @@ describe('Postgres', () => {
   it('lets nobody write who was taken for lost', async () => {
     const frozen = await open('frozen');
     const { run } = await frozen.store.admit(admissionOf());
-    await frozen.store.start(run.owner, run.id);
-    await frozen.store.append(run.owner, run.id, textOf('before'));
+    await frozen.store.start(run);
+    await frozen.store.append(run, textOf('before'));
     const other = await open('frozen', 50);
     for (;;) {
       const found = await other.store.find(run.owner, run.id);
       if (found!.end) break;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    await expect(frozen.store.append(run.owner, run.id, textOf('late'))).rejects.toThrow(
-      'taken this one for lost',
-    );
-    expect(await frozen.store.finish(run.owner, run.id, { status: 'completed' }, '')).toBeUndefined();
+    await expect(frozen.store.append(run, textOf('late'))).rejects.toThrow('taken this one for lost');
+    expect(await frozen.store.finish(run, { status: 'completed' }, '')).toBeUndefined();
     const [first, done, ...more] = await logOf(other.store, run.owner, run.id);
     expect([first, more]).toEqual([textOf('before'), []]);
     expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
@@ -201,12 +197,12 @@ describe('Postgres', () => {
     const store = new SqlRunStore(third, { leaseMs: 400 });
     await store.recover(({ run, isFirst }) => taken.push(`${run.id} ${isFirst}`));
     const b = (await store.admit(admissionOf({ session }))).run;
-    expect(await first.store.finish(a.owner, a.id, { status: 'completed' }, '')).toMatchObject({
+    expect(await first.store.finish(a, { status: 'completed' }, '')).toMatchObject({
       next: undefined,
     });
     while (taken.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(taken).toEqual([`${b.id} true`]);
-    expect(await store.start(b.owner, b.id)).toBe(true);
+    expect(await store.start(b)).toBe(true);
     await first.store.close();
     await store.close();
   });

@@ -92,7 +92,7 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
         session: session === undefined ? undefined : { id: session, policy: 'enqueue', maxWaiting: 9 },
       }),
     );
-  const end = (runId: string) => store.finish('anonymous', runId, { status: 'completed' }, '');
+  const end = (runId: string) => store.finish({ owner: 'anonymous', id: runId }, { status: 'completed' }, '');
   const read = async (runId: string, bytes: Uint8Array) => {
     const content = await store.files.read(runId, digestOf(bytes));
     if (!content) return undefined;

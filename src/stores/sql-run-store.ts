@@ -7,6 +7,7 @@ import {
   QueryError,
   type RetentionOptions,
   type RunEnd,
+  type RunName,
   type RunRecord,
   RunStore,
   type StoredRun,
@@ -120,7 +121,7 @@ export class SqlRunStore extends RunStore {
     return admitted;
   }
 
-  async start(owner: string, runId: string): Promise<boolean> {
+  async start({ owner, id: runId }: RunName): Promise<boolean> {
     const run = this.#alive(owner, runId);
     if (run?.status !== 'waiting' || run.isEnding) return false;
     run.status = 'running';
@@ -140,14 +141,14 @@ export class SqlRunStore extends RunStore {
     return false;
   }
 
-  append(owner: string, runId: string, envelope: string): void | Promise<void> {
-    const run = this.#alive(owner, runId);
+  append({ owner, id }: RunName, envelope: string): void | Promise<void> {
+    const run = this.#alive(owner, id);
     if (!run || run.isEnding) return;
     if (run.isLost) return Promise.reject(lost());
     return this.#writer.append(run, envelope);
   }
 
-  async finish(owner: string, runId: string, end: RunEnd, text: string): Promise<Finished | undefined> {
+  async finish({ owner, id: runId }: RunName, end: RunEnd, text: string): Promise<Finished | undefined> {
     const run = this.#alive(owner, runId);
     if (!run || run.isEnding) return undefined;
     run.isEnding = true;
@@ -164,9 +165,9 @@ export class SqlRunStore extends RunStore {
     return this.#tails.find(owner, runId)?.snapshot() ?? this.#stored(owner, runId);
   }
 
-  read(owner: string, runId: string, after: number): LogSlice | Promise<LogSlice> {
-    const tail = this.#tails.find(owner, runId)?.tail;
-    return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, runId, after);
+  read({ owner, id }: RunName, after: number): LogSlice | Promise<LogSlice> {
+    const tail = this.#tails.find(owner, id)?.tail;
+    return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, id, after);
   }
 
   turns(owner: string, sessionId: string, page: { after: number | undefined; limit: number }) {

@@ -70,7 +70,7 @@ export function runStoreContract(
     const admitTo = (id: string, admission: Partial<Admission> = {}) =>
       admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
     const finish = async ({ owner, id }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
-      store.finish(owner, id, end, text);
+      store.finish({ owner, id }, end, text);
     const logOf = async ({ owner, id }: RunRecord, after = 0) => readAll(store, owner, id, after);
     const codeOf = async (work: () => unknown) => {
       try {
@@ -229,7 +229,9 @@ export function runStoreContract(
       it('turns a waiting run into a running one, once', async () => {
         const { run } = await admit({ runId: 'a' });
         const since = Date.now();
-        const started = await Promise.all([1, 2, 3].map(async () => store.start('anonymous', run.id)));
+        const started = await Promise.all(
+          [1, 2, 3].map(async () => store.start({ owner: 'anonymous', id: run.id })),
+        );
         expect(started.filter(Boolean)).toHaveLength(1);
         const found = await store.find('anonymous', 'a');
         expect(found).toMatchObject({ status: 'running' });
@@ -238,10 +240,10 @@ export function runStoreContract(
 
       it('does nothing for a run that has ended, for an unknown one, and for that of another', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
-        expect(await store.start('bob', 'a')).toBe(false);
-        expect(await store.start('ann', 'b')).toBe(false);
+        expect(await store.start({ owner: 'bob', id: 'a' })).toBe(false);
+        expect(await store.start({ owner: 'ann', id: 'b' })).toBe(false);
         await finish(run, CANCELLED);
-        expect(await store.start('ann', 'a')).toBe(false);
+        expect(await store.start({ owner: 'ann', id: 'a' })).toBe(false);
         expect(await store.find('ann', 'a')).toMatchObject({ status: 'cancelled', startedAt: undefined });
       });
     });
@@ -251,12 +253,12 @@ export function runStoreContract(
 
       it('numbers envelopes 1, 2, 3 in the order of the calls, and can be read from any of them', async () => {
         const { run } = await admit();
-        await Promise.all(['a', 'b', 'c'].map(async (it) => store.append(run.owner, run.id, textOf(it))));
+        await Promise.all(['a', 'b', 'c'].map(async (it) => store.append(run, textOf(it))));
         expect(await store.find(run.owner, run.id)).toMatchObject({ lastSeq: 3 });
         expect(await logOf(run)).toEqual([textOf('a'), textOf('b'), textOf('c')]);
         expect(await logOf(run, 2)).toEqual([textOf('c')]);
-        expect(await store.read(run.owner, run.id, 1)).toMatchObject({ first: 2, ended: false });
-        expect(await store.read(run.owner, run.id, 3)).toMatchObject({
+        expect(await store.read(run, 1)).toMatchObject({ first: 2, ended: false });
+        expect(await store.read(run, 3)).toMatchObject({
           first: 4,
           count: 0,
           ended: false,
@@ -266,8 +268,8 @@ export function runStoreContract(
       it('takes envelopes of a waiting run too', async () => {
         const { run } = await admit();
         const text = JSON.stringify(log('Waiting in line.'));
-        await store.append(run.owner, run.id, text);
-        await store.start(run.owner, run.id);
+        await store.append(run, text);
+        await store.start(run);
         expect(await logOf(run)).toEqual([text]);
       });
 
@@ -285,7 +287,7 @@ export function runStoreContract(
             async (contents, cursor) => {
               const texts = contents.map(([content, length]) => textOf(content + 'é'.repeat(length)));
               const { run } = await admit();
-              await Promise.all(texts.map(async (text) => store.append(run.owner, run.id, text)));
+              await Promise.all(texts.map(async (text) => store.append(run, text)));
               const after = cursor % (texts.length + 1);
               expect(await logOf(run, after)).toEqual(texts.slice(after));
               await finish(run);
@@ -299,10 +301,10 @@ export function runStoreContract(
       it('is read in stretches of some 64 KiB, and tells where they end', async () => {
         const { run } = await admit();
         const text = textOf('x'.repeat(1000));
-        await Promise.all(Array.from({ length: 200 }, async () => store.append(run.owner, run.id, text)));
+        await Promise.all(Array.from({ length: 200 }, async () => store.append(run, text)));
         let after = 0;
         while (after < 200) {
-          const slice = await store.read(run.owner, run.id, after);
+          const slice = await store.read(run, after);
           expect(slice.first).toBe(after + 1);
           expect(slice.count).toBeGreaterThan(0);
           expect(slice.lines).toBe(Array(slice.count).fill(text).join('\n'));
@@ -310,32 +312,32 @@ export function runStoreContract(
           after += slice.count;
           expect(slice.position).toBe(after * text.length);
         }
-        expect(await store.read(run.owner, run.id, 200)).toMatchObject({ position: 200 * text.length });
+        expect(await store.read(run, 200)).toMatchObject({ position: 200 * text.length });
       });
 
       it('ends with done, after everything that was appended before', async () => {
         const { run } = await admit();
-        const appended = ['a', 'b', 'c'].map(async (it) => store.append(run.owner, run.id, textOf(it)));
+        const appended = ['a', 'b', 'c'].map(async (it) => store.append(run, textOf(it)));
         await Promise.all([...appended, finish(run)]);
         expect(await logOf(run)).toEqual([textOf('a'), textOf('b'), textOf('c'), DONE]);
-        expect(await store.read(run.owner, run.id, 3)).toMatchObject({ first: 4, ended: true });
-        expect(await store.read(run.owner, run.id, 4)).toMatchObject({ count: 0, lines: '', ended: true });
+        expect(await store.read(run, 3)).toMatchObject({ first: 4, ended: true });
+        expect(await store.read(run, 4)).toMatchObject({ count: 0, lines: '', ended: true });
       });
 
       it('takes nothing after done, nothing of an unknown run and nothing of another owner', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
-        await store.append('bob', 'a', textOf('foreign'));
-        await store.append('ann', 'b', textOf('unknown'));
+        await store.append({ owner: 'bob', id: 'a' }, textOf('foreign'));
+        await store.append({ owner: 'ann', id: 'b' }, textOf('unknown'));
         await finish(run);
-        await store.append('ann', 'a', textOf('late'));
+        await store.append({ owner: 'ann', id: 'a' }, textOf('late'));
         expect(await logOf(run)).toEqual([DONE]);
         expect(await store.find('ann', 'a')).toMatchObject({ lastSeq: 1 });
       });
 
       it('does not exist for others', async () => {
         const { run } = await admit({ owner: 'ann' });
-        expect(await codeOf(() => store.read('bob', run.id, 0))).toBe('not_found');
-        expect(await codeOf(() => store.read('ann', 'unknown', 0))).toBe('not_found');
+        expect(await codeOf(() => store.read({ owner: 'bob', id: run.id }, 0))).toBe('not_found');
+        expect(await codeOf(() => store.read({ owner: 'ann', id: 'unknown' }, 0))).toBe('not_found');
       });
 
       promise(skips.logLength)(
@@ -344,16 +346,16 @@ export function runStoreContract(
           await reopen({ logLength: 200_000 });
           const { run } = await admit();
           const text = textOf('x'.repeat(1000));
-          for (let i = 0; i < 500; i++) await store.append(run.owner, run.id, text);
+          for (let i = 0; i < 500; i++) await store.append(run, text);
           await opened!.sweep?.();
-          const expired = (await codeAndExtras(() => store.read(run.owner, run.id, 0)))!;
+          const expired = (await codeAndExtras(() => store.read(run, 0)))!;
           expect(expired).toMatchObject({ code: 'cursor_expired', latest: 500 });
           const oldest = expired.oldest!;
           expect((500 - oldest + 1) * text.length).toBeLessThanOrEqual(200_000);
           expect((500 - oldest + 1) * text.length).toBeGreaterThan(100_000);
-          expect(await codeOf(() => store.read(run.owner, run.id, oldest - 2))).toBe('cursor_expired');
+          expect(await codeOf(() => store.read(run, oldest - 2))).toBe('cursor_expired');
           expect(await logOf(run, oldest - 1)).toHaveLength(500 - oldest + 1);
-          const { position } = await store.read(run.owner, run.id, 500);
+          const { position } = await store.read(run, 500);
           expect(position).toBe(500 * text.length);
           await finish(run);
           expect((await logOf(run, 490)).at(-1)).toBe(DONE);
@@ -365,7 +367,7 @@ export function runStoreContract(
       it('ends a run with its status, its time and done', async () => {
         for (const end of [COMPLETED, CANCELLED, FAILED]) {
           const { run } = await admit();
-          await store.start(run.owner, run.id);
+          await store.start(run);
           const since = Date.now();
           const finished = await finish(run, end);
           expect(finished!.next).toBeUndefined();
@@ -392,8 +394,8 @@ export function runStoreContract(
 
       it('does nothing to an unknown run and to that of another', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
-        expect(await store.finish('bob', 'a', COMPLETED, '')).toBeUndefined();
-        expect(await store.finish('ann', 'b', COMPLETED, '')).toBeUndefined();
+        expect(await store.finish({ owner: 'bob', id: 'a' }, COMPLETED, '')).toBeUndefined();
+        expect(await store.finish({ owner: 'ann', id: 'b' }, COMPLETED, '')).toBeUndefined();
         expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'waiting' });
       });
 
@@ -439,7 +441,7 @@ export function runStoreContract(
 
       it('keep the question, the answer, the end and the times', async () => {
         const { run } = await admitTo('s', { parts });
-        await store.start(run.owner, run.id);
+        await store.start(run);
         const ended = await finish(run, FAILED, 'A pic\u0000ture \u{1f5bc} \ud800');
         expect(await page(undefined, 10)).toEqual({
           turns: [
@@ -502,7 +504,7 @@ export function runStoreContract(
         for (const each of [run, other, foreign, alone]) await finish(each);
         expect(await store.erase('anonymous', 's')).toBe(true);
         expect(await store.find('anonymous', run.id)).toBeUndefined();
-        expect(await codeOf(() => store.read('anonymous', run.id, 0))).toBe('not_found');
+        expect(await codeOf(() => store.read({ owner: 'anonymous', id: run.id }, 0))).toBe('not_found');
         expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
         expect(await store.erase('anonymous', 's')).toBe(false);
         expect(await admitTo('s', { idempotency: { key: 'k', digest: '2' } })).toMatchObject({
@@ -594,7 +596,7 @@ export function runStoreContract(
         expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'completed' });
         await later(2000);
         expect(await store.find(run.owner, run.id)).toBeUndefined();
-        expect(await codeOf(() => store.read(run.owner, run.id, 0))).toBe('not_found');
+        expect(await codeOf(() => store.read(run, 0))).toBe('not_found');
         expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
         expect(await store.find(going.owner, going.id)).toMatchObject({ status: 'waiting' });
       });
@@ -621,7 +623,7 @@ export function runStoreContract(
         for (let i = 0; i < 10; i++) {
           const { run } = await admit();
           runs.push(run);
-          await store.append(run.owner, run.id, JSON.stringify(message('x'.repeat(10_000))));
+          await store.append(run, JSON.stringify(message('x'.repeat(10_000))));
           await finish(run);
         }
         await opened!.sweep?.();
@@ -637,11 +639,12 @@ export function runStoreContract(
         const text = JSON.stringify(message('x'.repeat(10_000)));
         const runs: RunRecord[] = [];
         for (let i = 0; i < 4; i++) runs.push((await admit()).run);
-        for (let i = 0; i < 100; i++) for (const { owner, id } of runs) await store.append(owner, id, text);
+        for (let i = 0; i < 100; i++)
+          for (const { owner, id } of runs) await store.append({ owner, id }, text);
         await opened!.sweep?.();
         let kept = 0;
         for (const { owner, id } of runs) {
-          const expired = await codeAndExtras(() => store.read(owner, id, 0));
+          const expired = await codeAndExtras(() => store.read({ owner, id }, 0));
           kept += (100 - (expired?.oldest ?? 1) + 1) * text.length;
           expect(await readAll(store, owner, id, 99)).toEqual([text]);
         }
@@ -675,7 +678,7 @@ export function runStoreContract(
       promise(skips.restart)('leaves ended runs, sessions and keys as they were', async () => {
         const idempotency = { key: 'k', digest: '1' };
         const { run } = await admitTo('s', { idempotency });
-        await store.append(run.owner, run.id, '{"type":"x","data":1}');
+        await store.append(run, '{"type":"x","data":1}');
         await finish(run, COMPLETED, 'text');
         const before = [
           await store.find(run.owner, run.id),
@@ -694,8 +697,8 @@ export function runStoreContract(
         'ends what was running as interrupted, with what there was of its answer, and keeps the rest of its line',
         async () => {
           const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
-          await store.start(a.owner, a.id);
-          await store.append(a.owner, a.id, HALF);
+          await store.start(a);
+          await store.append(a, HALF);
           store = await opened!.restart!();
           expect(await store.find(a.owner, a.id)).toMatchObject({
             status: 'failed',
@@ -708,7 +711,7 @@ export function runStoreContract(
           const { turns } = (await store.turns(a.owner, 's', { after: 0, limit: 9 }))!;
           expect(turns).toMatchObject([{ runId: a.id, text: 'half an answer' }]);
           expect(await store.line(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
-          expect(await store.start(b.owner, b.id)).toBe(true);
+          expect(await store.start(b)).toBe(true);
         },
       );
     });
@@ -737,7 +740,7 @@ export function admissionOf(admission: Partial<Admission> = {}): Admission {
 async function readAll(store: RunStore, owner: string, runId: string, after: number): Promise<string[]> {
   const texts: string[] = [];
   for (;;) {
-    const slice: LogSlice = await store.read(owner, runId, after + texts.length);
+    const slice: LogSlice = await store.read({ owner, id: runId }, after + texts.length);
     expect(slice.first).toBe(after + texts.length + 1);
     if (slice.count === 0) return texts;
     const lines = slice.lines.split('\n');

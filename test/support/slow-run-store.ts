@@ -32,15 +32,15 @@ export class SlowRunStore extends RunStore {
   }
 
   start(...args: Parameters<RunStore['start']>) {
-    return this.#inOrder(args[1], () => this.memory.start(...args));
+    return this.#inOrder(args[0].id, () => this.memory.start(...args));
   }
 
   append(...args: Parameters<RunStore['append']>) {
-    return this.#inOrder(args[1], () => this.memory.append(...args));
+    return this.#inOrder(args[0].id, () => this.memory.append(...args));
   }
 
   finish(...args: Parameters<RunStore['finish']>) {
-    return this.#inOrder(args[1], () => {
+    return this.#inOrder(args[0].id, () => {
       const finished = this.memory.finish(...args);
       return finished && { run: still(finished.run), next: finished.next && still(finished.next) };
     });

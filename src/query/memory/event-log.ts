@@ -11,22 +11,34 @@ const STRETCH_LENGTH = 16 * 1024;
 interface Stretch {
   /** The number of the first envelope. */
   first: number;
+  /** The number of the last envelope. */
+  last: number;
   /** How many characters of JSON come before it, since the beginning of the log. */
   start: number;
+  /** How many characters of JSON it has. */
   length: number;
-  /** Envelopes as they were gathered between two reads, as lines: thousands of texts cost twice the memory of one. */
-  texts: string[];
-  /** For each of `texts` the number of its last envelope. */
-  lasts: number[];
+  /** One text: thousands of them cost twice the memory. */
+  lines: string;
 }
 
 /**
  * The event log of one run: envelopes numbered 1, 2, 3, … without a hole. It grows at its end and is trimmed at its
  * beginning, a stretch at a time, so that neither costs more the longer the log is.
+ *
+ * Its newest stretch is open. There it keeps what was gathered between two reads as texts of their own, because those who
+ * follow a log that grows read just the last of them.
  */
 export class EventLog {
-  #stretches: Stretch[] = [];
-  /** Envelopes at the end of the newest stretch that nobody has read yet. */
+  #closed: Stretch[] = [];
+  /** The number of the first envelope of the open stretch. */
+  #first: number;
+  /** How many characters of JSON come before the open stretch. */
+  #start: number;
+  /** What was gathered, as lines. */
+  #texts: string[] = [];
+  /** For each text the number of its last envelope. */
+  #lasts: number[] = [];
+  /** Envelopes that nobody has read yet. */
   #unread: string[] = [];
   #last: number;
   #position: number;
@@ -37,7 +49,9 @@ export class EventLog {
    * @param position how many characters of JSON come before it
    */
   constructor(last = 0, position = 0) {
+    this.#first = last + 1;
     this.#last = last;
+    this.#start = position;
     this.#position = position;
   }
 
@@ -48,7 +62,7 @@ export class EventLog {
 
   /** The number of the first envelope that is kept. */
   get oldest(): number {
-    return this.#stretches[0]?.first ?? this.#last + 1;
+    return this.#closed[0]?.first ?? this.#first;
   }
 
   /** How many characters of JSON there have been, since the beginning of the log. */
@@ -58,7 +72,7 @@ export class EventLog {
 
   /** How many characters of JSON are kept. */
   get length(): number {
-    return this.#position - (this.#stretches[0]?.start ?? this.#position);
+    return this.#position - (this.#closed[0]?.start ?? this.#start);
   }
 
   /** Whether nothing will follow. */
@@ -68,13 +82,11 @@ export class EventLog {
 
   /** Returns whether there is something that can be trimmed. */
   append(envelope: string): boolean {
-    let stretch = this.#stretches.at(-1);
-    if (stretch === undefined || stretch.length >= STRETCH_LENGTH) stretch = this.#open();
+    if (this.#position - this.#start >= STRETCH_LENGTH) this.#close();
     this.#unread.push(envelope);
-    stretch.length += envelope.length;
     this.#position += envelope.length;
     this.#last++;
-    return this.#stretches.length > 1;
+    return this.#closed.length > 0;
   }
 
   /** Nothing will follow. */
@@ -82,69 +94,74 @@ export class EventLog {
     this.#ended = true;
   }
 
-  /** Drops the oldest stretch, unless it is the newest too. Returns how many characters that were. */
+  /** Drops the oldest stretch, unless it is the open one. Returns how many characters that were. */
   trim(): number {
-    return this.#stretches.length < 2 ? 0 : this.#stretches.shift()!.length;
+    return this.#closed.shift()?.length ?? 0;
   }
 
   /** @throws {QueryError} `cursor_expired` */
   read(after: number): LogSlice {
-    if (after >= this.#last) {
-      return { first: after + 1, count: 0, lines: '', position: this.#position, ended: this.#ended };
+    const position = this.#position;
+    const ended = this.#ended;
+    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', position, ended };
+    if (after + 1 >= this.#first) {
+      this.#gather();
+      return { first: after + 1, count: this.#last - after, lines: this.#linesAfter(after), position, ended };
     }
     if (after + 1 < this.oldest) throw this.#expired(after);
-    this.#gather();
-    const stretch = this.#find(after + 1);
-    const isNewest = stretch === this.#stretches.at(-1);
+    const { first, last, start, length, lines } = this.#find(after + 1);
     return {
       first: after + 1,
-      count: lastOf(stretch) - after,
-      lines: linesAfter(stretch, after),
-      position: stretch.start + stretch.length,
-      ended: this.#ended && isNewest,
+      count: last - after,
+      lines: dropLines(lines, after + 1 - first),
+      position: start + length,
+      ended: false,
     };
   }
 
-  /** Begins a stretch. */
-  #open(): Stretch {
+  /** Closes the open stretch, and begins the next. */
+  #close(): void {
     this.#gather();
-    // The newest is being read, mostly, text by text.
-    const read = this.#stretches.at(-2);
-    if (read && read.texts.length > 1) {
-      read.lasts = [lastOf(read)];
-      read.texts = [read.texts.join('\n')];
-    }
-    const stretch: Stretch = {
-      first: this.#last + 1,
-      start: this.#position,
-      length: 0,
-      texts: [],
-      lasts: [],
-    };
-    this.#stretches.push(stretch);
-    return stretch;
+    this.#closed.push({
+      first: this.#first,
+      last: this.#last,
+      start: this.#start,
+      length: this.#position - this.#start,
+      lines: this.#texts.join('\n'),
+    });
+    this.#first = this.#last + 1;
+    this.#start = this.#position;
+    this.#texts = [];
+    this.#lasts = [];
   }
 
   /** Makes one text of what nobody has read yet. */
   #gather(): void {
     if (this.#unread.length === 0) return;
-    const { texts, lasts } = this.#stretches.at(-1)!;
-    texts.push(this.#unread.join('\n'));
-    lasts.push(this.#last);
+    this.#texts.push(this.#unread.join('\n'));
+    this.#lasts.push(this.#last);
     this.#unread = [];
+  }
+
+  /** What follows an envelope in the open stretch. */
+  #linesAfter(after: number): string {
+    let index = this.#texts.length - 1;
+    while (index > 0 && this.#lasts[index - 1]! > after) index--;
+    const before = index === 0 ? this.#first - 1 : this.#lasts[index - 1]!;
+    const isNewest = index === this.#texts.length - 1;
+    const lines = isNewest ? this.#texts[index]! : this.#texts.slice(index).join('\n');
+    return dropLines(lines, after - before);
   }
 
   #find(seq: number): Stretch {
     let low = 0;
-    let high = this.#stretches.length - 1;
-    // Followers mostly read the end.
-    if (seq >= this.#stretches[high]!.first) return this.#stretches[high]!;
+    let high = this.#closed.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.#stretches[middle]!.first <= seq) low = middle;
+      if (this.#closed[middle]!.first <= seq) low = middle;
       else high = middle - 1;
     }
-    return this.#stretches[low]!;
+    return this.#closed[low]!;
   }
 
   #expired(after: number): QueryError {
@@ -167,17 +184,4 @@ export function dropLines(text: string, count: number): string {
   let at = 0;
   for (let dropped = 0; dropped < count; dropped++) at = text.indexOf('\n', at) + 1;
   return at === 0 ? text : text.slice(at);
-}
-
-function lastOf({ lasts }: Stretch): number {
-  return lasts[lasts.length - 1]!;
-}
-
-/** What follows an envelope in its stretch. */
-function linesAfter({ first, texts, lasts }: Stretch, after: number): string {
-  let index = texts.length - 1;
-  while (index > 0 && lasts[index - 1]! > after) index--;
-  const before = index === 0 ? first - 1 : lasts[index - 1]!;
-  const lines = index === texts.length - 1 ? texts[index]! : texts.slice(index).join('\n');
-  return dropLines(lines, after - before);
 }

@@ -4,6 +4,7 @@ import {
   type Admission,
   type Admitted,
   type LogSlice,
+  type RunName,
   type RunRecord,
   RunStore,
 } from '../ports/run-store.js';
@@ -25,6 +26,7 @@ class Run implements RunRecord {
   startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
+  isDropped = false;
   readonly log = new EventLog();
 
   constructor(
@@ -88,21 +90,21 @@ export class MemoryRunStore extends RunStore {
     return { run, created: true, before };
   }
 
-  start(owner: string, runId: string): boolean {
-    const run = this.#run(owner, runId);
+  start(name: RunName): boolean {
+    const run = this.#run(name);
     if (run?.status !== 'waiting') return false;
     run.status = 'running';
     run.startedAt = Date.now();
     return true;
   }
 
-  append(owner: string, runId: string, envelope: string): void {
-    const run = this.#run(owner, runId);
+  append(name: RunName, envelope: string): void {
+    const run = this.#run(name);
     if (run && !run.end) this.#append(run, envelope);
   }
 
-  finish(owner: string, runId: string, end: RunEnd, text: string) {
-    const run = this.#run(owner, runId);
+  finish(name: RunName, end: RunEnd, text: string) {
+    const run = this.#run(name);
     if (!run || run.end) return undefined;
     this.#append(run, doneText(end));
     run.log.end();
@@ -110,7 +112,7 @@ export class MemoryRunStore extends RunStore {
     run.status = end.status;
     run.endedAt = Date.now();
     this.#ended.add(run);
-    const next = this.#sessions.leave(run, turnOf(run, end, text));
+    const next = run.sessionId === undefined ? undefined : this.#sessions.leave(run, turnOf(run, end, text));
     run.parts = undefined;
     this.#sweep();
     return { run, next };
@@ -118,11 +120,11 @@ export class MemoryRunStore extends RunStore {
 
   find(owner: string, runId: string): RunRecord | undefined {
     this.#sweep();
-    return this.#run(owner, runId);
+    return this.#find(owner, runId);
   }
 
-  read(owner: string, runId: string, after: number): LogSlice {
-    const run = this.#run(owner, runId);
+  read(name: RunName, after: number): LogSlice {
+    const run = this.#run(name);
     if (!run) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
     return run.log.read(after);
   }
@@ -144,9 +146,15 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
-  #run(owner: string, runId: string): Run | undefined {
+  #find(owner: string, runId: string): Run | undefined {
     const run = this.#runs.get(runId);
     return run?.owner === owner ? run : undefined;
+  }
+
+  #run(name: RunName): Run | undefined {
+    // Mostly it is the run itself, and need not be looked for with every envelope.
+    if (name instanceof Run) return name.isDropped ? undefined : name;
+    return this.#find(name.owner, name.id);
   }
 
   /** What stands before a new run in its session. */
@@ -216,6 +224,7 @@ export class MemoryRunStore extends RunStore {
   }
 
   #drop(run: Run): void {
+    run.isDropped = true;
     this.#runs.delete(run.id);
     this.#ended.delete(run);
     this.#long.delete(run);

@@ -21,6 +21,9 @@ export interface RunRecord {
   readonly end: RunEnd | undefined;
 }
 
+/** Names a run: its record does, as it was when the run was admitted or at any time since. */
+export type RunName = Pick<RunRecord, 'id' | 'owner'>;
+
 /** What is to become a run. */
 export interface Admission {
   runId: string;
@@ -117,14 +120,14 @@ export abstract class RunStore {
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
   /** Turns a waiting run into a running one; false if it is not waiting (any more). */
-  abstract start(owner: string, runId: string): Awaitable<boolean>;
+  abstract start(run: RunName): Awaitable<boolean>;
 
   /**
    * Adds one envelope to the log of a run that has not ended; for any other it does nothing. Nothing is returned where
    * the envelope is kept already; otherwise a promise of that, which may be one and the same for several envelopes.
    * What can be read is kept.
    */
-  abstract append(owner: string, runId: string, envelope: string): void | Promise<void>;
+  abstract append(run: RunName, envelope: string): void | Promise<void>;
 
   /**
    * Ends a run, in one step: `done` into the log, status, turn into the session, and out of the session's line.
@@ -134,8 +137,7 @@ export abstract class RunStore {
    * session's line and waiting, if there is one
    */
   abstract finish(
-    owner: string,
-    runId: string,
+    run: RunName,
     end: RunEnd,
     text: string,
   ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;
@@ -148,7 +150,7 @@ export abstract class RunStore {
    *
    * @throws {QueryError} `not_found` · `cursor_expired`, with `oldest` and `latest`: what follows is no longer kept
    */
-  abstract read(owner: string, runId: string, after: number): Awaitable<LogSlice>;
+  abstract read(run: RunName, after: number): Awaitable<LogSlice>;
 
   /**
    * A session's turns, in the order in which their runs ended.
