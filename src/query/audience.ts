@@ -9,11 +9,11 @@ interface Reader {
 }
 
 /** Audiences whose log has news in this turn of the event loop. */
-const due = new Set<Audience>();
+let due: Audience[] = [];
 
 function serve(): void {
-  const audiences = [...due];
-  due.clear();
+  const audiences = due;
+  due = [];
   for (const audience of audiences) audience.serve();
 }
 
@@ -26,6 +26,7 @@ function serve(): void {
 export class Audience {
   readonly #readers = new Set<Reader>();
   #onProgress: (() => void) | undefined;
+  #isDue = false;
 
   /**
    * @param onFirst called when the first follower has come
@@ -53,13 +54,14 @@ export class Audience {
 
   /** There is news in the log. */
   ring(): void {
-    if (this.#readers.size === 0 || due.has(this)) return;
-    if (due.size === 0) setImmediate(serve);
-    due.add(this);
+    if (this.#isDue || this.#readers.size === 0) return;
+    this.#isDue = true;
+    if (due.push(this) === 1) setImmediate(serve);
   }
 
   /** Lets every follower read what is new. */
   serve(): void {
+    this.#isDue = false;
     for (const reader of this.#readers) reader.ring();
     this.progressed();
   }

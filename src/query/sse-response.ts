@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { writeChunk } from './chunk.js';
+import type { Socket } from 'node:net';
+import { chunkSocket, writeChunk } from './chunks.js';
 import type { Follower, Sink } from './follower.js';
 import { asciiFrames, type Frames, framesOf } from './frames.js';
 import type { LogSlice } from './ports/run-store.js';
@@ -13,6 +14,7 @@ export type Profile = 'plain' | 'full';
  */
 export class SseResponse implements Sink {
   follower: Follower | undefined;
+  #socket: Socket | undefined;
   /** The connection does not take more at present. */
   #isFull = false;
   /** When something was written for the last time, in milliseconds since the epoch. */
@@ -38,6 +40,7 @@ export class SseResponse implements Sink {
       ...(location !== undefined && { 'Content-Location': location }),
     });
     this.response.flushHeaders();
+    this.#socket = chunkSocket(this.response);
     this.#retry();
   }
 
@@ -80,10 +83,11 @@ export class SseResponse implements Sink {
 
   #write(frames: Frames): boolean {
     this.wroteAt = Date.now();
-    const full = writeChunk(this.response, frames);
-    if (!full) return true;
+    const socket = this.#socket?.writable ? this.#socket : undefined;
+    const takesMore = socket ? writeChunk(socket, frames) : this.response.write(frames.text, frames.encoding);
+    if (takesMore) return true;
     this.#isFull = true;
-    full.once('drain', () => this.#drained());
+    (socket ?? this.response).once('drain', () => this.#drained());
     return false;
   }
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { QueryError } from '../errors.js';
 import type { LogSlice } from '../ports/run-store.js';
 
@@ -6,6 +7,9 @@ import type { LogSlice } from '../ports/run-store.js';
  * that nobody reads holds the text of one stretch, a connection that is read has one write for it.
  */
 const STRETCH_LENGTH = 16 * 1024;
+
+/** It is also closed when it has so many texts: one of them all takes half of their memory. */
+const STRETCH_TEXTS = 64;
 
 /** Consecutive envelopes, and where they stand. */
 interface Stretch {
@@ -38,8 +42,8 @@ export class EventLog {
   #texts: string[] = [];
   /** For each text the number of its last envelope. */
   #lasts: number[] = [];
-  /** Envelopes that nobody has read yet. */
-  #unread: string[] = [];
+  /** What nobody has read yet, as lines. */
+  #unread = '';
   #last: number;
   #position: number;
   #ended = false;
@@ -82,8 +86,8 @@ export class EventLog {
 
   /** Returns whether there is something that can be trimmed. */
   append(envelope: string): boolean {
-    if (this.#position - this.#start >= STRETCH_LENGTH) this.#close();
-    this.#unread.push(envelope);
+    if (this.#position - this.#start >= STRETCH_LENGTH || this.#texts.length >= STRETCH_TEXTS) this.#close();
+    this.#unread = this.#unread === '' ? envelope : `${this.#unread}\n${envelope}`;
     this.#position += envelope.length;
     this.#last++;
     return this.#closed.length > 0;
@@ -122,12 +126,15 @@ export class EventLog {
   /** Closes the open stretch, and begins the next. */
   #close(): void {
     this.#gather();
+    const lines = this.#texts.join('\n');
+    // Until it is looked through, it is kept as a tree of all the pieces that it was put together from.
+    Buffer.byteLength(lines);
     this.#closed.push({
       first: this.#first,
       last: this.#last,
       start: this.#start,
       length: this.#position - this.#start,
-      lines: this.#texts.join('\n'),
+      lines,
     });
     this.#first = this.#last + 1;
     this.#start = this.#position;
@@ -137,10 +144,10 @@ export class EventLog {
 
   /** Makes one text of what nobody has read yet. */
   #gather(): void {
-    if (this.#unread.length === 0) return;
-    this.#texts.push(this.#unread.join('\n'));
+    if (this.#unread === '') return;
+    this.#texts.push(this.#unread);
     this.#lasts.push(this.#last);
-    this.#unread = [];
+    this.#unread = '';
   }
 
   /** What follows an envelope in the open stretch. */
