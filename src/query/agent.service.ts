@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import {
   Inject,
@@ -274,7 +275,7 @@ export class AgentService
     const { sessionPolicy: policy, maxWaitingPerSession: maxWaiting } = this.options;
     const sessionId = query.kwargs['session_id'];
     return {
-      runId: randomUUID(),
+      runId: newRunId(),
       owner,
       parts: storedParts(query),
       kwargs: query.kwargs,
@@ -375,6 +376,11 @@ export class AgentService
     await settlesWithin(this.options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
     for (const runner of this.#runners.values()) this.#dismiss(runner);
   }
+}
+
+/** Copied, because as long as it is kept the text that `randomUUID` returns is a tree of the pieces that it was made of. */
+function newRunId(): string {
+  return Buffer.from(randomUUID()).toString('latin1');
 }
 
 function draining(): QueryError {

@@ -96,6 +96,10 @@ export class EventLog {
   /** Nothing will follow. */
   end(): void {
     this.#ended = true;
+    this.#gather();
+    if (this.#texts.length === 0) return;
+    this.#texts = [this.#joined()];
+    this.#lasts = [this.#last];
   }
 
   /** Drops the oldest stretch, unless it is the open one. Returns how many characters that were. */
@@ -126,15 +130,12 @@ export class EventLog {
   /** Closes the open stretch, and begins the next. */
   #close(): void {
     this.#gather();
-    const lines = this.#texts.join('\n');
-    // Until it is looked through, it is kept as a tree of all the pieces that it was put together from.
-    Buffer.byteLength(lines);
     this.#closed.push({
       first: this.#first,
       last: this.#last,
       start: this.#start,
       length: this.#position - this.#start,
-      lines,
+      lines: this.#joined(),
     });
     this.#first = this.#last + 1;
     this.#start = this.#position;
@@ -148,6 +149,14 @@ export class EventLog {
     this.#texts.push(this.#unread);
     this.#lasts.push(this.#last);
     this.#unread = '';
+  }
+
+  /** The open stretch as one text. */
+  #joined(): string {
+    const lines = this.#texts.join('\n');
+    // Until it is looked through, it is kept as a tree of the pieces that it was put together from.
+    Buffer.byteLength(lines);
+    return lines;
   }
 
   /** What follows an envelope in the open stretch. */
