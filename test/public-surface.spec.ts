@@ -16,6 +16,7 @@ describe('The public surface', () => {
       'FilePartDto',
       'FileStore',
       'INTERRUPTED',
+      'KEPT_LENGTH',
       'MemoryRunStore',
       'QueryDto',
       'QueryError',

@@ -49,7 +49,7 @@ export interface RetentionOptions {
   logLength: number;
   /**
    * How much is kept of all runs together; beyond it the runs that ended first go, and then the oldest envelopes of the
-   * longest logs. Default 134,217,728.
+   * longest logs, but never the newest 64 KiB of a run that goes on. Default 134,217,728.
    */
   totalLength: number;
   /** How long a session is kept after its last turn. Default 86,400,000 (24 h). */

@@ -7,15 +7,15 @@ import { envelopeText, log } from './envelopes.js';
 import { type ErrorCode, QueryError } from './errors.js';
 import { type Files, OpenedFiles } from './files.js';
 import type { AgentHandler, Query, QueryContext } from './ports/agent-handler.js';
-import type { RunName, RunRecord, RunStore } from './ports/run-store.js';
+import { KEPT_LENGTH, type RunName, type RunRecord, type RunStore } from './ports/run-store.js';
 import type { DisconnectPolicy, RunOptions } from './query.options.js';
 import type { Envelope, RunEnd, Turn } from './wire.js';
 
 /** After so many characters of JSON the event loop has a turn before an async iterable is pulled again. */
-const TURN_LENGTH = 64 * 1024;
+const TURN_LENGTH = KEPT_LENGTH / 2;
 
 /** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
-const LAG_LENGTH = 128 * 1024;
+const LAG_LENGTH = KEPT_LENGTH - TURN_LENGTH;
 
 const UNKEPT = 'The service could not keep the answer, and has logged the cause. Send the query again.';
 

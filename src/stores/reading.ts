@@ -1,11 +1,4 @@
-import {
-  AnswerText,
-  dropLines,
-  type Envelope,
-  type LogSlice,
-  QueryError,
-  type Turn,
-} from '../query/index.js';
+import { AnswerText, type Envelope, type LogSlice, QueryError, type Turn } from '../query/index.js';
 import type { Db } from './schema.js';
 
 /** The most that is read of a log at once, in characters, unless its next envelope is longer. */
@@ -38,7 +31,12 @@ export async function readLog(
   const [head] = rows;
   if (!head || head.first > after + 1) throw await expired(db, run, after);
 
-  const texts = [dropLines(head.envelopes, after + 1 - head.first)];
+  const texts = [
+    head.envelopes
+      .split('\n')
+      .slice(after + 1 - head.first)
+      .join('\n'),
+  ];
   let { last, position } = head;
   let { length } = texts[0]!;
   for (const row of rows.slice(1)) {

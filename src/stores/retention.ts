@@ -1,4 +1,4 @@
-import type { RetentionOptions } from '../query/index.js';
+import { KEPT_LENGTH, type RetentionOptions } from '../query/index.js';
 import { sessionBusy } from './admitting.js';
 import type { Database } from './database.js';
 import { keyOf } from './run-rows.js';
@@ -48,8 +48,11 @@ export class Retention {
     const run = this.tails.live.get(runId);
     if (!run || run.position - run.trimmedTo <= limit) return;
     const before = run.trimmedTo;
+    const least = run.tail.newestLength + KEPT_LENGTH;
+    const trimmedTo = Math.floor(run.position - Math.max(limit * TRIMMED_SHARE, least));
+    if (trimmedTo <= before) return;
     // Set first, so that what is appended meanwhile does not have it done twice.
-    run.trimmedTo = Math.floor(run.position - limit * TRIMMED_SHARE);
+    run.trimmedTo = trimmedTo;
     try {
       await this.database.attempt((db) =>
         db.deleteFrom('log').where('run_id', '=', runId).where('position', '<=', run.trimmedTo).execute(),

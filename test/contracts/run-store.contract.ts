@@ -652,6 +652,26 @@ export function runStoreContract(
         expect(kept).toBeGreaterThan(500_000);
       });
 
+      promise(skips.totalLength)(
+        'keeps the newest 64 KiB before the last envelope of each run that goes on, whatever the limit',
+        async () => {
+          await reopen({ totalLength: 100_000 });
+          const text = JSON.stringify(message('x'.repeat(1000)));
+          const large = JSON.stringify(message('x'.repeat(300_000)));
+          const runs: RunRecord[] = [];
+          for (let i = 0; i < 4; i++) runs.push((await admit()).run);
+          for (let i = 0; i < 200; i++) for (const run of runs) await store.append(run, text);
+          for (const run of runs) await store.append(run, large);
+          await opened!.sweep?.();
+          for (const run of runs) {
+            expect(await readAll(store, run.owner, run.id, 200 - 64)).toEqual([
+              ...Array<string>(64).fill(text),
+              large,
+            ]);
+          }
+        },
+      );
+
       promise(skips.sessionsLength)(
         'drops the turns that were not used for longest when all are too long',
         async () => {

@@ -57,6 +57,27 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
     );
   });
 
+  it('is not cut off for readers that stop, however little is kept of logs', async () => {
+    const handler = async function* () {
+      for (let i = 0; i < 8_000; i++) yield { type: 'x', data: KIB };
+    };
+    await start({ handler, retention: { totalLength: 1024 * 1024 } });
+    const connecting = Array.from({ length: 20 }, () => Connection.post(host.url, 'Hello', FULL));
+    const stalled = await Promise.all(connecting);
+    for (let before = -1, kept = 0; kept !== before; await turns(1000)) {
+      before = kept;
+      const runs = stalled.map(({ runId }) => host.agent.find('anonymous', runId));
+      kept = (await Promise.all(runs)).reduce((sum, { events }) => sum + events, 0);
+    }
+    expect(host.agent.load().running).toBe(20);
+    for (const connection of stalled) {
+      const events = eventsOf(await connection.readBytes());
+      expect(events.map(({ id }) => Number(id!.split('.')[1]))).toEqual(
+        Array.from({ length: 8_001 }, (_, index) => index + 1),
+      );
+    }
+  });
+
   it('streams through bounded memory, however long it is', async () => {
     const { state, handler } = counting(200_000);
     await start({ handler, retention: { logLength: 4 * 1024 * 1024 } });

@@ -45,6 +45,7 @@ export class EventLog {
   /** What nobody has read yet, as lines. */
   #unread = '';
   #last: number;
+  #newestLength = 0;
   #position: number;
   #ended = false;
 
@@ -79,18 +80,25 @@ export class EventLog {
     return this.#position - (this.#closed[0]?.start ?? this.#start);
   }
 
+  /** How many characters of JSON the newest envelope has; 0 before the first here. */
+  get newestLength(): number {
+    return this.#newestLength;
+  }
+
   /** Whether nothing will follow. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Returns whether there is something that can be trimmed. */
+  /** Returns whether a stretch was closed, and may be trimmed. */
   append(envelope: string): boolean {
-    if (this.#position - this.#start >= STRETCH_LENGTH || this.#texts.length >= STRETCH_TEXTS) this.#close();
+    const isFull = this.#position - this.#start >= STRETCH_LENGTH || this.#texts.length >= STRETCH_TEXTS;
+    if (isFull) this.#close();
     this.#unread = this.#unread === '' ? envelope : `${this.#unread}\n${envelope}`;
+    this.#newestLength = envelope.length;
     this.#position += envelope.length;
     this.#last++;
-    return this.#closed.length > 0;
+    return isFull;
   }
 
   /** Nothing will follow. */
@@ -102,9 +110,17 @@ export class EventLog {
     this.#lasts = [this.#last];
   }
 
-  /** Drops the oldest stretch, unless it is the open one. Returns how many characters that were. */
-  trim(): number {
-    return this.#closed.shift()?.length ?? 0;
+  /**
+   * Drops the oldest stretch, unless it is the open one.
+   *
+   * @param kept so many characters before the newest envelope are not dropped
+   * @returns how many characters were dropped; 0 where that is not possible
+   */
+  trim(kept = 0): number {
+    const oldest = this.#closed[0];
+    if (!oldest || this.length - oldest.length - this.#newestLength < kept) return 0;
+    this.#closed.shift();
+    return oldest.length;
   }
 
   /** @throws {QueryError} `cursor_expired` */
@@ -190,13 +206,8 @@ export class EventLog {
   }
 }
 
-/**
- * What follows the first lines of a text.
- *
- * @param text lines, with `\n` between them
- * @param count how many lines to pass over: fewer than there are
- */
-export function dropLines(text: string, count: number): string {
+/** What follows the first lines of a text that has more of them. */
+function dropLines(text: string, count: number): string {
   let at = 0;
   for (let dropped = 0; dropped < count; dropped++) at = text.indexOf('\n', at) + 1;
   return at === 0 ? text : text.slice(at);

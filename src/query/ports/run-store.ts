@@ -4,6 +4,12 @@ import type { Awaitable, FileStore } from './file-store.js';
 
 export type { Awaitable };
 
+/**
+ * What is never dropped of the log of a run that has not ended, in characters of JSON before its newest envelope: a handler
+ * that is held back is not further ahead of the fastest of those who follow it.
+ */
+export const KEPT_LENGTH = 64 * 1024;
+
 /** What a second query of a busy session meets. */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
 
