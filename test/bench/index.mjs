@@ -1,7 +1,7 @@
 /**
  * Measures this service against its peers and writes `RESULTS.md`.
  *
- *   npm run bench                                the default form, some five minutes
+ *   npm run bench                                the default form, some six minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
@@ -9,6 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { syncMs } from './databases.mjs';
 import { MEASURES } from './measures.mjs';
 import { PEERS } from './peers/index.mjs';
 import { startLoad, startServer } from './process.mjs';
@@ -63,7 +64,8 @@ const isWhole =
   Object.keys(MEASURES).every((id) => results[id]) && chosen.length === Object.keys(PEERS).length;
 if (isWhole) {
   const seconds = Math.round((Date.now() - began) / 1000);
-  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore });
+  const diskMs = await syncMs();
+  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore, diskMs });
   console.log(`\n${text}`);
   writeFileSync(`${import.meta.dirname}/RESULTS.md`, text);
 }

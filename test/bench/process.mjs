@@ -2,20 +2,24 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
+import { DATABASES } from './databases.mjs';
+import { PEERS } from './peers/index.mjs';
 
 const HERE = import.meta.dirname;
 
 export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
-function start(core, args) {
+/** Starts a process; `cleanUp` is called when it is gone, however it ended. */
+function start(core, args, cleanUp = () => undefined) {
   const node = [process.execPath, '--expose-gc', '--no-warnings', ...args];
   const [command, ...rest] = isPinned ? ['taskset', '-c', String(core), ...node] : node;
   const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const failed = once(child, 'exit').then(([code]) => {
+  const gone = once(child, 'exit').then(async ([code]) => {
+    await cleanUp();
     if (!child.stopped) throw new Error(`${args.join(' ')} ended with ${code}`);
   });
-  failed.catch(() => undefined);
-  const answer = async () => (await Promise.race([once(child, 'message'), failed]))[0];
+  gone.catch(() => undefined);
+  const answer = async () => (await Promise.race([once(child, 'message'), gone]))[0];
   const ask = (question) => {
     const answered = answer();
     child.send(question);
@@ -24,16 +28,21 @@ function start(core, args) {
   const stop = () => {
     child.stopped = true;
     child.kill('SIGKILL');
-    return failed;
+    return gone;
   };
   return { answer, ask, stop };
 }
 
-/** Starts the server of a peer: its port, and what it has used. */
+/**
+ * Starts the server of a peer, and before it the database that it keeps its runs in, which is not pinned to the server's
+ * core: its port, and what it has used (`server.mjs`).
+ */
 export async function startServer(peer) {
-  const { answer, ask, stop } = start(0, [`${HERE}/server.mjs`, peer]);
+  const database = await DATABASES[PEERS[peer].database]?.();
+  const args = database ? [peer, database.url] : [peer];
+  const { answer, ask, stop } = start(0, [`${HERE}/server.mjs`, ...args], () => database?.close());
   const { port } = await answer();
-  return { port, usage: (collect = false) => ask({ collect }), stop };
+  return { port, usage: (question = {}) => ask(question), stop };
 }
 
 /** Starts the load process. */

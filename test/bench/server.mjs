@@ -1,17 +1,28 @@
-/** A server process: `node server.mjs <peer>`. Tells its port, and then what it has used whenever it is asked. */
+/**
+ * A server process: `node server.mjs <peer> [database url]`. Tells its port, and then what it has used whenever it is asked:
+ * `collect` asks for a garbage collection before that, `watch` for the delays of the event loop from then on.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PEERS } from './peers/index.mjs';
 
-const { module, start } = PEERS[process.argv[2]];
-const port = await (await import(`./peers/${module}.mjs`))[start]();
+const [peer, url] = process.argv.slice(2);
+const { module, start } = PEERS[peer];
+const port = await (await import(`./peers/${module}.mjs`))[start](url);
+const delay = monitorEventLoopDelay({ resolution: 1 });
 
-process.on('message', (question) => {
+process.on('message', ({ collect, watch }) => {
+  const longestDelay = delay.max / 1e6;
   // What is held is meant, not what is about to be given back.
-  if (question.collect) for (let i = 0; i < 3; i++) globalThis.gc();
+  if (collect) for (let i = 0; i < 3; i++) globalThis.gc();
   const { user, system } = process.cpuUsage();
+  // Not from the start, because looking costs time.
+  if (watch) delay.enable();
+  delay.reset();
   process.send({
     cpu: (user + system) / 1e6,
     rss: process.memoryUsage.rss() / 1e6,
     peak: process.resourceUsage().maxRSS / 1e3,
+    longestDelay,
   });
 });
 process.on('disconnect', () => process.exit());

@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stamp } from '../work.mjs';
 import { Connection, EventCounter, requestOf } from './connection.mjs';
+import { sendFile } from './file.mjs';
 
 const DATA = Buffer.from('data:');
 const STAMP = Buffer.from('at 0');
@@ -68,39 +69,34 @@ const JOBS = {
     return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
   },
 
-  /** Reads many paced streams: events a second, and how long they were on their way, milliseconds. */
-  async pace({ port, body, connections, ms }) {
-    const streams = await open(port, body, connections);
-    const counters = streams.map(() => new EventCounter());
+  /** Opens streams and keeps them until `leave`. */
+  async hold({ port, body, connections }) {
+    held = await open(port, body, connections);
+    return {};
+  },
+
+  /** Reads open streams of stamped events: events a second, how long they were on their way, milliseconds. */
+  async watch({ ms }) {
+    const counters = held.map(() => new EventCounter());
     const delays = [];
-    streams.forEach((stream, i) => {
+    held.forEach((stream, i) => {
       const isProbe = i % PROBE === 0;
       stream.onRead = (bytes) => {
         counters[i].take(bytes);
         if (isProbe) delays.push(...delaysIn(bytes));
       };
     });
-    await wait(1500);
-    const before = sum(counters);
-    delays.length = 0;
     const cpu = process.cpuUsage();
     const began = performance.now();
     await wait(ms);
     const elapsed = performance.now() - began;
     const { user, system } = process.cpuUsage(cpu);
-    held = streams;
     return {
-      rate: ((sum(counters) - before) / elapsed) * 1000,
+      rate: (sum(counters) / elapsed) * 1000,
       p50: percentile(delays, 0.5),
       p99: percentile(delays, 0.99),
       busy: (user + system) / 1000 / elapsed,
     };
-  },
-
-  /** Opens streams and keeps them until `leave`. */
-  async hold({ port, body, connections }) {
-    held = await open(port, body, connections);
-    return {};
   },
 
   /** Asks on many connections and reads nothing until `read`. */
@@ -141,27 +137,15 @@ const JOBS = {
     return {};
   },
 
-  /** Sends a file of so many bytes within a query: seconds until it was answered. */
-  async send({ port, plan, size }) {
-    const block = Buffer.alloc(48 * 1024, 'file content').toString('base64');
-    const blocks = Math.round(((size / 3) * 4) / block.length);
-    const rest = blocks === 0 ? 'aGVsbG8gd29ybGQh' : '';
-    const head = `{"parts":[{"type":"text","text":"${plan}"},{"type":"file","name":"a.bin","mimeType":"application/octet-stream","base64":"${rest}`;
-    const tail = '"}],"kwargs":{}}';
-    const connection = new Connection(port);
-    const length = head.length + blocks * block.length + tail.length;
-    const request = requestOf('').replace('Content-Length: 0', `Content-Length: ${length}`);
-    const began = performance.now();
-    const ended = new Promise((resolve) => (connection.onEnd = resolve));
-    connection.ask(request + head);
-    const bytes = Buffer.from(block);
-    for (let i = 0; i < blocks; i++) {
-      if (!connection.socket.write(bytes)) await new Promise((go) => connection.socket.once('drain', go));
+  /** Sends a file from so many clients at once, so many times: milliseconds until all of them were answered. */
+  async send({ port, plan, size, clients, times }) {
+    const taken = [];
+    for (let i = 0; i < times; i++) {
+      const began = performance.now();
+      await Promise.all(Array.from({ length: clients }, () => sendFile(port, plan, size)));
+      taken.push(performance.now() - began);
     }
-    connection.socket.write(tail);
-    await ended;
-    connection.socket.destroy();
-    return { seconds: (performance.now() - began) / 1000 };
+    return { ms: percentile(taken, 0.5) };
   },
 };
 

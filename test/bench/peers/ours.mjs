@@ -23,7 +23,15 @@ async function* pulled(plan) {
 }
 
 const limits = { fileBytes: 4e9, filesBytes: 4e9 };
-const imports = [QueryModule.forRoot({ handler, limits })];
+const serve = (adapter, store) =>
+  listen({ imports: [QueryModule.forRoot({ handler, limits, store })] }, adapter);
 
-export const express = () => listen({ imports }, new ExpressAdapter());
-export const fastify = () => listen({ imports }, new FastifyAdapter());
+export const express = () => serve(new ExpressAdapter());
+export const fastify = () => serve(new FastifyAdapter());
+
+/** The same with its runs in a database. */
+export async function durable(url) {
+  // Loaded here, so that the others are what a host without a database is.
+  const { openStore } = await import('../../../dist/stores/index.js');
+  return serve(new FastifyAdapter(), await openStore(url));
+}

@@ -1,0 +1,127 @@
+/**
+ * How it is measured: each function runs one peer once and returns figures. A context holds the `peer`, its `server`, the
+ * `load` process and the `scale` of times.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { bodyFor } from './peers/index.mjs';
+
+const MB = 1e6;
+const EVENTS_PER_STREAM = 20;
+
+/** Who holds the agent back while the caller does not read: they are asked for the rest of the answer later. */
+export const HOLDING_BACK = ['limit', 'ours', 'oursFastify'];
+
+const bodyOf = (peer, plan) => JSON.stringify(bodyFor(peer, plan));
+
+/** What a look of the load process sees, and how much of a core the server takes meanwhile. */
+async function look({ server, load }, job, ms) {
+  const before = await server.usage();
+  const began = performance.now();
+  const seen = await load.run(job, { ms });
+  const { cpu } = await server.usage();
+  return { ...seen, core: (1000 * (cpu - before.cpu)) / (performance.now() - began) };
+}
+
+/** Answers a second at saturation, and what that takes of a core of the server and of the load. */
+async function saturate(context, plan, connections, warmUpMs = 300) {
+  const { peer, server, load, scale } = context;
+  await load.run('saturate', { port: server.port, body: bodyOf(peer, plan), connections, ms: warmUpMs });
+  const seen = await look(context, 'count', 600 * scale);
+  await load.run('leave');
+  return seen;
+}
+
+/** Answers per second of the server's core: what else the machine does takes time from the server, but not from this. */
+async function answersOfACore(context, plan, connections) {
+  const { rate, core, busy } = await saturate(context, plan, connections);
+  return { rate: rate / core, 'server core': core, 'load core': busy };
+}
+
+export async function events(context, plan, count, connections) {
+  const isSlow = context.peer === 'a2a';
+  const events = isSlow ? 50 : count;
+  const { rate, ...busy } = await answersOfACore(context, `${plan} ${events}`, isSlow ? 1 : connections);
+  return { 'events/s': rate * events, ...busy };
+}
+
+export async function queries(context) {
+  const { rate, ...busy } = await answersOfACore(context, 'burst 1', 32);
+  return { 'queries/s': rate, ...busy };
+}
+
+export async function pace(context, group, streams) {
+  const { peer, server, load, scale } = context;
+  const body = bodyOf(peer, `paced ${group} ${EVENTS_PER_STREAM}`);
+  await load.run('hold', { port: server.port, body, connections: streams });
+  await wait(1200);
+  // The load process becomes as fast as it can be.
+  await load.run('watch', { ms: 300 });
+  const { rate, core, p50, p99, busy } = await look(context, 'watch', 2500 * scale);
+  await load.run('leave');
+  const delivered = rate / (streams * EVENTS_PER_STREAM);
+  return { delivered, 'server core': core, 'p50 ms': p50, 'p99 ms': p99, 'load core': busy };
+}
+
+export async function first({ peer, server, load, scale }) {
+  const body = bodyOf(peer, 'burst 1');
+  const { p50, p99 } = await load.run('first', { port: server.port, body, queries: 150 * scale });
+  return { 'p50 ms': p50, 'p99 ms': p99 };
+}
+
+export async function idle({ peer, server, load }) {
+  const connections = 10_000;
+  await load.run('hold', { port: server.port, body: bodyOf(peer, 'burst 1'), connections: 50 });
+  await load.run('leave');
+  const before = await server.usage({ collect: true });
+  await load.run('hold', { port: server.port, body: bodyOf(peer, 'idle'), connections });
+  await wait(500);
+  const { rss } = await server.usage({ collect: true });
+  await load.run('leave');
+  return { 'kB a stream': ((rss - before.rss) * 1000) / connections };
+}
+
+export async function stall({ peer, server, load }, connections, count) {
+  await load.run('saturate', { port: server.port, body: bodyOf(peer, 'pull 1000'), connections: 8, ms: 300 });
+  await load.run('leave');
+  const { peak: before } = await server.usage({ collect: true });
+  await load.run('stall', { port: server.port, body: bodyOf(peer, `pull ${count}`), connections, ms: 3000 });
+  const { peak } = await server.usage();
+  const growth = { 'growth MB': peak - before };
+  if (!HOLDING_BACK.includes(peer) || connections > 100) {
+    await load.run('leave');
+    return growth;
+  }
+  const { least, cut } = await load.run('read', { ms: 30_000 });
+  await load.run('leave');
+  return { ...growth, 'streams cut': cut, 'fewest events of a stream': least };
+}
+
+/** Files of so many bytes from so many clients at once, and the same again up to `times`. */
+export async function send({ server, load }, size, { clients = 1, times = 1 } = {}) {
+  const file = { port: server.port, plan: 'burst 1', size, clients, times };
+  await load.run('send', { ...file, size: Math.min(size, MB), clients: 1, times: 3 });
+  const { peak: before } = await server.usage({ collect: true, watch: true });
+  const { ms } = await load.run('send', file);
+  const { peak, longestDelay } = await server.usage();
+  return { ms, 'growth MB': peak - before, 'longest delay ms': longestDelay };
+}
+
+/** What a store is asked for, one after another. Rates are those of the clock: who waits for a disk uses no core. */
+export async function store(context) {
+  const small = await saturate(context, 'burst 1', 32, 3000);
+  const burst = await saturate(context, 'burst 1000', 32);
+  const single = await first(context);
+  const paced = await pace(context, 1, 1000);
+  return {
+    'burst events/s': burst.rate * 1000,
+    'burst core': burst.core,
+    'queries/s': small.rate,
+    'query core': small.core,
+    'first p50 ms': single['p50 ms'],
+    'first p99 ms': single['p99 ms'],
+    'paced delivered': paced.delivered,
+    'paced core': paced['server core'],
+    'paced p50 ms': paced['p50 ms'],
+    'paced p99 ms': paced['p99 ms'],
+  };
+}
