@@ -5,7 +5,8 @@ import { PEERS } from './peers/index.mjs';
 /** Who only takes bytes. */
 const BARE = ['throwAway', 'hash'];
 const DURABLE = ['oursFile', 'oursPostgres'];
-const ALL = Object.keys(PEERS).filter((peer) => ![...BARE, ...DURABLE].includes(peer));
+const LITTLE = ['oursLittle', 'oursFastifyLittle'];
+const ALL = Object.keys(PEERS).filter((peer) => ![...BARE, ...DURABLE, ...LITTLE].includes(peer));
 const SERIOUS = ALL.filter((peer) => peer !== 'a2a');
 const PACED = ['limit', 'raw', 'ours', 'oursFastify', 'nest', 'nestFastify', 'betterSse'];
 const OURS = ['ours', 'oursFastify'];
@@ -67,7 +68,7 @@ export const MEASURES = {
   },
   stalled: {
     title: '(e) memory with 100 clients that stop reading an answer of 60,000 events (4 MB)',
-    peers: PACED,
+    peers: [...PACED, ...LITTLE],
     isFresh: true,
     rounds: 1,
     run: (context) => stall(context, 100, 60_000),

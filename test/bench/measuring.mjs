@@ -9,7 +9,7 @@ const MB = 1e6;
 const EVENTS_PER_STREAM = 20;
 
 /** Who holds the agent back while the caller does not read: they are asked for the rest of the answer later. */
-export const HOLDING_BACK = ['limit', 'ours', 'oursFastify'];
+export const HOLDING_BACK = ['limit', 'ours', 'oursFastify', 'oursLittle', 'oursFastifyLittle'];
 
 const bodyOf = (peer, plan) => JSON.stringify(bodyFor(peer, plan));
 
@@ -64,6 +64,8 @@ export async function pace(context, group, streams) {
 
 export async function first({ peer, server, load, scale }) {
   const body = bodyOf(peer, 'burst 1');
+  await load.run('saturate', { port: server.port, body, connections: 8, ms: 500 });
+  await load.run('leave');
   const { p50, p99 } = await load.run('first', { port: server.port, body, queries: 150 * scale });
   return { 'p50 ms': p50, 'p99 ms': p99 };
 }
@@ -83,15 +85,16 @@ export async function idle({ peer, server, load }) {
 export async function stall({ peer, server, load }, connections, count) {
   await load.run('saturate', { port: server.port, body: bodyOf(peer, 'pull 1000'), connections: 8, ms: 300 });
   await load.run('leave');
-  const { peak: before } = await server.usage({ collect: true });
+  const before = await server.usage({ collect: true });
   await load.run('stall', { port: server.port, body: bodyOf(peer, `pull ${count}`), connections, ms: 3000 });
   const { peak } = await server.usage();
-  const growth = { 'growth MB': peak - before };
+  const { rss } = await server.usage({ collect: true });
+  const growth = { 'held MB': rss - before.rss, 'peak MB': peak - before.peak };
   if (!HOLDING_BACK.includes(peer) || connections > 100) {
     await load.run('leave');
     return growth;
   }
-  const { least, cut } = await load.run('read', { ms: 30_000 });
+  const { least, cut } = await load.run('read', { ms: 30_000, events: count });
   await load.run('leave');
   return { ...growth, 'streams cut': cut, 'fewest events of a stream': least };
 }

@@ -97,11 +97,15 @@ ${Object.keys(results)
   sockets on one core. One in 25 streams is looked at for its delays.
 - (b) leaves out what a late server does not emit in time, as agents with timers do. A server that delivers all is not
   distinguished from one that could deliver more.
-- A round warms a server for 0.3 s, one of (h) for 3 s; servers of (a) and (g) live through all rounds.
-- (d) and (e) are growth of the resident set: (d) after a garbage collection, (e) the peak. Peers that are slow may not have
-  made what they would have to hold by the end of (e).
-- In (e) the system's own buffers take some 2 MB of each answer before the sender is held back at all. Raw servers forget
-  what these hold; this service keeps it, and all it sends, in the run's log for whoever comes back, within \`retention\`.
+- A round warms a server for 0.3 s, one of (c) for 0.5 s, one of (h) for 3 s; servers of (a) and (g) live through all rounds.
+- (d) and "held" of (e) are growth of the resident set after a garbage collection, "peak" is with all garbage, of which there
+  is the more the longer V8 waits before it collects. Peers that are slow may not have made what they would have to hold by
+  the end of (e).
+- In (e) the system's own buffers take some 3 MB of each answer before the sender is held back at all. Raw servers forget
+  what these hold. This service keeps it, and all it sends, in the run's log for whoever comes back, up to
+  \`retention.totalLength\`, 128 MiB unless the host says otherwise: that is what it holds by default. The rows "keeping
+  little" have 4 MiB there, and show what the clients cost beside the logs. A client whose connection is lost there cannot
+  resume from the beginning.
 - In (f) the sender shares the machine, so that a slow sender hides a fast server: what throws the body away tells how fast
   it can send. The file is one random block again and again. Growth is how far the peak rises above the peak before, garbage
   included, and errs by some MB. The longest delay of the event loop holds the millisecond in which it is looked at. This

@@ -84,7 +84,7 @@ export class MemoryRunStore extends RunStore {
     const run = this.#run(name);
     if (!run) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
     const slice = run.log.read(after);
-    if (slice.ended) run.isRead = true;
+    run.isBeingRead = !slice.ended;
     return slice;
   }
 

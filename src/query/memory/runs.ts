@@ -6,8 +6,11 @@ import { EventLog } from './event-log.js';
 /** What a run costs besides its log, in characters: the record, the maps' entries. */
 const OVERHEAD = 1024;
 
-/** For so long after its end a run may have followers who have not read all of it, or somebody comes to read it. */
+/** So long after its end a run is not taken for one that is being read any more. */
 const SETTLING_MS = 10_000;
+
+/** Ended runs that are being read may cost so much, in characters, even where less is to be kept. */
+const SETTLING_LENGTH = 64 * 1024 * 1024;
 
 /** A run in memory. */
 export class Run implements RunRecord {
@@ -16,8 +19,8 @@ export class Run implements RunRecord {
   startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
-  /** Somebody has read it to its end. */
-  isRead = false;
+  /** Somebody has begun to read it, and was not at its end yet. */
+  isBeingRead = false;
   isDropped = false;
   readonly log = new EventLog();
 
@@ -44,9 +47,9 @@ export class Run implements RunRecord {
 /**
  * The runs of a `MemoryRunStore`, bounded.
  *
- * Where all of them are too long, first those go that have ended and were read, or might have been; then the beginnings of
- * the longest logs, but for what followers may still need of them (`KEPT_LENGTH`); and at last whatever has ended, if that
- * alone is too long. Runs that have not ended are never dropped; their number is bounded by the service's capacity.
+ * Where all of them are too long, first those go that have ended and that nobody is reading; then the beginnings of the
+ * longest logs, but for what followers may still need of them (`KEPT_LENGTH`); and at last whatever has ended, if that alone
+ * is too long. Runs that have not ended are never dropped; their number is bounded by the service's capacity.
  */
 export class Runs {
   readonly #byId = new Map<string, Run>();
@@ -118,11 +121,11 @@ export class Runs {
     const settled = Date.now() - SETTLING_MS;
     for (const run of this.#ended) {
       if (this.#length <= goal) return;
-      if (run.isRead || run.endedAt! <= settled) this.#drop(run);
+      if (!run.isBeingRead || run.endedAt! <= settled) this.#drop(run);
     }
     this.#trimLongest(goal);
     for (const run of this.#ended) {
-      if (this.#endedLength <= goal) return;
+      if (this.#endedLength <= Math.max(goal, SETTLING_LENGTH)) return;
       this.#drop(run);
     }
   }

@@ -112,14 +112,17 @@ const JOBS = {
     return {};
   },
 
-  /** Reads stalled streams to their end: the fewest events that one of them had, and how many were cut. */
-  async read({ ms }) {
+  /**
+   * Reads stalled streams to their end: the fewest events that one of them had, and how many were cut, which is to end
+   * before so many events or not at all.
+   */
+  async read({ ms, events }) {
     const counters = held.map(() => new EventCounter());
     const ends = held.map(
       (connection, i) =>
         new Promise((resolve) => {
           connection.onRead = (bytes) => counters[i].take(bytes);
-          connection.onEnd = () => resolve(true);
+          connection.onEnd = () => resolve(counters[i].count >= events);
           connection.socket.on('close', () => resolve(false)).resume();
         }),
     );

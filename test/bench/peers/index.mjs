@@ -51,6 +51,18 @@ export const PEERS = {
     packages: [],
   },
   hash: { title: 'raw node:http, body read and hashed', module: 'bare', start: 'hash', packages: [] },
+  oursLittle: {
+    title: 'this service, Express, keeping little of its logs',
+    module: 'ours',
+    start: 'expressLittle',
+    packages: [],
+  },
+  oursFastifyLittle: {
+    title: 'this service, Fastify, keeping little of its logs',
+    module: 'ours',
+    start: 'fastifyLittle',
+    packages: [],
+  },
   oursFile: {
     title: 'this service, Fastify, store in a file',
     module: 'ours',

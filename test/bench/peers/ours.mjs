@@ -23,15 +23,20 @@ async function* pulled(plan) {
 }
 
 const limits = { fileBytes: 4e9, filesBytes: 4e9 };
-const serve = (adapter, store) =>
-  listen({ imports: [QueryModule.forRoot({ handler, limits, store })] }, adapter);
+const serve = (adapter, options) =>
+  listen({ imports: [QueryModule.forRoot({ handler, limits, ...options })] }, adapter);
 
 export const express = () => serve(new ExpressAdapter());
 export const fastify = () => serve(new FastifyAdapter());
+
+/** The same, keeping little of its logs: 4 MiB of all of them, or what their followers may still need. */
+const little = { retention: { totalLength: 4 * 1024 * 1024 } };
+export const expressLittle = () => serve(new ExpressAdapter(), little);
+export const fastifyLittle = () => serve(new FastifyAdapter(), little);
 
 /** The same with its runs in a database. */
 export async function durable(url) {
   // Loaded here, so that the others are what a host without a database is.
   const { openStore } = await import('../../../dist/stores/index.js');
-  return serve(new FastifyAdapter(), await openStore(url));
+  return serve(new FastifyAdapter(), { store: await openStore(url) });
 }

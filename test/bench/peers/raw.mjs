@@ -64,10 +64,12 @@ export function perTurn() {
 /** As many events as the connection takes, some 16 kB a write. */
 async function pullInto(response, plan) {
   let text = '';
+  let goOn;
+  for (const event of ['drain', 'close']) response.on(event, () => goOn?.());
   for await (const word of pull(plan)) {
     text += `data: ${JSON.stringify(message(word))}\n\n`;
     if (text.length < 16_384) continue;
-    if (!response.write(text)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    if (!response.write(text)) await new Promise((resolve) => (goOn = resolve));
     if (response.destroyed) return;
     text = '';
   }
