@@ -24,6 +24,7 @@ import {
 } from './query.options.js';
 import { type FollowedRun, RunStream } from './run-stream.js';
 import { Runner, type RunnerContext } from './runner.js';
+import { type Load, Runners } from './runners.js';
 import type { RunView, SessionPage } from './wire.js';
 
 /** The owner of everything where the host has no authentication. */
@@ -41,17 +42,6 @@ export interface QueryOptions {
   release?: () => void;
 }
 
-/** What the service is doing at present. */
-export interface Load {
-  /** Runs whose handler has been called. */
-  running: number;
-  /** Runs in the line of their session or of the service. */
-  waiting: number;
-  followers: number;
-  /** Handlers that go on although their run has ended. */
-  overdue: number;
-}
-
 /** When the service goes down: how long the store may take to record the ends of runs. */
 const STORE_DEADLINE_MS = 2_000;
 
@@ -65,18 +55,11 @@ export class AgentService
 {
   readonly options: RunOptions;
   readonly files: Files;
-  readonly #runners = new Map<string, Runner>();
-  /** Runners that may start as soon as there is a place. */
-  readonly #ready = new Set<Runner>();
-  readonly #running = new Set<Runner>();
+  readonly #runners: Runners;
   /** Runs of processes that are gone, while their files are fetched. */
   readonly #resuming = new Map<string, { isFirst: boolean }>();
-  #overdue = 0;
   #draining = false;
-  /** Nothing is started any more. */
-  #closing = false;
   #drained: Promise<void> | undefined;
-  #idle: (() => void) | undefined;
 
   constructor(
     readonly store: RunStore,
@@ -86,6 +69,7 @@ export class AgentService
   ) {
     this.files = new Files(store.files, spool);
     this.options = { ...RUN_DEFAULTS, ...options.runs };
+    this.#runners = new Runners(this.options.maxRunning);
   }
 
   /**
@@ -158,10 +142,7 @@ export class AgentService
 
   /** What the service is doing at present. */
   load(): Load {
-    let followers = 0;
-    for (const runner of this.#runners.values()) followers += runner.audience.size;
-    const running = this.#running.size;
-    return { running, waiting: this.#runners.size - running, followers, overdue: this.#overdue };
+    return this.#runners.load();
   }
 
   /**
@@ -191,26 +172,22 @@ export class AgentService
 
   /** Part of `RunnerContext`: a run has ended. */
   onEnd(runner: Runner, next: RunRecord | undefined): void {
-    this.#forget(runner);
+    this.#runners.remove(runner);
     const promoted = next && this.#runners.get(next.id);
     if (promoted) {
       // The store may say so before it says that it has admitted the run.
       promoted.enter(next);
-      this.#dispatch(promoted);
+      this.#runners.dispatch(promoted);
     } else if (next) {
       const resuming = this.#resuming.get(next.id);
       if (resuming) resuming.isFirst = true;
     }
-    for (const ready of this.#ready) {
-      if (this.#running.size >= this.options.maxRunning) break;
-      this.#ready.delete(ready);
-      this.#start(ready);
-    }
+    this.#runners.fill();
   }
 
   /** Part of `RunnerContext`: a handler goes on after its run's end, or has stopped at last. */
   onOverdue(change: 1 | -1): void {
-    this.#overdue += change;
+    this.#runners.count(change);
   }
 
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
@@ -223,7 +200,7 @@ export class AgentService
       const disconnect = detached ? 'continue' : this.options.disconnect;
       // Before the store has it, so that whatever happens to the run meanwhile finds its runner.
       runner = new Runner(this, named, query, disconnect, release);
-      this.#runners.set(runner.id, runner);
+      this.#runners.add(runner);
       keeping = this.#keepsFiles(admission) && (await this.files.keep(runner.id, query));
       const admitted = this.store.admit(admission);
       const { run, created, before } = admitted instanceof Promise ? await admitted : admitted;
@@ -246,12 +223,12 @@ export class AgentService
   /** Whether somebody else than the run's handler, here and now, may have to read the files of a query. */
   #keepsFiles({ session, refusal }: Admission): boolean {
     if (refusal) return false;
-    return session !== undefined || (this.store.durable && this.#running.size >= this.options.maxRunning);
+    return session !== undefined || (this.store.durable && this.#runners.isFull);
   }
 
   async #resume({ run, parts, kwargs, isFirst }: StoredRun): Promise<void> {
     const known = this.#runners.get(run.id);
-    if (known) return this.#dispatch(known);
+    if (known) return this.#runners.dispatch(known);
     const resuming = { isFirst };
     this.#resuming.set(run.id, resuming);
     const opened = new OpenedFiles();
@@ -263,12 +240,12 @@ export class AgentService
       failure = error;
     }
     this.#resuming.delete(run.id);
-    if (this.#closing) return opened.close();
+    if (this.#runners.isClosed) return opened.close();
     const runner = new Runner(this, run, query, 'continue', () => opened.close());
-    this.#runners.set(run.id, runner);
+    this.#runners.add(runner);
     runner.enter(run);
     if (failure !== undefined) runner.fail(failure);
-    else if (resuming.isFirst) this.#dispatch(runner);
+    else if (resuming.isFirst) this.#runners.dispatch(runner);
   }
 
   #admission(query: Query, owner: string, idempotencyKey: string | undefined): Admission {
@@ -292,8 +269,7 @@ export class AgentService
       return { refusal: draining(), refusalInLine: undefined };
     }
     const { maxRunning, maxWaiting } = this.options;
-    const running = this.#running.size;
-    const waiting = this.#runners.size - running;
+    const { running, waiting } = this.#runners;
     const isFull = running + waiting >= maxRunning + maxWaiting;
     const isLineFull = waiting >= maxWaiting;
     if (!isFull && !isLineFull) return { refusal: undefined, refusalInLine: undefined };
@@ -306,35 +282,16 @@ export class AgentService
     // What stood before it has ended meanwhile, and has called it up.
     if (runner.entered) return;
     runner.enter(run);
-    if (before.length === 0) return this.#dispatch(runner);
+    if (before.length === 0) return this.#runners.dispatch(runner);
     runner.announce(`Waiting in line: ${before.length} of the session's queries come first.`);
     if (this.options.sessionPolicy === 'interrupt') {
       for (const { id } of before.reverse()) this.#runners.get(id)?.stop({ status: 'cancelled' });
     }
   }
 
-  #dispatch(runner: Runner): void {
-    if (this.#closing) return;
-    if (this.#running.size < this.options.maxRunning) return this.#start(runner);
-    this.#ready.add(runner);
-    runner.announce(`Waiting for a place: ${this.#running.size} runs are under way, as many as may.`);
-  }
-
-  #start(runner: Runner): void {
-    this.#running.add(runner);
-    void runner.start();
-  }
-
   #dismiss(runner: Runner): void {
-    this.#forget(runner);
+    this.#runners.remove(runner);
     runner.dismiss();
-  }
-
-  #forget(runner: Runner): void {
-    this.#runners.delete(runner.id);
-    this.#running.delete(runner);
-    this.#ready.delete(runner);
-    if (this.#runners.size === 0) this.#idle?.();
   }
 
   async #find(owner: string, runId: string): Promise<RunRecord> {
@@ -363,18 +320,17 @@ export class AgentService
 
   async #drain(): Promise<void> {
     this.#draining = true;
-    if (this.#runners.size === 0) return;
-    const idle = new Promise<void>((resolve) => (this.#idle = resolve));
+    const idle = this.#runners.idle();
     if (await settlesWithin(this.options.drainMs, idle)) return;
 
-    this.#closing = true;
+    this.#runners.close();
     // What a durable store has in line is executed after the next start.
-    for (const runner of this.#runners.values()) {
-      if (this.#running.has(runner) || !this.store.durable) runner.stop(INTERRUPTED);
+    for (const runner of this.#runners.all()) {
+      if (this.#runners.isRunning(runner) || !this.store.durable) runner.stop(INTERRUPTED);
       else this.#dismiss(runner);
     }
     await settlesWithin(this.options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
-    for (const runner of this.#runners.values()) this.#dismiss(runner);
+    for (const runner of this.#runners.all()) this.#dismiss(runner);
   }
 }
 

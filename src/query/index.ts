@@ -3,7 +3,7 @@
  *
  * Every name here is a decision: hosts depend on it. `test/public-surface.spec.ts` holds the list.
  */
-export { AgentService, type Load, type QueryOptions } from './agent.service.js';
+export { AgentService, type QueryOptions } from './agent.service.js';
 export { AnswerText } from './answer-text.js';
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from './body/limits.js';
 export { doneText, INTERRUPTED, log, message } from './envelopes.js';
@@ -29,4 +29,5 @@ export {
   type StreamOptions,
 } from './query.options.js';
 export type { FollowedRun, RunStream } from './run-stream.js';
+export type { Load } from './runners.js';
 export type * from './wire.js';

@@ -29,11 +29,11 @@ const began = Date.now();
 const load = startLoad();
 const kept = new Map();
 
-async function measure({ run, isFresh }, peer) {
+async function measure({ run, isFresh }, peer, round) {
   const server = isFresh ? await startServer(peer) : (kept.get(peer) ?? (await startServer(peer)));
   if (!isFresh) kept.set(peer, server);
   try {
-    return await run({ peer, server, load, scale });
+    return await run({ peer, server, load, scale, round });
   } finally {
     if (isFresh) await server.stop();
   }
@@ -52,7 +52,9 @@ for (const id of values.only.split(',')) {
   const peers = one.peers.filter((peer) => chosen.includes(peer));
   const figures = Object.fromEntries(peers.map((peer) => [peer, []]));
   for (let round = 0; round < (one.rounds ?? Number(values.rounds)); round++) {
-    for (const peer of peers) figures[peer].push(await measure(one, peer));
+    for (const peer of peers.filter((peer) => round === 0 || !PEERS[peer].isContext)) {
+      figures[peer].push(await measure(one, peer, round));
+    }
   }
   results[id] = Object.fromEntries(peers.map((peer) => [peer, medians(figures[peer])]));
   console.log(`\n${table(id, results[id])}`);

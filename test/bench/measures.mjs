@@ -1,5 +1,5 @@
 /** What is measured. Each measure runs one peer once and returns figures; the first of them is the one that is compared. */
-import { events, first, HOLDING_BACK, idle, pace, queries, send, stall, store } from './measuring.mjs';
+import { events, first, idle, pace, queries, send, stall, store } from './measuring.mjs';
 import { PEERS } from './peers/index.mjs';
 
 /** Who only takes bytes. */
@@ -27,7 +27,8 @@ export const MEASURES = {
   },
   micro: {
     title: '(a) the same, an event a microtask',
-    peers: SERIOUS,
+    peers: PACED,
+    rounds: 1,
     isMore: true,
     run: (context) => events(context, 'micro', 1000, 8),
   },
@@ -56,7 +57,6 @@ export const MEASURES = {
   first: {
     title: '(c) milliseconds to the first event, one query after another',
     peers: SERIOUS,
-    isFresh: true,
     run: first,
   },
   idle: {
@@ -75,7 +75,7 @@ export const MEASURES = {
   },
   stalled1000: {
     title: '(e) the same with 1,000 clients, three seconds after they asked',
-    peers: HOLDING_BACK,
+    peers: ['limit', ...OURS],
     isFresh: true,
     rounds: 1,
     run: (context) => stall(context, 1000, 60_000),

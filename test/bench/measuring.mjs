@@ -1,6 +1,6 @@
 /**
  * How it is measured: each function runs one peer once and returns figures. A context holds the `peer`, its `server`, the
- * `load` process and the `scale` of times.
+ * `load` process, the `scale` of times and the `round`.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { bodyFor } from './peers/index.mjs';
@@ -23,11 +23,13 @@ async function look({ server, load }, job, ms) {
 }
 
 /** Answers a second at saturation, and what that takes of a core of the server and of the load. */
-async function saturate(context, plan, connections, warmUpMs = 300) {
-  const { peer, server, load, scale } = context;
+async function saturate(context, plan, connections) {
+  const { peer, server, load, scale, round } = context;
+  // Until the code is compiled and the heap as large as it becomes; V8 gives up much of both in the idle time between rounds.
+  const warmUpMs = round === 0 ? 2500 : 1500;
   await load.run('saturate', { port: server.port, body: bodyOf(peer, plan), connections, ms: warmUpMs });
-  const seen = await look(context, 'count', 600 * scale);
-  await load.run('leave');
+  const seen = await look(context, 'count', 500 * scale);
+  await load.run('rest');
   return seen;
 }
 
@@ -53,10 +55,10 @@ export async function pace(context, group, streams) {
   const { peer, server, load, scale } = context;
   const body = bodyOf(peer, `paced ${group} ${EVENTS_PER_STREAM}`);
   await load.run('hold', { port: server.port, body, connections: streams });
-  await wait(1200);
+  await wait(2000);
   // The load process becomes as fast as it can be.
   await load.run('watch', { ms: 300 });
-  const { rate, core, p50, p99, busy } = await look(context, 'watch', 2500 * scale);
+  const { rate, core, p50, p99, busy } = await look(context, 'watch', 2000 * scale);
   await load.run('leave');
   const delivered = rate / (streams * EVENTS_PER_STREAM);
   return { delivered, 'server core': core, 'p50 ms': p50, 'p99 ms': p99, 'load core': busy };
@@ -65,7 +67,7 @@ export async function pace(context, group, streams) {
 export async function first({ peer, server, load, scale }) {
   const body = bodyOf(peer, 'burst 1');
   await load.run('saturate', { port: server.port, body, connections: 8, ms: 500 });
-  await load.run('leave');
+  await load.run('rest');
   const { p50, p99 } = await load.run('first', { port: server.port, body, queries: 150 * scale });
   return { 'p50 ms': p50, 'p99 ms': p99 };
 }
@@ -84,7 +86,7 @@ export async function idle({ peer, server, load }) {
 
 export async function stall({ peer, server, load }, connections, count) {
   await load.run('saturate', { port: server.port, body: bodyOf(peer, 'pull 1000'), connections: 8, ms: 300 });
-  await load.run('leave');
+  await load.run('rest');
   const before = await server.usage({ collect: true });
   await load.run('stall', { port: server.port, body: bodyOf(peer, `pull ${count}`), connections, ms: 3000 });
   const { peak } = await server.usage();
@@ -111,7 +113,7 @@ export async function send({ server, load }, size, { clients = 1, times = 1 } = 
 
 /** What a store is asked for, one after another. Rates are those of the clock: who waits for a disk uses no core. */
 export async function store(context) {
-  const small = await saturate(context, 'burst 1', 32, 3000);
+  const small = await saturate(context, 'burst 1', 32);
   const burst = await saturate(context, 'burst 1000', 32);
   const single = await first(context);
   const paced = await pace(context, 1, 1000);

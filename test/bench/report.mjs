@@ -66,7 +66,7 @@ Written by \`npm run bench\`, which repeats it.
 
 - ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}
 - ${model}, ${others.length + 1} cores, ${platform()} ${release()} ${arch()}; load average before: ${loadBefore.toFixed(2)}
-- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one in (b), (d), (e), (f) and (h)), medians; scale ${scale}; ${seconds} s
+- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one in (b), (d), (e), (f) and (h), for events a microtask apart, and for ai, hono and a2a-js), medians; scale ${scale}; ${seconds} s
 - a commit on this disk, 4 KiB written and synced: ${shown(diskMs)} ms
 - ${versions()}
 
@@ -97,7 +97,9 @@ ${Object.keys(results)
   sockets on one core. One in 25 streams is looked at for its delays.
 - (b) leaves out what a late server does not emit in time, as agents with timers do. A server that delivers all is not
   distinguished from one that could deliver more.
-- A round warms a server for 0.3 s, one of (c) for 0.5 s, one of (h) for 3 s; servers of (a) and (g) live through all rounds.
+- Servers of (a), (c) and (g) live through all rounds, but in (a) and (g) each is warmed for 2.5 s before its first round and
+  for 1.5 s before others: until its code is compiled and its heap is as large as it becomes, it may do half of what it does
+  later. A short run of one's own, or one after a pause, sees that.
 - (d) and "held" of (e) are growth of the resident set after a garbage collection, "peak" is with all garbage, of which there
   is the more the longer V8 waits before it collects. Peers that are slow may not have made what they would have to hold by
   the end of (e).

@@ -1,5 +1,6 @@
 /** The load process: does one job after another and sends back what it has seen. */
 import { Buffer } from 'node:buffer';
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stamp } from '../work.mjs';
 import { Connection, EventCounter, requestOf } from './connection.mjs';
@@ -16,16 +17,19 @@ const PROBE = 25;
 let held = [];
 /** How many answers have been complete. */
 let answers = 0;
+/** Whether nothing more is asked for. */
+let isResting = false;
 
 const JOBS = {
-  /** Asks again and again on each connection, until `leave`. */
+  /** Asks again and again on each connection, until `rest`. */
   async saturate({ port, body, connections, ms }) {
     const request = requestOf(body);
     for (let i = 0; i < connections; i++) {
       const connection = new Connection(port);
       connection.onEnd = () => {
         answers++;
-        connection.ask(request);
+        if (isResting) connection.socket.destroy();
+        else connection.ask(request);
       };
       connection.ask(request);
       held.push(connection);
@@ -132,6 +136,15 @@ const JOBS = {
       least: Math.min(...counters.map(({ count }) => count)),
       cut: ended.filter((end) => !end).length,
     };
+  },
+
+  /** Asks no more, and waits for the answers that are under way: a server that is cut off has more to do than to answer. */
+  async rest() {
+    isResting = true;
+    await Promise.all(held.map(({ socket }) => socket.closed || once(socket, 'close')));
+    isResting = false;
+    held = [];
+    return {};
   },
 
   async leave() {

@@ -1,7 +1,7 @@
 /**
  * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
  * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`). One that keeps its runs in
- * a `database` (`../databases.mjs`) is given its URL.
+ * a `database` (`../databases.mjs`) is given its URL. What is there for `isContext`, no target looks at: one round is enough.
  */
 export const PEERS = {
   limit: { title: 'raw node:http, a write per turn', module: 'raw', start: 'perTurn', packages: [] },
@@ -41,9 +41,21 @@ export const PEERS = {
     start: 'express',
     packages: ['better-sse', 'express'],
   },
-  ai: { title: 'ai, UI message stream', module: 'ai', start: 'http', packages: ['ai'] },
-  hono: { title: 'hono streamSSE', module: 'hono', start: 'node', packages: ['hono', '@hono/node-server'] },
-  a2a: { title: 'a2a-js, Express', module: 'a2a', start: 'express', packages: ['@a2a-js/sdk', 'express'] },
+  ai: { title: 'ai, UI message stream', isContext: true, module: 'ai', start: 'http', packages: ['ai'] },
+  hono: {
+    title: 'hono streamSSE',
+    isContext: true,
+    module: 'hono',
+    start: 'node',
+    packages: ['hono', '@hono/node-server'],
+  },
+  a2a: {
+    title: 'a2a-js, Express',
+    isContext: true,
+    module: 'a2a',
+    start: 'express',
+    packages: ['@a2a-js/sdk', 'express'],
+  },
   throwAway: {
     title: 'raw node:http, body read and thrown away',
     module: 'bare',
