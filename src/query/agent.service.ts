@@ -13,9 +13,17 @@ import { queryDigest, storedParts } from './digest.js';
 import { INTERRUPTED } from './envelopes.js';
 import { QueryError } from './errors.js';
 import { Files, OpenedFiles } from './files.js';
-import { Follower } from './follower.js';
+import { Follower, type ReadableLog } from './follower.js';
 import { AgentHandler, type Query } from './ports/agent-handler.js';
-import { RunStore, type Admission, type RunRecord, type StoredRun } from './ports/run-store.js';
+import {
+  type Admission,
+  type Awaitable,
+  type LogSlice,
+  type RunName,
+  type RunRecord,
+  RunStore,
+  type StoredRun,
+} from './ports/run-store.js';
 import {
   MODULE_OPTIONS_TOKEN,
   RUN_DEFAULTS,
@@ -311,10 +319,10 @@ export class AgentService
   }
 
   #followed(record: RunRecord, after: number): FollowedRun {
-    const read = (seq: number) => this.store.read(record, seq);
+    const log = new RunLog(this.store, record);
     return {
       run: viewOf(record),
-      follow: (sink) => new Follower(read, after, sink, this.#runners.get(record.id)?.audience),
+      follow: (sink) => new Follower(log, after, sink, this.#runners.get(record.id)?.audience),
     };
   }
 
@@ -331,6 +339,18 @@ export class AgentService
     }
     await settlesWithin(this.options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
     for (const runner of this.#runners.all()) this.#dismiss(runner);
+  }
+}
+
+/** The log of a run in a store. */
+class RunLog implements ReadableLog {
+  constructor(
+    private readonly store: RunStore,
+    private readonly run: RunName,
+  ) {}
+
+  read(after: number): Awaitable<LogSlice> {
+    return this.store.read(this.run, after);
   }
 }
 

@@ -8,6 +8,12 @@ interface Reader {
   cut(): void;
 }
 
+/**
+ * So many audiences wait for the end of the turn at most; the next one does when these have been served. What a processor
+ * has at hand of a run while its handler emits, it would have to fetch again after thousands of others.
+ */
+const MOST_DUE = 64;
+
 /** Audiences whose log has news in this turn of the event loop. */
 let due: Audience[] = [];
 
@@ -24,7 +30,8 @@ function serve(): void {
  * `setImmediate` serves all audiences of the turn.
  */
 export class Audience {
-  readonly #readers = new Set<Reader>();
+  /** In the order in which they came. */
+  readonly #readers: Reader[] = [];
   #onProgress: (() => void) | undefined;
   #isDue = false;
 
@@ -38,23 +45,25 @@ export class Audience {
   ) {}
 
   get size(): number {
-    return this.#readers.size;
+    return this.#readers.length;
   }
 
   join(reader: Reader): void {
-    this.#readers.add(reader);
-    if (this.#readers.size === 1) this.onFirst();
+    if (this.#readers.push(reader) === 1) this.onFirst();
   }
 
   leave(reader: Reader): void {
-    if (!this.#readers.delete(reader)) return;
+    const index = this.#readers.indexOf(reader);
+    if (index === -1) return;
+    this.#readers.splice(index, 1);
     this.progressed();
-    if (this.#readers.size === 0) this.onEmpty();
+    if (this.#readers.length === 0) this.onEmpty();
   }
 
   /** There is news in the log. */
   ring(): void {
-    if (this.#isDue || this.#readers.size === 0) return;
+    if (this.#isDue || this.#readers.length === 0) return;
+    if (due.length === MOST_DUE) serve();
     this.#isDue = true;
     if (due.push(this) === 1) setImmediate(serve);
   }
@@ -62,13 +71,14 @@ export class Audience {
   /** Lets every follower read what is new. */
   serve(): void {
     this.#isDue = false;
-    for (const reader of this.#readers) reader.ring();
+    // From the last on, because one that has read all of it leaves.
+    for (let index = this.#readers.length - 1; index >= 0; index--) this.#readers[index]?.ring();
     this.progressed();
   }
 
   /** How far the fastest follower is behind a position in the log; 0 where nobody follows. */
   behind(position: number): number {
-    if (this.#readers.size === 0) return 0;
+    if (this.#readers.length === 0) return 0;
     let fastest = 0;
     for (const reader of this.#readers) fastest = Math.max(fastest, reader.position);
     return position - fastest;

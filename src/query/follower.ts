@@ -1,6 +1,12 @@
 import type { Audience } from './audience.js';
 import type { Awaitable, LogSlice } from './ports/run-store.js';
 
+/** A log as its followers see it. */
+export interface ReadableLog {
+  /** What comes after the envelope with this number. */
+  read(after: number): Awaitable<LogSlice>;
+}
+
 /** Where a follower delivers what it reads. */
 export interface Sink {
   /** Takes one stretch of the log. False: no more, please, until `Follower.wake` is called. */
@@ -27,14 +33,14 @@ export class Follower {
   #left = false;
 
   /**
-   * @param read reads what follows a number in the log
+   * @param log what is read
    * @param cursor the number of the last envelope that the reader has already
    * @param sink where what follows is delivered
    * @param audience the followers of the run, where it is alive in this process; otherwise what there is is delivered, and
    * unless that ends with `done` the stream is cut
    */
   constructor(
-    private readonly read: (after: number) => Awaitable<LogSlice>,
+    private readonly log: ReadableLog,
     private cursor: number,
     private readonly sink: Sink,
     private readonly audience: Audience | undefined,
@@ -48,7 +54,7 @@ export class Follower {
     try {
       while (!this.#left && !this.#reading && !this.#blocked) {
         this.#news = false;
-        const slice = this.read(this.cursor);
+        const slice = this.log.read(this.cursor);
         if (slice instanceof Promise) return this.#await(slice);
         if (!this.#deliver(slice)) return;
       }

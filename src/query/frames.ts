@@ -14,20 +14,13 @@ export interface Frames {
 const LINE_END = /[\u0085\u2028\u2029]/;
 const LINE_ENDS = new RegExp(LINE_END, 'g');
 
-/** What was made last, for any response. */
-let latest: { lines: string; first: number; runId: string | undefined; frames: Frames } | undefined;
-
 /**
- * A stretch of a log as events (WHATWG HTML §9.2.5). Followers of one run that stand at the same place share the text, and
- * with it the memory that it takes.
+ * A stretch of a log as events (WHATWG HTML §9.2.5).
  *
  * @param runId where events are to have an `id:`, the run that it names
  */
 export function framesOf({ lines, first }: LogSlice, runId: string | undefined): Frames {
-  if (latest?.lines === lines && latest.first === first && latest.runId === runId) return latest.frames;
-  const frames = runId === undefined ? plainFrames(lines) : fullFrames(lines, first, runId);
-  latest = { lines, first, runId, frames };
-  return frames;
+  return runId === undefined ? plainFrames(lines) : fullFrames(lines, first, runId);
 }
 
 /** Text of ASCII as it is to be written. */

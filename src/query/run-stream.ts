@@ -77,7 +77,7 @@ export function followed(stream: Observable<Envelope>): FollowedRun | Promise<Fo
   return {
     run: undefined,
     follow: (sink) => {
-      const follower = new Follower((after) => log.read(after), 0, sink, audience);
+      const follower = new Follower(log, 0, sink, audience);
       subscription = stream.subscribe({
         next: (envelope) => {
           try {

@@ -17,8 +17,8 @@ export class SseResponse implements Sink {
   #socket: Socket | undefined;
   /** The connection does not take more at present. */
   #isFull = false;
-  /** When something was written for the last time, in milliseconds since the epoch. */
-  wroteAt = Date.now();
+  /** How often it was looked at since something was written. */
+  #looks = 0;
 
   constructor(
     private readonly response: ServerResponse,
@@ -50,9 +50,10 @@ export class SseResponse implements Sink {
     return this.#write(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
   }
 
-  /** A sign of life for whoever stands between. */
-  keepAlive(): void {
-    if (!this.#isFull) this.#write(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n\n'));
+  /** Shows a sign of life to whoever stands between, if nothing was written since so many looks. */
+  look(most: number): void {
+    if (++this.#looks < most || this.#isFull) return;
+    this.#write(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n\n'));
   }
 
   end(): void {
@@ -82,7 +83,7 @@ export class SseResponse implements Sink {
   }
 
   #write(frames: Frames): boolean {
-    this.wroteAt = Date.now();
+    this.#looks = 0;
     const socket = this.#socket?.writable ? this.#socket : undefined;
     const takesMore = socket ? writeChunk(socket, frames) : this.response.write(frames.text, frames.encoding);
     if (takesMore) return true;

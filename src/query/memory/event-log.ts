@@ -40,10 +40,12 @@ export class EventLog {
   #start: number;
   /** What was gathered, as lines. */
   #texts: string[] = [];
-  /** For each text the number of its last envelope. */
-  #lasts: number[] = [];
+  /** The number of the first envelope of the last of them. */
+  #firstOfText = 0;
   /** What nobody has read yet, as lines. */
   #unread = '';
+  /** The number of its first envelope. */
+  #firstUnread: number;
   #last: number;
   #newestLength = 0;
   #position: number;
@@ -55,6 +57,7 @@ export class EventLog {
    */
   constructor(last = 0, position = 0) {
     this.#first = last + 1;
+    this.#firstUnread = last + 1;
     this.#last = last;
     this.#start = position;
     this.#position = position;
@@ -107,7 +110,7 @@ export class EventLog {
     this.#gather();
     if (this.#texts.length === 0) return;
     this.#texts = [this.#joined()];
-    this.#lasts = [this.#last];
+    this.#firstOfText = this.#first;
   }
 
   /**
@@ -156,14 +159,14 @@ export class EventLog {
     this.#first = this.#last + 1;
     this.#start = this.#position;
     this.#texts = [];
-    this.#lasts = [];
   }
 
   /** Makes one text of what nobody has read yet. */
   #gather(): void {
     if (this.#unread === '') return;
     this.#texts.push(this.#unread);
-    this.#lasts.push(this.#last);
+    this.#firstOfText = this.#firstUnread;
+    this.#firstUnread = this.#last + 1;
     this.#unread = '';
   }
 
@@ -177,12 +180,8 @@ export class EventLog {
 
   /** What follows an envelope in the open stretch. */
   #linesAfter(after: number): string {
-    let index = this.#texts.length - 1;
-    while (index > 0 && this.#lasts[index - 1]! > after) index--;
-    const before = index === 0 ? this.#first - 1 : this.#lasts[index - 1]!;
-    const isNewest = index === this.#texts.length - 1;
-    const lines = isNewest ? this.#texts[index]! : this.#texts.slice(index).join('\n');
-    return dropLines(lines, after - before);
+    if (after + 1 >= this.#firstOfText) return dropLines(this.#texts.at(-1)!, after + 1 - this.#firstOfText);
+    return dropLines(this.#texts.join('\n'), after + 1 - this.#first);
   }
 
   #find(seq: number): Stretch {
