@@ -9,7 +9,8 @@ export async function express() {
   const app = expressFactory();
   app.post('/query', expressFactory.json(), async (request, response) => {
     const plan = planOf(request.body);
-    const session = await createSession(request, response);
+    // Its sign of life goes on after the response has ended, and that is the end of the process.
+    const session = await createSession(request, response, { keepAlive: null });
     const leave = push(
       plan,
       (text) => session.push(message(text)),
