@@ -1,7 +1,7 @@
 /**
  * Measures this service against its peers and writes `RESULTS.md`.
  *
- *   npm run bench                                the default form, some six minutes
+ *   npm run bench                                the default form, some eight minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
