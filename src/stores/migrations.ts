@@ -1,4 +1,5 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Tables } from './schema.js';
 
 /** Each is applied once, in this order, and never changed after it was released: a change is a new one. */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
@@ -98,6 +99,15 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .addColumn('number', 'bigint', (column) => column.notNull())
       .addColumn('bytes', 'bytea', (column) => column.notNull())
       .addPrimaryKeyConstraint('chunks_key', ['content_id', 'number'])
+      .execute();
+  },
+  // Envelopes were separated by a record separator.
+  '0003_lines': async (db) => {
+    await (db as Kysely<Pick<Tables, 'log'>>)
+      .updateTable('log')
+      .set((of) => ({
+        envelopes: of.fn<string>('replace', ['envelopes', of.val('\x1e'), of.val('\n')]),
+      }))
       .execute();
   },
 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import Database from 'libsql';
-import { MemoryRunStore } from '../query/index.js';
+import { MemoryRunStore, message } from '../query/index.js';
 import { openStore } from './open-store.js';
 
 describe('Opening a store', () => {
@@ -74,6 +74,39 @@ describe('Opening a store', () => {
       `The database ${path} cannot be opened: it was written by a newer version of this software ` +
         '(it has 9999_future). Run that version, or name another database.',
     );
+  });
+
+  it('reads the logs of a database whose envelopes were not lines yet', async () => {
+    const path = join(directory, 'runs.db');
+    const texts = ['a', 'b', 'c'].map((text) => JSON.stringify(message(text)));
+    const run = { owner: 'anonymous', id: '6f1de5a4-7c0f-4a4e-8a6e-6e1f2b3c4d5e' };
+    const old = await openStore(`file:${path}`);
+    await old.recover(() => undefined);
+    await old.admit({
+      runId: run.id,
+      owner: run.owner,
+      parts: [],
+      kwargs: {},
+      session: undefined,
+      idempotency: undefined,
+      refusal: undefined,
+      refusalInLine: undefined,
+    });
+    await Promise.all(texts.map(async (text) => old.append(run, text)));
+    await old.finish(run, { status: 'completed' }, 'abc');
+    await old.close();
+    const file = new Database(path);
+    file.exec("delete from migrations where name = '0003_lines'");
+    file.exec('update log set envelopes = replace(envelopes, char(10), char(30))');
+    file.close();
+
+    const store = await openStore(`file:${path}`);
+    await store.recover(() => undefined);
+    const done = '{"type":"done","data":{"status":"completed"}}';
+    const read: string[] = [];
+    while (read.length < 4) read.push(...(await store.read(run, read.length)).lines.split('\n'));
+    expect(read).toEqual([...texts, done]);
+    await store.close();
   });
 
   it('refuses a directory that it may not write to', async () => {

@@ -163,7 +163,7 @@ describe('Postgres', () => {
     const { rows } = await sql<{ name: string }>`select name from together.migrations order by name`.execute(
       backend.db,
     );
-    expect(rows.map(({ name }) => name)).toEqual(['0001_runs', '0002_files']);
+    expect(rows.map(({ name }) => name)).toEqual(['0001_runs', '0002_files', '0003_lines']);
     for (const { store } of opened) await store.close();
   });
 
