@@ -5,7 +5,7 @@ import type { Frames } from './frames.js';
 /**
  * The socket of a response, if its body may be written there as chunks.
  *
- * Node's `response.write` gives the socket a chunk in four pieces, which for short texts costs about twice as much as one
+ * Node's `response.write` gives the socket a chunk in four pieces, which for short texts costs half as much again as one
  * piece with the same bytes. So chunks are put together here, unless somebody else has a hand in the response: a middleware
  * that compresses or counts has a `write` of its own, HTTP/1.0 has no chunks and HTTP/2 others, and the response to a
  * pipelined request has no socket yet.

@@ -45,7 +45,7 @@ export interface StreamOptions {
 export interface RetentionOptions {
   /** How long a run and its log are kept after its end. Default 3,600,000 (1 h). */
   runMs: number;
-  /** How much of one run's log is kept; beyond it the oldest envelopes go. Default 67,108,864. */
+  /** How much of one run's log is kept; beyond it the oldest envelopes go, but never the newest 64 KiB. Default 67,108,864. */
   logLength: number;
   /**
    * How much is kept of all runs together; beyond it the runs that ended first go, and then the oldest envelopes of the

@@ -18,7 +18,7 @@ async function fill(store, id, count) {
   for (let i = 0; i < count; i++) {
     const runId = `${id}-${i}`;
     await store.admit({ runId, owner: OWNER, parts, kwargs: {}, session });
-    await store.finish(OWNER, runId, { status: 'completed' }, 'An answer. '.repeat(20));
+    await store.finish({ owner: OWNER, id: runId }, { status: 'completed' }, 'An answer. '.repeat(20));
   }
 }
 

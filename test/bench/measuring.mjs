@@ -9,7 +9,7 @@ const MB = 1e6;
 const EVENTS_PER_STREAM = 20;
 
 /** Who holds the agent back while the caller does not read: they are asked for the rest of the answer later. */
-export const HOLDING_BACK = ['limit', 'ours', 'oursFastify', 'oursLittle', 'oursFastifyLittle'];
+const HOLDING_BACK = ['limit', 'ours', 'oursFastify', 'oursLittle', 'oursFastifyLittle'];
 
 const bodyOf = (peer, plan) => JSON.stringify(bodyFor(peer, plan));
 
