@@ -1,21 +1,21 @@
 import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { AgentService } from './agent.service.js';
-import { HostParsers } from './body/host-parsers.js';
-import { Spool } from './body/spool.js';
+import { AgentService } from './runs/agent.service.js';
+import { HostParsers } from './platform/host-parsers.js';
+import { Spool } from './files/spool.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import { RunStore } from './ports/run-store.js';
-import { controllerAt } from './query.controller.js';
+import { controllerAt } from './http/query.controller.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
   MODULE_OPTIONS_TOKEN,
   type OPTIONS_TYPE,
   type QueryModuleOptions,
-} from './query.options.js';
-import { QueryReader } from './query.reader.js';
-import { SseInterceptor } from './sse.interceptor.js';
+} from './options/query.options.js';
+import { QueryReader } from './http/query.reader.js';
+import { SseInterceptor } from './sse/sse.interceptor.js';
 
 /**
  * `POST {base}/query` in front of an agent.

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MemoryRunStore, type RunStore } from '../query/index.js';
-import type { PostgresOptions } from './postgres-backend.js';
-import type { StoredRetention } from './sql-run-store.js';
+import type { PostgresOptions } from './drivers/postgres-driver.js';
+import type { StoredRetention } from './runs/sql-run-store.js';
 
 /** How a store is opened. Everything has a default. */
 export interface StoreOptions {
@@ -60,15 +60,15 @@ function pathOf(url: string): string {
 }
 
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
-  const { LibsqlBackend } = await needing('kysely and libsql', () => import('./libsql-backend.js'));
-  const { SqlRunStore } = await import('./sql-run-store.js');
+  const { LibsqlBackend } = await needing('kysely and libsql', () => import('./drivers/libsql-driver.js'));
+  const { SqlRunStore } = await import('./runs/sql-run-store.js');
   return new SqlRunStore(await LibsqlBackend.open(path), { retention });
 }
 
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
   const { retention, leaseMs, waitMs = WAIT_MS } = options;
-  const { PostgresBackend } = await needing('kysely and pg', () => import('./postgres-backend.js'));
-  const { SqlRunStore } = await import('./sql-run-store.js');
+  const { PostgresBackend } = await needing('kysely and pg', () => import('./drivers/postgres-driver.js'));
+  const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
   for (;;) {
     try {

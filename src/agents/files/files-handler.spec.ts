@@ -9,7 +9,7 @@ import { Test } from '@nestjs/testing';
 import type { Envelope, QueryPart } from '../../query/index.js';
 import { FilesHandler, FilesLimits } from './index.js';
 
-const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
+const FIXTURES = new URL('../../../test/fixtures/files', import.meta.url);
 
 const fixture = (name: string) => readFile(new URL(name, FIXTURES));
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import { Contents, type FileContent } from './contents.js';
+import { Contents, type FileContent } from '../files/contents.js';
 import { DEFAULT_BODY_LIMITS } from './limits.js';
-import { Spool } from './spool.js';
+import { Spool } from '../files/spool.js';
 
 describe('The base64 decoder', () => {
   let parent: string;

@@ -1,4 +1,4 @@
-import type { ContentWriter } from './contents.js';
+import type { ContentWriter } from '../files/contents.js';
 
 /** Stands where a `base64` string is not what RFC 4648 §4 asks for. */
 export class Base64Fault {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { plainly } from '../../../test/support/body-oracle.mjs';
-import { QueryError } from '../errors.js';
+import { QueryError } from '../contract/errors.js';
 import { Base64Fault } from './base64-decoder.js';
-import { Contents, FileContent } from './contents.js';
+import { Contents, FileContent } from '../files/contents.js';
 import { JsonScanner } from './json-scanner.js';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from './limits.js';
-import { Spool } from './spool.js';
+import { Spool } from '../files/spool.js';
 
 describe('The scanner of a query', () => {
   let parent: string;

@@ -1,5 +1,5 @@
-import { QueryError } from '../errors.js';
-import type { Contents, FileContent } from './contents.js';
+import { QueryError } from '../contract/errors.js';
+import type { Contents, FileContent } from '../files/contents.js';
 import { DocumentBytes } from './document-bytes.js';
 import { Role, StringToken } from './json-string.js';
 import { NumberToken } from './json-tokens.js';

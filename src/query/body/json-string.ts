@@ -1,5 +1,5 @@
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import type { Contents, ContentWriter, FileContent } from './contents.js';
+import type { Contents, ContentWriter, FileContent } from '../files/contents.js';
 import { EscapeToken, Utf8Sequence } from './json-tokens.js';
 import { limitExceeded } from './limits.js';
 

@@ -1,4 +1,4 @@
-import { QueryError } from '../errors.js';
+import { QueryError } from '../contract/errors.js';
 
 /**
  * What one body may hold. Every limit counts what arrives after `Content-Encoding` is undone, and is enforced while the

@@ -1,5 +1,5 @@
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import type { Contents, FileContent } from './contents.js';
+import type { Contents, FileContent } from '../files/contents.js';
 import { limitExceeded, type BodyLimits } from './limits.js';
 
 /** Characters decoded in one step: at most three bytes each in UTF-8, and never more than 64 KiB of them. */

@@ -1,5 +1,5 @@
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from './contents.js';
+import { FileContent } from '../files/contents.js';
 import { limitExceeded, type BodyLimits } from './limits.js';
 
 const CLOSE_ARRAY = 0x5d;

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from './contents.js';
+import { FileContent } from '../files/contents.js';
 import { DEFAULT_BODY_LIMITS, refuseByLength, type BodyLimits } from './limits.js';
 import { BodyAborted, drain, readBody, readParsed, type ReadDocument } from './read-body.js';
-import { Spool } from './spool.js';
+import { Spool } from '../files/spool.js';
 
 describe('Reading a body', () => {
   let parent: string;

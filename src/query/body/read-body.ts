@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { QueryError } from '../errors.js';
-import { Contents, type FileContent } from './contents.js';
+import { QueryError } from '../contract/errors.js';
+import { Contents, type FileContent } from '../files/contents.js';
 import { JsonScanner } from './json-scanner.js';
 import { takeParsed } from './parsed-body.js';
 import type { BodyLimits } from './limits.js';
-import type { Spool } from './spool.js';
+import type { Spool } from '../files/spool.js';
 
 /** A body that was read. */
 export interface ReadDocument {

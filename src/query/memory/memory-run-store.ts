@@ -1,5 +1,5 @@
-import { doneText } from '../envelopes.js';
-import { QueryError } from '../errors.js';
+import { doneText } from '../contract/envelopes.js';
+import { QueryError } from '../contract/errors.js';
 import {
   type Admission,
   type Admitted,
@@ -8,8 +8,8 @@ import {
   type RunRecord,
   RunStore,
 } from '../ports/run-store.js';
-import { RETENTION_DEFAULTS, type RetentionOptions } from '../query.options.js';
-import type { RunEnd, Turn } from '../wire.js';
+import { RETENTION_DEFAULTS, type RetentionOptions } from '../options/query.options.js';
+import type { RunEnd, Turn } from '../contract/wire.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { Run, Runs } from './runs.js';
 import { keyOf, Sessions } from './sessions.js';

@@ -1,5 +1,5 @@
-import type { RetentionOptions } from '../query.options.js';
-import type { Turn } from '../wire.js';
+import type { RetentionOptions } from '../options/query.options.js';
+import type { Turn } from '../contract/wire.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;

@@ -1,5 +1,5 @@
-import type { QueryError } from '../errors.js';
-import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../wire.js';
+import type { QueryError } from '../contract/errors.js';
+import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../contract/wire.js';
 import type { Awaitable, FileStore } from './file-store.js';
 
 export type { Awaitable };

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import stringify from 'safe-stable-stringify';
+import type { Query } from '../ports/agent-handler.js';
+import type { TurnFile, TurnText } from '../contract/wire.js';
+
+/** A query's parts as they are kept: of a file its name, type, size and digest. */
+export function storedParts(query: Query): (TurnText | TurnFile)[] {
+  return query.parts.map((part) => {
+    if (part.type === 'text') return { type: 'text', text: part.text };
+    const { name, mimeType, sha256, file } = part;
+    return { type: 'file', name, mimeType, size: file.size, sha256 };
+  });
+}
+
+/** SHA-256 of what a query asks, whatever the order of its members and the white space of its JSON were. */
+export function queryDigest(query: Query): string {
+  return createHash('sha256')
+    .update(stringify([storedParts(query), query.kwargs]) ?? '')
+    .digest('hex');
+}

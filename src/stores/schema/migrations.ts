@@ -1,0 +1,154 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Tables } from './tables.js';
+
+/** Each is applied once, in this order, and never changed after it was released: a change is a new one. */
+const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
+  '0001_runs': async (db) => {
+    const table = (name: string) => db.schema.createTable(name);
+    await table('processes')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('beat', 'bigint', (column) => column.notNull())
+      .execute();
+    await table('sessions')
+      .addColumn('key', 'text', (column) => column.primaryKey())
+      .addColumn('places', 'bigint', (column) => column.notNull())
+      .addColumn('turns', 'bigint', (column) => column.notNull())
+      .addColumn('length', 'bigint', (column) => column.notNull())
+      .addColumn('used_at', 'bigint', (column) => column.notNull())
+      .execute();
+    await table('runs')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('owner', 'text')
+      .addColumn('session_key', 'text')
+      .addColumn('session', 'text')
+      .addColumn('place', 'bigint')
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('started_at', 'bigint')
+      .addColumn('ended_at', 'bigint')
+      .addColumn('outcome', 'text')
+      .addColumn('last_seq', 'bigint')
+      .addColumn('log_length', 'bigint')
+      .addColumn('query', 'text')
+      .addColumn('idempotency_key', 'text')
+      .addColumn('digest', 'text')
+      .addColumn('process', 'text', (column) => column.notNull())
+      .execute();
+    await table('log')
+      .addColumn('run_id', 'text', (column) => column.notNull())
+      .addColumn('first', 'bigint', (column) => column.notNull())
+      .addColumn('last', 'bigint', (column) => column.notNull())
+      .addColumn('start', 'bigint', (column) => column.notNull())
+      .addColumn('position', 'bigint', (column) => column.notNull())
+      .addColumn('envelopes', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('log_key', ['run_id', 'last'])
+      .execute();
+    await table('turns')
+      .addColumn('session_key', 'text', (column) => column.notNull())
+      .addColumn('number', 'bigint', (column) => column.notNull())
+      .addColumn('run_id', 'text', (column) => column.notNull())
+      .addColumn('length', 'bigint', (column) => column.notNull())
+      .addColumn('turn', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('turns_key', ['session_key', 'number'])
+      .execute();
+
+    const index = (name: string, on: string) => db.schema.createIndex(name).on(on);
+    await index('sessions_used', 'sessions').column('used_at').execute();
+    await index('runs_line', 'runs')
+      .columns(['session_key', 'place'])
+      .where('ended_at' as never, 'is', null)
+      .execute();
+    await index('runs_lost', 'runs')
+      .columns(['process', 'created_at'])
+      .where('ended_at' as never, 'is', null)
+      .execute();
+    await index('runs_ended', 'runs').column('ended_at').execute();
+    await index('runs_session', 'runs').column('session_key').execute();
+    await index('runs_idempotency', 'runs').unique().column('idempotency_key').execute();
+    await index('turns_run', 'turns').column('run_id').execute();
+  },
+
+  '0002_files': async (db) => {
+    await db.schema
+      .createTable('file_uses')
+      .addColumn('run_id', 'text', (column) => column.notNull())
+      .addColumn('sha256', 'text', (column) => column.notNull())
+      .addColumn('pinned_at', 'bigint')
+      .addPrimaryKeyConstraint('file_uses_key', ['run_id', 'sha256'])
+      .execute();
+    await db.schema.createIndex('file_uses_content').on('file_uses').column('sha256').execute();
+    await db.schema
+      .createTable('contents')
+      .addColumn('id', 'text', (column) => column.primaryKey())
+      .addColumn('sha256', 'text', (column) => column.notNull())
+      .addColumn('size', 'bigint', (column) => column.notNull())
+      .addColumn('created_at', 'bigint', (column) => column.notNull())
+      .addColumn('completed_at', 'bigint')
+      .addColumn('process', 'text', (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('contents_digest')
+      .unique()
+      .on('contents')
+      .column('sha256')
+      .where('completed_at' as never, 'is not', null)
+      .execute();
+    await db.schema
+      .createTable('chunks')
+      .addColumn('content_id', 'text', (column) => column.notNull())
+      .addColumn('number', 'bigint', (column) => column.notNull())
+      .addColumn('bytes', 'bytea', (column) => column.notNull())
+      .addPrimaryKeyConstraint('chunks_key', ['content_id', 'number'])
+      .execute();
+  },
+  // Envelopes were separated by a record separator.
+  '0003_lines': async (db) => {
+    await (db as Kysely<Pick<Tables, 'log'>>)
+      .updateTable('log')
+      .set((of) => ({
+        envelopes: of.fn<string>('replace', ['envelopes', of.val('\x1e'), of.val('\n')]),
+      }))
+      .execute();
+  },
+};
+
+const MIGRATION_TABLE = 'migrations';
+
+/**
+ * Brings the tables to the newest version. Of several processes that do so at once, one does it and the others wait.
+ *
+ * @param kysely the database
+ * @param schema the Postgres schema for all tables, made if it is missing; undefined for SQLite, which has none
+ * @throws Error if a newer version of this package has written the database, or a migration fails
+ */
+export async function migrate(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
+  await refuseNewer(kysely, schema);
+  const migrations = Object.entries(MIGRATIONS).map(([name, up]): [string, Migration] => [
+    name,
+    { up: (db) => up(schema === undefined ? db : db.withSchema(schema)) },
+  ]);
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: async () => Object.fromEntries(migrations) },
+    migrationTableName: MIGRATION_TABLE,
+    migrationLockTableName: 'migration_lock',
+    ...(schema !== undefined && { migrationTableSchema: schema }),
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error as Error;
+}
+
+async function refuseNewer(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
+  const tables = await kysely.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some((table) => table.name === MIGRATION_TABLE && (!schema || table.schema === schema))) return;
+  const db = (schema === undefined ? kysely : kysely.withSchema(schema)) as unknown as Kysely<{
+    migrations: { name: string };
+  }>;
+  const applied = await db.selectFrom(MIGRATION_TABLE).select('name').execute();
+  const unknown = applied.map(({ name }) => name).filter((name) => !(name in MIGRATIONS));
+  if (unknown.length === 0) return;
+  throw new Error(
+    `it was written by a newer version of this software (it has ${unknown.join(', ')}). ` +
+      'Run that version, or name another database.',
+  );
+}
