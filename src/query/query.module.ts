@@ -40,7 +40,7 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
     {
       provide: RunStore,
       inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ store, retention }: QueryModuleOptions) => store ?? new MemoryRunStore(retention),
+      useFactory: ({ store }: QueryModuleOptions) => store ?? new MemoryRunStore(),
     },
     {
       provide: Spool,

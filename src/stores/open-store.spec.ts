@@ -90,7 +90,7 @@ describe('Opening a store', () => {
       session: undefined,
       idempotency: undefined,
       refusal: undefined,
-      refusalInLine: undefined,
+      refusalIfQueued: undefined,
     });
     await Promise.all(texts.map(async (text) => old.append(run, text)));
     await old.finish(run, { status: 'completed' }, 'abc');

@@ -84,33 +84,33 @@ export function runStoreContract(
     describe('admitting', () => {
       it('makes a waiting run with an empty log, which may start at once', async () => {
         const since = Date.now();
-        const { run, created, before } = await admit({ runId: 'a', owner: 'ann' });
+        const { run, created, ahead } = await admit({ runId: 'a', owner: 'ann' });
         expect(run).toMatchObject({ id: 'a', owner: 'ann', status: 'waiting', lastSeq: 0 });
         expect([run.sessionId, run.startedAt, run.endedAt, run.end]).toEqual(Array(4).fill(undefined));
         expect(run.createdAt).toBeGreaterThanOrEqual(since);
         expect(run.createdAt).toBeLessThanOrEqual(Date.now());
-        expect({ created, before }).toEqual({ created: true, before: [] });
+        expect({ created, ahead }).toEqual({ created: true, ahead: [] });
         expect(await store.find('ann', 'a')).toMatchObject({ id: 'a', status: 'waiting' });
         expect(await logOf(run)).toEqual([]);
       });
 
       it('tells what stands before a run in its session, oldest first', async () => {
         const [a, b, c] = [await admitTo('s'), await admitTo('s'), await admitTo('s')];
-        expect([a, b, c].map(({ before }) => ids(before))).toEqual([[], [a.run.id], [a.run.id, b.run.id]]);
-        expect(ids(await store.line('anonymous', 's'))).toEqual([a.run.id, b.run.id, c.run.id]);
+        expect([a, b, c].map(({ ahead }) => ids(ahead))).toEqual([[], [a.run.id], [a.run.id, b.run.id]]);
+        expect(ids(await store.queue('anonymous', 's'))).toEqual([a.run.id, b.run.id, c.run.id]);
         expect(c.run.sessionId).toBe('s');
       });
 
       it('gives every session, and every owner of a session with the same id, a line of its own', async () => {
         await admitTo('s');
-        expect((await admitTo('other')).before).toEqual([]);
-        expect((await admitTo('s', { owner: 'ann' })).before).toEqual([]);
-        expect((await admit()).before).toEqual([]);
+        expect((await admitTo('other')).ahead).toEqual([]);
+        expect((await admitTo('s', { owner: 'ann' })).ahead).toEqual([]);
+        expect((await admit()).ahead).toEqual([]);
       });
 
       it('gives ten runs of a session that are admitted at once ten places in line', async () => {
         const admitted = await Promise.all(Array.from({ length: 10 }, () => admitTo('s')));
-        const places = admitted.map(({ before }) => before.length);
+        const places = admitted.map(({ ahead }) => ahead.length);
         expect(places.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       });
 
@@ -131,37 +131,39 @@ export function runStoreContract(
         expect(refused).toMatchObject({ code: 'session_full' });
         expect((refused as QueryError).extras.retryAfter).toBeGreaterThan(0);
         await finish(first.run);
-        expect((await admit({ session })).before).toHaveLength(2);
+        expect((await admit({ session })).ahead).toHaveLength(2);
       });
 
       it('admits a query that interrupts, whatever waits', async () => {
         const session = { id: 's', policy: 'interrupt' as const, maxWaiting: 0 };
-        const refusalInLine = new QueryError('at_capacity', 'Full.');
-        const [a, b] = [await admit({ session }), await admit({ session, refusalInLine })];
-        expect(ids(b.before)).toEqual([a.run.id]);
+        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
+        const [a, b] = [await admit({ session }), await admit({ session, refusalIfQueued: refusalIfQueued })];
+        expect(ids(b.ahead)).toEqual([a.run.id]);
       });
 
       it("refuses what is not to be made at present with the admission's own refusal, and keeps nothing of it", async () => {
         const refusal = new QueryError('draining', 'Going down.');
         await expect(admitTo('s', { runId: 'a', refusal })).rejects.toBe(refusal);
         expect(await store.find('anonymous', 'a')).toBeUndefined();
-        expect(await store.line('anonymous', 's')).toEqual([]);
+        expect(await store.queue('anonymous', 's')).toEqual([]);
         expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
       });
 
       it('refuses what would have to wait with the refusal for the line, and nothing else', async () => {
-        const refusalInLine = new QueryError('at_capacity', 'Full.');
-        expect((await admitTo('s', { refusalInLine })).created).toBe(true);
-        expect((await admit({ refusalInLine })).created).toBe(true);
-        await expect(admitTo('s', { runId: 'b', refusalInLine })).rejects.toBe(refusalInLine);
+        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
+        expect((await admitTo('s', { refusalIfQueued: refusalIfQueued })).created).toBe(true);
+        expect((await admit({ refusalIfQueued: refusalIfQueued })).created).toBe(true);
+        await expect(admitTo('s', { runId: 'b', refusalIfQueued: refusalIfQueued })).rejects.toBe(
+          refusalIfQueued,
+        );
         expect(await store.find('anonymous', 'b')).toBeUndefined();
-        expect(await store.line('anonymous', 's')).toHaveLength(1);
+        expect(await store.queue('anonymous', 's')).toHaveLength(1);
       });
 
       it('names the first of several reasons', async () => {
         const refusal = new QueryError('draining', 'Going down.');
-        const refusalInLine = new QueryError('at_capacity', 'Full.');
-        const reasons = { refusal, refusalInLine };
+        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
+        const reasons = { refusal, refusalIfQueued };
         await admitTo('s', { idempotency: { key: 'k', digest: '1' } });
         const session = { id: 's', policy: 'reject' as const, maxWaiting: 0 };
         const idempotency = { key: 'k', digest: '2' };
@@ -184,7 +186,7 @@ export function runStoreContract(
         const repeated = await admit({ idempotency, refusal: new QueryError('draining', 'Going down.') });
         expect(repeated).toMatchObject({
           created: false,
-          before: [],
+          ahead: [],
           run: { id: run.id, status: 'waiting' },
         });
         await finish(run);
@@ -221,7 +223,7 @@ export function runStoreContract(
         const admitted = await Promise.all(Array.from({ length: 20 }, () => admitTo('s', { idempotency })));
         expect(admitted.filter(({ created }) => created)).toHaveLength(1);
         expect(new Set(admitted.map(({ run }) => run.id)).size).toBe(1);
-        expect(await store.line('anonymous', 's')).toHaveLength(1);
+        expect(await store.queue('anonymous', 's')).toHaveLength(1);
       });
     });
 
@@ -310,9 +312,9 @@ export function runStoreContract(
           expect(slice.lines).toBe(Array(slice.count).fill(text).join('\n'));
           expect(slice.count * text.length).toBeLessThanOrEqual(64 * 1024 + text.length);
           after += slice.count;
-          expect(slice.position).toBe(after * text.length);
+          expect(slice.endOffset).toBe(after * text.length);
         }
-        expect(await store.read(run, 200)).toMatchObject({ position: 200 * text.length });
+        expect(await store.read(run, 200)).toMatchObject({ endOffset: 200 * text.length });
       });
 
       it('ends with done, after everything that was appended before', async () => {
@@ -355,7 +357,7 @@ export function runStoreContract(
           expect((500 - oldest + 1) * text.length).toBeGreaterThan(100_000);
           expect(await codeOf(() => store.read(run, oldest - 2))).toBe('cursor_expired');
           expect(await logOf(run, oldest - 1)).toHaveLength(500 - oldest + 1);
-          const { position } = await store.read(run, 500);
+          const { endOffset: position } = await store.read(run, 500);
           expect(position).toBe(500 * text.length);
           await finish(run);
           expect((await logOf(run, 490)).at(-1)).toBe(DONE);
@@ -404,14 +406,14 @@ export function runStoreContract(
         expect((await finish(a))!.next).toMatchObject({ id: b.id, status: 'waiting' });
         expect((await finish(b))!.next).toMatchObject({ id: c.id });
         expect((await finish(c))!.next).toBeUndefined();
-        expect(await store.line(c.owner, 's')).toEqual([]);
-        expect((await admitTo('s')).before).toEqual([]);
+        expect(await store.queue(c.owner, 's')).toEqual([]);
+        expect((await admitTo('s')).ahead).toEqual([]);
       });
 
       it('calls up nobody when a run leaves the line before its turn', async () => {
         const [a, b, c] = [(await admitTo('s')).run, (await admitTo('s')).run, (await admitTo('s')).run];
         expect((await finish(b, CANCELLED))!.next).toBeUndefined();
-        expect(ids(await store.line(a.owner, 's'))).toEqual([a.id, c.id]);
+        expect(ids(await store.queue(a.owner, 's'))).toEqual([a.id, c.id]);
         expect((await finish(a))!.next).toMatchObject({ id: c.id });
       });
 
@@ -424,7 +426,7 @@ export function runStoreContract(
             const finished = await Promise.all(order.map((place) => finish(runs[place]!)));
             const called = finished.flatMap((it) => (it!.next ? [it!.next.id] : []));
             expect(new Set(called).size).toBe(called.length);
-            expect(await store.line('anonymous', session)).toEqual([]);
+            expect(await store.queue('anonymous', session)).toEqual([]);
           }),
           { numRuns: 20 },
         );
@@ -484,7 +486,7 @@ export function runStoreContract(
       it('do not exist for others', async () => {
         await finish((await admitTo('s', { owner: 'ann' })).run);
         expect(await page(0, 10)).toBeUndefined();
-        expect(await store.line('anonymous', 's')).toEqual([]);
+        expect(await store.queue('anonymous', 's')).toEqual([]);
         expect(await page(0, 10, 'ann')).toMatchObject({ total: 1 });
       });
 
@@ -565,10 +567,10 @@ export function runStoreContract(
             await reopen();
             for (const [owner, id] of names) {
               const admitted = await admitTo(id, { owner, idempotency: { key: id, digest: owner } });
-              expect(admitted).toMatchObject({ created: true, before: [], run: { owner, sessionId: id } });
+              expect(admitted).toMatchObject({ created: true, ahead: [], run: { owner, sessionId: id } });
             }
             for (const [owner, id] of names) {
-              const [run, ...others] = await store.line(owner, id);
+              const [run, ...others] = await store.queue(owner, id);
               expect(run).toMatchObject({ owner, sessionId: id });
               expect(others).toEqual([]);
             }
@@ -730,7 +732,7 @@ export function runStoreContract(
           expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
           const { turns } = (await store.turns(a.owner, 's', { after: 0, limit: 9 }))!;
           expect(turns).toMatchObject([{ runId: a.id, text: 'half an answer' }]);
-          expect(await store.line(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
+          expect(await store.queue(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
           expect(await store.start(b)).toBe(true);
         },
       );
@@ -752,7 +754,7 @@ export function admissionOf(admission: Partial<Admission> = {}): Admission {
     session: undefined,
     idempotency: undefined,
     refusal: undefined,
-    refusalInLine: undefined,
+    refusalIfQueued: undefined,
     ...admission,
   };
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { interval, map, Observable } from 'rxjs';
-import { type Envelope, message, type QueryModuleOptions } from '../../src/index.js';
+import { type Envelope, MemoryRunStore, message, type QueryModuleOptions } from '../../src/index.js';
 import { answerOf, Connection, eventsOf, FULL, post } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
@@ -61,7 +61,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
     const handler = async function* () {
       for (let i = 0; i < 8_000; i++) yield { type: 'x', data: KIB };
     };
-    await start({ handler, retention: { totalLength: 1024 * 1024 } });
+    await start({ handler, store: new MemoryRunStore({ totalLength: 1024 * 1024 }) });
     const connecting = Array.from({ length: 20 }, () => Connection.post(host.url, 'Hello', FULL));
     const stalled = await Promise.all(connecting);
     for (let before = -1, kept = 0; kept !== before; await turns(1000)) {
@@ -80,7 +80,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
 
   it('streams through bounded memory, however long it is', async () => {
     const { state, handler } = counting(200_000);
-    await start({ handler, retention: { logLength: 4 * 1024 * 1024 } });
+    await start({ handler, store: new MemoryRunStore({ logLength: 4 * 1024 * 1024 }) });
     const { response } = await Connection.post(host.url, 'Hello');
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
@@ -102,7 +102,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
     await start({
       handler,
       runs: { timeoutMs: 150, disconnect: 'continue' },
-      retention: { logLength: 1024 * 1024 },
+      store: new MemoryRunStore({ logLength: 1024 * 1024 }),
     });
     const named = await post(host.url, 'Hello', { headers: { prefer: 'respond-async' } });
     const { id } = (await named.json()) as { id: string };
@@ -166,7 +166,7 @@ describe.each(ADAPTERS)('An answer that is faster than its readers, on %s', (ada
         };
         emit();
       });
-    await start({ handler, retention: { logLength: 2 * 1024 * 1024 } });
+    await start({ handler, store: new MemoryRunStore({ logLength: 2 * 1024 * 1024 }) });
     const stalled = await Connection.post(host.url, 'Hello', FULL);
     await eventually(() => finish !== undefined);
     const events = eventsOf(await stalled.readBytes());

@@ -10,7 +10,7 @@ describe.each(ADAPTERS)('A POST that is repeated with its Idempotency-Key, on %s
   beforeEach(async () => {
     puppet = new Puppet();
     host = await startAgent(adapter, puppet.handler, {
-      principal: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
+      owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
     });
   });
   afterEach(async () => {

@@ -9,7 +9,7 @@ describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
   beforeEach(async () => {
     puppet = new Puppet();
     host = await startAgent(adapter, puppet.handler, {
-      principal: async (request: { headers: Record<string, string> }) => request.headers['x-caller'],
+      owner: async (request: { headers: Record<string, string> }) => request.headers['x-caller'],
     });
   });
   afterEach(async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Envelope, log, message, QueryModule } from '../../src/index.js';
+import { type Envelope, log, MemoryRunStore, message, QueryModule } from '../../src/index.js';
 import { Connection, eventsOf, FULL, post, type ReadEvent, runIdOf } from '../support/client.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { Puppet } from '../support/puppet.js';
@@ -103,7 +103,7 @@ describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
   });
 
   it('has told its client too much to be resumed where the log no longer has what follows', async () => {
-    await hostOf({ handler: script, retention: { logLength: 100_000 } });
+    await hostOf({ handler: script, store: new MemoryRunStore({ logLength: 100_000 }) });
     const batches = Array.from({ length: 300 }, () => [message('x'.repeat(1000))]);
     const asked = await post(host.url, JSON.stringify(batches), { headers: FULL });
     const runId = runIdOf(asked);

@@ -13,7 +13,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
   const start = async (options: object = {}) => {
     puppet = new Puppet();
     host = await startAgent(adapter, puppet.handler, {
-      principal: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
+      owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
       ...options,
     });
   };

@@ -27,7 +27,7 @@ export class SlowRunStore extends RunStore {
   admit(...args: Parameters<RunStore['admit']>) {
     return this.#inOrder(args[0].runId, () => {
       const admitted = this.memory.admit(...args);
-      return { ...admitted, run: still(admitted.run), before: admitted.before.map(still) };
+      return { ...admitted, run: still(admitted.run), ahead: admitted.ahead.map(still) };
     });
   }
 
@@ -61,8 +61,8 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.turns(...args));
   }
 
-  line(...args: Parameters<RunStore['line']>) {
-    return this.#slowly(() => this.memory.line(...args).map(still));
+  queue(...args: Parameters<RunStore['queue']>) {
+    return this.#slowly(() => this.memory.queue(...args).map(still));
   }
 
   erase(...args: Parameters<RunStore['erase']>) {

@@ -1,18 +1,18 @@
 import { Buffer } from 'node:buffer';
-import { QueryError } from '../contract/errors.js';
+import { cursorExpired } from '../contract/refusals.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /**
  * A stretch of the log is closed when it has so many characters; it is also the most that is read at once. A connection
  * that nobody reads holds the text of one stretch, a connection that is read has one write for it.
  */
-const STRETCH_LENGTH = 16 * 1024;
+const SEGMENT_LENGTH = 16 * 1024;
 
 /** It is also closed when it has so many texts: one of them all takes half of their memory. */
-const STRETCH_TEXTS = 64;
+const SEGMENT_TEXTS = 64;
 
 /** Consecutive envelopes, and where they stand. */
-interface Stretch {
+interface Segment {
   /** The number of the first envelope. */
   first: number;
   /** The number of the last envelope. */
@@ -33,7 +33,7 @@ interface Stretch {
  * follow a log that grows read just the last of them.
  */
 export class EventLog {
-  #closed: Stretch[] = [];
+  #closed: Segment[] = [];
   /** The number of the first envelope of the open stretch. */
   #first: number;
   /** How many characters of JSON come before the open stretch. */
@@ -74,7 +74,7 @@ export class EventLog {
   }
 
   /** How many characters of JSON there have been, since the beginning of the log. */
-  get position(): number {
+  get endOffset(): number {
     return this.#position;
   }
 
@@ -95,7 +95,7 @@ export class EventLog {
 
   /** Returns whether a stretch was closed, and may be trimmed. */
   append(envelope: string): boolean {
-    const isFull = this.#position - this.#start >= STRETCH_LENGTH || this.#texts.length >= STRETCH_TEXTS;
+    const isFull = this.#position - this.#start >= SEGMENT_LENGTH || this.#texts.length >= SEGMENT_TEXTS;
     if (isFull) this.#close();
     this.#unread = this.#unread === '' ? envelope : `${this.#unread}\n${envelope}`;
     this.#newestLength = envelope.length;
@@ -130,18 +130,24 @@ export class EventLog {
   read(after: number): LogSlice {
     const position = this.#position;
     const ended = this.#ended;
-    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', position, ended };
+    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', endOffset: position, ended };
     if (after + 1 >= this.#first) {
       this.#gather();
-      return { first: after + 1, count: this.#last - after, lines: this.#linesAfter(after), position, ended };
+      return {
+        first: after + 1,
+        count: this.#last - after,
+        lines: this.#linesAfter(after),
+        endOffset: position,
+        ended,
+      };
     }
-    if (after + 1 < this.oldest) throw this.#expired(after);
+    if (after + 1 < this.oldest) throw cursorExpired(after, this.oldest, this.#last);
     const { first, last, start, length, lines } = this.#find(after + 1);
     return {
       first: after + 1,
       count: last - after,
       lines: dropLines(lines, after + 1 - first),
-      position: start + length,
+      endOffset: start + length,
       ended: false,
     };
   }
@@ -184,7 +190,7 @@ export class EventLog {
     return dropLines(this.#texts.join('\n'), after + 1 - this.#first);
   }
 
-  #find(seq: number): Stretch {
+  #find(seq: number): Segment {
     let low = 0;
     let high = this.#closed.length - 1;
     while (low < high) {
@@ -193,15 +199,6 @@ export class EventLog {
       else high = middle - 1;
     }
     return this.#closed[low]!;
-  }
-
-  #expired(after: number): QueryError {
-    const { oldest, last } = this;
-    return new QueryError(
-      'cursor_expired',
-      `Envelope ${after + 1} is no longer kept; the log still has ${oldest} to ${last}.`,
-      { oldest, latest: last },
-    );
   }
 }
 

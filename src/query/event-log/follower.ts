@@ -1,4 +1,4 @@
-import type { Audience } from './followers.js';
+import type { Followers } from './followers.js';
 import type { Awaitable, LogSlice } from '../ports/run-store.js';
 
 /** A log as its followers see it. */
@@ -16,7 +16,7 @@ export interface Sink {
   /** The log cannot be read any further. */
   fail(error: unknown): void;
   /** The service is going down: the stream is cut here and can be resumed later. */
-  cut(): void;
+  disconnect(): void;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface Sink {
  */
 export class Follower {
   /** How far it has read, in characters of JSON since the beginning of the log. */
-  position = 0;
+  offset = 0;
   #reading = false;
   /** The log has grown since the read that is under way began. */
   #news = false;
@@ -43,13 +43,13 @@ export class Follower {
     private readonly log: ReadableLog,
     private cursor: number,
     private readonly sink: Sink,
-    private readonly audience: Audience | undefined,
+    private readonly audience: Followers | undefined,
   ) {
     audience?.join(this);
   }
 
   /** There may be news: reads on, unless the sink is not ready for more. */
-  ring(): void {
+  notify(): void {
     this.#news = true;
     try {
       while (!this.#left && !this.#reading && !this.#blocked) {
@@ -64,10 +64,10 @@ export class Follower {
   }
 
   /** The sink takes more. */
-  wake(): void {
+  drained(): void {
     this.#blocked = false;
-    this.ring();
-    this.audience?.progressed();
+    this.notify();
+    this.audience?.advanced();
   }
 
   /** Nothing more is delivered. */
@@ -77,10 +77,10 @@ export class Follower {
   }
 
   /** Cuts the stream, unless it has ended. */
-  cut(): void {
+  disconnect(): void {
     if (this.#left) return;
     this.leave();
-    this.sink.cut();
+    this.sink.disconnect();
   }
 
   #await(reading: Promise<LogSlice>): void {
@@ -89,15 +89,15 @@ export class Follower {
       .then((slice) => {
         this.#reading = false;
         if (this.#left) return;
-        if (this.#deliver(slice) || this.#news) this.ring();
-        this.audience?.progressed();
+        if (this.#deliver(slice) || this.#news) this.notify();
+        this.audience?.advanced();
       })
       .catch((error: unknown) => this.#fail(error));
   }
 
   /** Returns whether there may be more to read at once. */
   #deliver(slice: LogSlice): boolean {
-    this.position = slice.position;
+    this.offset = slice.endOffset;
     if (slice.count > 0) {
       this.cursor = slice.first + slice.count - 1;
       this.#blocked = !this.sink.deliver(slice);
@@ -108,7 +108,7 @@ export class Follower {
     }
     if (slice.count > 0) return true;
     // Nobody would tell of what comes: whoever asks again finds out.
-    if (!this.audience) this.cut();
+    if (!this.audience) this.disconnect();
     return false;
   }
 

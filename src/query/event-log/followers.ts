@@ -1,11 +1,11 @@
 /** What an audience knows of a follower. */
-interface Reader {
+interface Member {
   /** How far it has read, in characters of JSON since the beginning of the log. */
-  readonly position: number;
+  readonly offset: number;
   /** Has it read on, if it can take more. */
-  ring(): void;
+  notify(): void;
   /** Cuts its stream in a way that can be resumed. */
-  cut(): void;
+  disconnect(): void;
 }
 
 /**
@@ -15,12 +15,12 @@ interface Reader {
 const MOST_DUE = 64;
 
 /** Audiences whose log has news in this turn of the event loop. */
-let due: Audience[] = [];
+let due: Followers[] = [];
 
 function serve(): void {
   const audiences = due;
   due = [];
-  for (const audience of audiences) audience.serve();
+  for (const audience of audiences) audience.flush();
 }
 
 /**
@@ -29,9 +29,9 @@ function serve(): void {
  * What becomes visible in a log during one turn of the event loop leaves together: `ring` marks the audience, and one
  * `setImmediate` serves all audiences of the turn.
  */
-export class Audience {
+export class Followers {
   /** In the order in which they came. */
-  readonly #readers: Reader[] = [];
+  readonly #readers: Member[] = [];
   #onProgress: (() => void) | undefined;
   #isDue = false;
 
@@ -48,20 +48,20 @@ export class Audience {
     return this.#readers.length;
   }
 
-  join(reader: Reader): void {
+  join(reader: Member): void {
     if (this.#readers.push(reader) === 1) this.onFirst();
   }
 
-  leave(reader: Reader): void {
+  leave(reader: Member): void {
     const index = this.#readers.indexOf(reader);
     if (index === -1) return;
     this.#readers.splice(index, 1);
-    this.progressed();
+    this.advanced();
     if (this.#readers.length === 0) this.onEmpty();
   }
 
   /** There is news in the log. */
-  ring(): void {
+  notify(): void {
     if (this.#isDue || this.#readers.length === 0) return;
     if (due.length === MOST_DUE) serve();
     this.#isDue = true;
@@ -69,34 +69,34 @@ export class Audience {
   }
 
   /** Lets every follower read what is new. */
-  serve(): void {
+  flush(): void {
     this.#isDue = false;
     // From the last on, because one that has read all of it leaves.
-    for (let index = this.#readers.length - 1; index >= 0; index--) this.#readers[index]?.ring();
-    this.progressed();
+    for (let index = this.#readers.length - 1; index >= 0; index--) this.#readers[index]?.notify();
+    this.advanced();
   }
 
   /** How far the fastest follower is behind a position in the log; 0 where nobody follows. */
-  behind(position: number): number {
+  lag(position: number): number {
     if (this.#readers.length === 0) return 0;
     let fastest = 0;
-    for (const reader of this.#readers) fastest = Math.max(fastest, reader.position);
+    for (const reader of this.#readers) fastest = Math.max(fastest, reader.offset);
     return position - fastest;
   }
 
   /** Resolves when a follower has read on or has left. */
-  progress(): Promise<void> {
+  nextAdvance(): Promise<void> {
     return new Promise((resolve) => (this.#onProgress = resolve));
   }
 
   /** A follower has read on. */
-  progressed(): void {
+  advanced(): void {
     this.#onProgress?.();
     this.#onProgress = undefined;
   }
 
   /** Cuts every stream that has not ended. */
-  cut(): void {
-    for (const reader of [...this.#readers]) reader.cut();
+  disconnectAll(): void {
+    for (const reader of [...this.#readers]) reader.disconnect();
   }
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { Observable, type Subscription } from 'rxjs';
-import { Audience } from './followers.js';
+import { Followers } from './followers.js';
 import { doneText, envelopeText } from '../contract/envelopes.js';
 import { Follower, type Sink } from './follower.js';
 import { EventLog } from './event-log.js';
@@ -35,14 +35,14 @@ export class RunStream extends Observable<Envelope> {
         },
         end: () => subscriber.complete(),
         fail: (error) => subscriber.error(error),
-        cut: () => subscriber.complete(),
+        disconnect: () => subscriber.complete(),
       };
       admitted.then(
         ({ follow }) => {
           follower = follow(sink);
           // Who has left meanwhile has followed, and leaves the run to its disconnect policy.
           if (subscriber.closed) follower.leave();
-          else follower.ring();
+          else follower.notify();
         },
         (error: unknown) => subscriber.error(error),
       );
@@ -58,13 +58,13 @@ export function followed(stream: Observable<Envelope>): FollowedRun | Promise<Fo
   if (stream instanceof RunStream) return stream.admitted;
   const log = new EventLog();
   let subscription: Subscription | undefined;
-  const audience = new Audience(
+  const audience = new Followers(
     () => undefined,
     () => subscription?.unsubscribe(),
   );
   const append = (text: string) => {
     log.append(text);
-    audience.ring();
+    audience.notify();
   };
   const end = (runEnd: RunEnd) => {
     if (!log.ended) append(doneText(runEnd));

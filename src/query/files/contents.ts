@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { QueryError } from '../contract/errors.js';
+import { storageFull } from '../contract/refusals.js';
 import { limitExceeded, type BodyLimits } from '../body/limits.js';
 import type { Spool, SpoolFile } from './spool.js';
 
@@ -146,12 +146,7 @@ export class Contents {
     this.work = this.work
       .then(() => (this.failure === undefined ? step() : undefined))
       .catch((error: unknown) => {
-        this.failure ??= isFull(error)
-          ? new QueryError(
-              'storage_full',
-              'There is no room left for the files of this query; try again later.',
-            )
-          : error;
+        this.failure ??= isFull(error) ? storageFull(error) : error;
       })
       .finally(() => this.waiting--);
   }

@@ -2,7 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { drain } from '../body/read-body.js';
 import { type ErrorCode, QueryError } from '../contract/errors.js';
-import { type HostRequest, type HostResponse, rawRequest, rawResponse, takeResponse } from '../platform/host.js';
+import {
+  type HostRequest,
+  type HostResponse,
+  rawRequest,
+  rawResponse,
+  takeResponse,
+} from '../platform/host.js';
 import type { Problem } from '../contract/wire.js';
 
 /** A caller that is refused while it sends may send so much more before it must read the answer … */

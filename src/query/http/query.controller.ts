@@ -111,7 +111,7 @@ export class QueryController {
   }
 
   async #owner(request: HostRequest): Promise<string> {
-    return (await this.options.principal?.(request as never)) ?? ANONYMOUS;
+    return (await this.options.owner?.(request as never)) ?? ANONYMOUS;
   }
 
   async #accepted(request: HostRequest, response: HostResponse, stream: RunStream): Promise<void> {

@@ -1,16 +1,16 @@
 import { doneText } from '../contract/envelopes.js';
-import { QueryError } from '../contract/errors.js';
+import { idempotencyConflict, runNotFound, sessionBusy, sessionFull } from '../contract/refusals.js';
 import {
   type Admission,
   type Admitted,
   type LogSlice,
-  type RunName,
+  type RunRef,
   type RunRecord,
   RunStore,
 } from '../ports/run-store.js';
-import { RETENTION_DEFAULTS, type RetentionOptions } from '../options/query.options.js';
 import type { RunEnd, Turn } from '../contract/wire.js';
 import { MemoryFileStore } from './memory-file-store.js';
+import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run, Runs } from './runs.js';
 import { keyOf, Sessions } from './sessions.js';
 
@@ -26,7 +26,7 @@ export class MemoryRunStore extends RunStore {
   /** @param retention what is kept; the defaults are those of `RetentionOptions` */
   constructor(retention: Partial<RetentionOptions> = {}) {
     super();
-    const limits = { ...RETENTION_DEFAULTS, ...retention };
+    const limits = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
     this.files = new MemoryFileStore(limits.filesBytes);
     this.#runs = new Runs(limits);
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
@@ -37,7 +37,7 @@ export class MemoryRunStore extends RunStore {
     const { owner, idempotency } = admission;
     const key = idempotency && keyOf(owner, idempotency.key);
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
-    if (repeated) return { run: repeat(repeated, idempotency!.digest), created: false, before: [] };
+    if (repeated) return { run: repeat(repeated, idempotency!.digest), created: false, ahead: [] };
 
     const before = this.#before(admission);
     if (admission.refusal) throw admission.refusal;
@@ -45,10 +45,10 @@ export class MemoryRunStore extends RunStore {
     const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest);
     this.#runs.add(run);
     this.#sessions.join(run);
-    return { run, created: true, before };
+    return { run, created: true, ahead: before };
   }
 
-  start(name: RunName): boolean {
+  start(name: RunRef): boolean {
     const run = this.#run(name);
     if (run?.status !== 'waiting') return false;
     run.status = 'running';
@@ -56,12 +56,12 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
-  append(name: RunName, envelope: string): void {
+  append(name: RunRef, envelope: string): void {
     const run = this.#run(name);
     if (run && !run.end) this.#runs.append(run, envelope);
   }
 
-  finish(name: RunName, end: RunEnd, text: string) {
+  finish(name: RunRef, end: RunEnd, text: string) {
     const run = this.#run(name);
     if (!run || run.end) return undefined;
     this.#runs.append(run, doneText(end));
@@ -80,9 +80,9 @@ export class MemoryRunStore extends RunStore {
     return this.#runs.get(owner, runId);
   }
 
-  read(name: RunName, after: number): LogSlice {
+  read(name: RunRef, after: number): LogSlice {
     const run = this.#run(name);
-    if (!run) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
+    if (!run) throw runNotFound();
     const slice = run.log.read(after);
     run.isBeingRead = !slice.ended;
     return slice;
@@ -92,31 +92,31 @@ export class MemoryRunStore extends RunStore {
     return this.#sessions.turns(owner, sessionId, page);
   }
 
-  line(owner: string, sessionId: string): RunRecord[] {
+  queue(owner: string, sessionId: string): RunRecord[] {
     return [...this.#sessions.line(owner, sessionId)];
   }
 
   erase(owner: string, sessionId: string): boolean {
-    if (this.#sessions.line(owner, sessionId).length > 0) throw busy();
+    if (this.#sessions.line(owner, sessionId).length > 0) throw sessionBusy();
     if (!this.#sessions.erase(owner, sessionId)) return false;
     this.#runs.erase(owner, sessionId);
     return true;
   }
 
-  #run(name: RunName): Run | undefined {
+  #run(name: RunRef): Run | undefined {
     // Mostly it is the run itself, and need not be looked for with every envelope.
     if (name instanceof Run) return name.isDropped ? undefined : name;
     return this.#runs.get(name.owner, name.id);
   }
 
   /** What stands before a new run in its session. */
-  #before({ owner, session, refusalInLine }: Admission): Run[] {
+  #before({ owner, session, refusalIfQueued: refusalIfQueued }: Admission): Run[] {
     const line = session ? this.#sessions.line(owner, session.id) : [];
     if (!session || line.length === 0) return [];
-    if (session.policy === 'reject') throw busy();
+    if (session.policy === 'reject') throw sessionBusy();
     if (session.policy === 'enqueue') {
-      if (line.length > session.maxWaiting) throw full(session.maxWaiting);
-      if (refusalInLine) throw refusalInLine;
+      if (line.length > session.maxWaiting) throw sessionFull(session.maxWaiting);
+      if (refusalIfQueued) throw refusalIfQueued;
     }
     return [...line];
   }
@@ -141,20 +141,5 @@ function turnOf(run: Run, end: RunEnd, text: string): Turn {
 
 function repeat(run: Run, digest: string): Run {
   if (run.digest === digest) return run;
-  throw new QueryError(
-    'idempotency_conflict',
-    'The Idempotency-Key was used with another query. Send a new key with a new query.',
-  );
-}
-
-function busy(): QueryError {
-  return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
-}
-
-function full(limit: number): QueryError {
-  return new QueryError(
-    'session_full',
-    `${limit} queries of this session are waiting already, as many as may. Try again when one has been answered.`,
-    { retryAfter: 5 },
-  );
+  throw idempotencyConflict();
 }

@@ -1,7 +1,7 @@
 import { type Admission, KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
-import type { RetentionOptions } from '../options/query.options.js';
 import type { RunEnd, RunStatus } from '../contract/wire.js';
 import { EventLog } from '../event-log/event-log.js';
+import type { RetentionOptions } from './retention.js';
 
 /** What a run costs besides its log, in characters: the record, the maps' entries. */
 const OVERHEAD = 1024;

@@ -1,5 +1,5 @@
-import type { RetentionOptions } from '../options/query.options.js';
 import type { Turn } from '../contract/wire.js';
+import type { RetentionOptions } from './retention.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;

@@ -41,31 +41,6 @@ export interface StreamOptions {
   retryMs: number;
 }
 
-/** What the in-memory store keeps. Times are milliseconds, lengths are characters of JSON. */
-export interface RetentionOptions {
-  /** How long a run and its log are kept after its end. Default 3,600,000 (1 h). */
-  runMs: number;
-  /** How much of one run's log is kept; beyond it the oldest envelopes go, but never the newest 64 KiB. Default 67,108,864. */
-  logLength: number;
-  /**
-   * How much is kept of all runs together; beyond it the runs that ended first go, and then the oldest envelopes of the
-   * longest logs, but never the newest 64 KiB of a run that goes on. Default 134,217,728.
-   */
-  totalLength: number;
-  /** How long a session is kept after its last turn. Default 86,400,000 (24 h). */
-  sessionMs: number;
-  /**
-   * How much is kept of all sessions together; beyond it those go that were not used for longest, and of the last one its
-   * oldest turns. Default 134,217,728.
-   */
-  sessionsLength: number;
-  /**
-   * How many bytes are kept of the files of sessions: beyond it those go that came first, and a file of more than a
-   * sixteenth of it is not kept. Default 67,108,864.
-   */
-  filesBytes: number;
-}
-
 /** What `QueryModule` takes. Everything has a default but the handler. */
 export interface QueryModuleOptions {
   /**
@@ -73,17 +48,16 @@ export interface QueryModuleOptions {
    * the modules in `imports` export, and global providers.
    */
   handler: Type<AgentHandler> | AgentHandler | HandlerFunction;
-  /** The record of runs. Default: in this process's memory, within `retention`. */
+  /** The record of runs. Default: `new MemoryRunStore()`, in this process's memory. */
   store?: RunStore;
   /**
    * Tells whose a request is, from the adapter's request object; undefined is `anonymous`. Runs, sessions and idempotency
    * keys of different owners do not meet. Authentication itself is the host's (a guard has run when this is called).
    */
-  principal?: (request: never) => string | undefined | Promise<string | undefined>;
+  owner?: (request: never) => string | undefined | Promise<string | undefined>;
   limits?: Partial<BodyLimits>;
   runs?: Partial<RunOptions>;
   streams?: Partial<StreamOptions>;
-  retention?: Partial<RetentionOptions>;
   /** Refuse files whose bytes are plainly of another type than they are said to be (400). Default false: tell, and go on. */
   rejectMismatchedTypes?: boolean;
   /** Where large files are kept while their run needs them. Default: a directory of ours under the system's temporary one. */
@@ -114,15 +88,6 @@ export const RUN_DEFAULTS: RunOptions = {
 };
 
 export const STREAM_DEFAULTS: StreamOptions = { keepAliveMs: 10_000, retryMs: 1_000 };
-
-export const RETENTION_DEFAULTS: RetentionOptions = {
-  runMs: 60 * 60_000,
-  logLength: 64 * 1024 * 1024,
-  totalLength: 128 * 1024 * 1024,
-  sessionMs: 24 * 60 * 60_000,
-  sessionsLength: 128 * 1024 * 1024,
-  filesBytes: 64 * 1024 * 1024,
-};
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<QueryModuleOptions>({ moduleName: 'Query' })

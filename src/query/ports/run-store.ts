@@ -28,7 +28,7 @@ export interface RunRecord {
 }
 
 /** Names a run: its record does, as it was when the run was admitted or at any time since. */
-export type RunName = Pick<RunRecord, 'id' | 'owner'>;
+export type RunRef = Pick<RunRecord, 'id' | 'owner'>;
 
 /** What is to become a run. */
 export interface Admission {
@@ -45,7 +45,7 @@ export interface Admission {
   /** Why no new run may be made at present, if so. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
   /** Why no new run may be put in line behind others at present, if so. */
-  refusalInLine: QueryError | undefined;
+  refusalIfQueued: QueryError | undefined;
 }
 
 /** What became of an admission. */
@@ -54,7 +54,7 @@ export interface Admitted {
   /** False where the idempotency key led to a run that there was already. */
   created: boolean;
   /** Runs of the session that stand before this one, oldest first. Empty: it may start. */
-  before: RunRecord[];
+  ahead: RunRecord[];
 }
 
 /** A stretch of a run's log. */
@@ -66,7 +66,7 @@ export interface LogSlice {
   /** Their JSON texts, a line each: `\n` between them, which no JSON text of ours holds, and none after the last. */
   lines: string;
   /** Where the stretch ends, in characters of JSON since the beginning of the log. */
-  position: number;
+  endOffset: number;
   /** Whether the stretch ends with `done`, or the cursor stood there: nothing will ever follow. */
   ended: boolean;
 }
@@ -120,20 +120,20 @@ export abstract class RunStore {
    *
    * @throws {QueryError} `idempotency_conflict`: the key stands for another digest · `session_busy`: the policy is
    * `reject` and the session has a run that has not ended · `session_full`: the policy is `enqueue` and `maxWaiting`
-   * runs wait already · the admission's `refusalInLine`: the policy is `enqueue` and there are runs before it · the
+   * runs wait already · the admission's `refusalIfQueued`: the policy is `enqueue` and there are runs before it · the
    * admission's `refusal`. Where several apply, the first of these. Nothing of what is refused is kept.
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
   /** Turns a waiting run into a running one; false if it is not waiting (any more). */
-  abstract start(run: RunName): Awaitable<boolean>;
+  abstract start(run: RunRef): Awaitable<boolean>;
 
   /**
    * Adds one envelope to the log of a run that has not ended; for any other it does nothing. Nothing is returned where
    * the envelope is kept already; otherwise a promise of that, which may be one and the same for several envelopes.
    * What can be read is kept.
    */
-  abstract append(run: RunName, envelope: string): void | Promise<void>;
+  abstract append(run: RunRef, envelope: string): void | Promise<void>;
 
   /**
    * Ends a run, in one step: `done` into the log, status, turn into the session, and out of the session's line.
@@ -143,7 +143,7 @@ export abstract class RunStore {
    * session's line and waiting, if there is one
    */
   abstract finish(
-    run: RunName,
+    run: RunRef,
     end: RunEnd,
     text: string,
   ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;
@@ -156,7 +156,7 @@ export abstract class RunStore {
    *
    * @throws {QueryError} `not_found` · `cursor_expired`, with `oldest` and `latest`: what follows is no longer kept
    */
-  abstract read(run: RunName, after: number): Awaitable<LogSlice>;
+  abstract read(run: RunRef, after: number): Awaitable<LogSlice>;
 
   /**
    * A session's turns, in the order in which their runs ended.
@@ -173,7 +173,7 @@ export abstract class RunStore {
   ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
 
   /** The session's runs that have not ended, in line; empty where there is none. */
-  abstract line(owner: string, sessionId: string): Awaitable<RunRecord[]>;
+  abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;
 
   /** Erases a session that has no unfinished run: its turns, its runs and their logs. False if there is none. */
   abstract erase(owner: string, sessionId: string): Awaitable<boolean>;

@@ -202,7 +202,7 @@ describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_,
           expect(second.outcome).toBe('complete');
           expect(second.done).toHaveLength(1);
           expect(watched.puppet.calls.length).toBeLessThanOrEqual(2);
-          expect(await watched.store.line('anonymous', 's')).toEqual([]);
+          expect(await watched.store.queue('anonymous', 's')).toEqual([]);
           expect(watched.agent.load()).toEqual(IDLE);
           expect([first.releases, second.releases]).toEqual([1, 1]);
           expect(jest.getTimerCount()).toBe(0);

@@ -12,6 +12,7 @@ import { settlesWithin } from '../platform/deadline.js';
 import { queryDigest, storedParts } from './digest.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
+import { runNotFound, sessionNotFound } from '../contract/refusals.js';
 import { Files, OpenedFiles } from '../files/files.js';
 import { Follower, type ReadableLog } from '../event-log/follower.js';
 import { AgentHandler, type Query } from '../ports/agent-handler.js';
@@ -19,7 +20,7 @@ import {
   type Admission,
   type Awaitable,
   type LogSlice,
-  type RunName,
+  type RunRef,
   type RunRecord,
   RunStore,
   type StoredRun,
@@ -32,7 +33,7 @@ import {
 } from '../options/query.options.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Runner, type RunnerContext } from './runner.js';
-import { type Load, Runners } from './scheduler.js';
+import { type Load, Scheduler } from './scheduler.js';
 import type { RunView, SessionPage } from '../contract/wire.js';
 
 /** The owner of everything where the host has no authentication. */
@@ -63,7 +64,7 @@ export class AgentService
 {
   readonly options: RunOptions;
   readonly files: Files;
-  readonly #runners: Runners;
+  readonly #runners: Scheduler;
   /** Runs of processes that are gone, while their files are fetched. */
   readonly #resuming = new Map<string, { isFirst: boolean }>();
   #draining = false;
@@ -77,7 +78,7 @@ export class AgentService
   ) {
     this.files = new Files(store.files, spool);
     this.options = { ...RUN_DEFAULTS, ...options.runs };
-    this.#runners = new Runners(this.options.maxRunning);
+    this.#runners = new Scheduler(this.options.maxRunning);
   }
 
   /**
@@ -132,7 +133,7 @@ export class AgentService
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
     const page = await this.store.turns(owner, sessionId, { after, limit });
-    if (!page) throw noSession();
+    if (!page) throw sessionNotFound();
     return { id: sessionId, turns: page.turns, next: page.last < page.total ? page.last : null };
   }
 
@@ -142,10 +143,10 @@ export class AgentService
    * @throws {QueryError} `not_found` · `session_busy`: a query came in while it was being erased
    */
   async erase(owner: string, sessionId: string): Promise<void> {
-    const line = await this.store.line(owner, sessionId);
+    const line = await this.store.queue(owner, sessionId);
     // From the end of the line, so that none is called up only to be cancelled.
     await Promise.all(line.reverse().map(({ id }) => this.cancel(owner, id)));
-    if (!(await this.store.erase(owner, sessionId))) throw noSession();
+    if (!(await this.store.erase(owner, sessionId))) throw sessionNotFound();
   }
 
   /** What the service is doing at present. */
@@ -211,7 +212,7 @@ export class AgentService
       this.#runners.add(runner);
       keeping = this.#keepsFiles(admission) && (await this.files.keep(runner.id, query));
       const admitted = this.store.admit(admission);
-      const { run, created, before } = admitted instanceof Promise ? await admitted : admitted;
+      const { run, created, ahead: before } = admitted instanceof Promise ? await admitted : admitted;
       if (keeping && !created) void this.files.release(runner.id);
       if (created) {
         this.#enter(runner, run, before);
@@ -272,18 +273,18 @@ export class AgentService
     };
   }
 
-  #refusals(): Pick<Admission, 'refusal' | 'refusalInLine'> {
+  #refusals(): Pick<Admission, 'refusal' | 'refusalIfQueued'> {
     if (this.#draining) {
-      return { refusal: draining(), refusalInLine: undefined };
+      return { refusal: draining(), refusalIfQueued: undefined };
     }
     const { maxRunning, maxWaiting } = this.options;
     const { running, waiting } = this.#runners;
     const isFull = running + waiting >= maxRunning + maxWaiting;
     const isLineFull = waiting >= maxWaiting;
-    if (!isFull && !isLineFull) return { refusal: undefined, refusalInLine: undefined };
+    if (!isFull && !isLineFull) return { refusal: undefined, refusalIfQueued: undefined };
     const detail = `${running} runs are under way and ${waiting} are waiting, as many as may. Try again later.`;
     const atCapacity = new QueryError('at_capacity', detail, { retryAfter: 5 });
-    return { refusal: isFull ? atCapacity : undefined, refusalInLine: atCapacity };
+    return { refusal: isFull ? atCapacity : undefined, refusalIfQueued: atCapacity };
   }
 
   #enter(runner: Runner, run: RunRecord, before: RunRecord[]): void {
@@ -304,7 +305,7 @@ export class AgentService
 
   async #find(owner: string, runId: string): Promise<RunRecord> {
     const record = await this.store.find(owner, runId);
-    if (!record) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
+    if (!record) throw runNotFound();
     return record;
   }
 
@@ -322,7 +323,7 @@ export class AgentService
     const log = new RunLog(this.store, record);
     return {
       run: viewOf(record),
-      follow: (sink) => new Follower(log, after, sink, this.#runners.get(record.id)?.audience),
+      follow: (sink) => new Follower(log, after, sink, this.#runners.get(record.id)?.followers),
     };
   }
 
@@ -346,7 +347,7 @@ export class AgentService
 class RunLog implements ReadableLog {
   constructor(
     private readonly store: RunStore,
-    private readonly run: RunName,
+    private readonly run: RunRef,
   ) {}
 
   read(after: number): Awaitable<LogSlice> {
@@ -362,10 +363,6 @@ function newRunId(): string {
 function draining(): QueryError {
   const detail = 'The service is going down and takes no new queries. Try again in a moment.';
   return new QueryError('draining', detail, { retryAfter: 1 });
-}
-
-function noSession(): QueryError {
-  return new QueryError('not_found', 'There is no such session, or it is no longer kept.');
 }
 
 function viewOf(record: RunRecord): RunView {

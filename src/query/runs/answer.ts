@@ -17,7 +17,7 @@ export interface Intake {
    * Where no more is welcome at present: a promise, which never rejects, of when it is. An Observable cannot be held
    * back, and is not.
    */
-  room: () => Promise<void> | undefined;
+  pause: () => Promise<void> | undefined;
 }
 
 /**
@@ -50,7 +50,7 @@ function subscribe(source: Observable<unknown>, { take }: Intake): Consumption {
   return { ended, stop };
 }
 
-function pull(iterator: AsyncIterator<unknown>, { take, room }: Intake): Consumption {
+function pull(iterator: AsyncIterator<unknown>, { take, pause: room }: Intake): Consumption {
   let stopped = false;
   const pulling = (async () => {
     while (!stopped) {

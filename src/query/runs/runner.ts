@@ -2,12 +2,12 @@ import { inspect, types } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { type Consumption, consume } from './answer.js';
 import { AnswerText } from './answer-text.js';
-import { Audience } from '../event-log/followers.js';
+import { Followers } from '../event-log/followers.js';
 import { envelopeText, log } from '../contract/envelopes.js';
 import { type ErrorCode, QueryError } from '../contract/errors.js';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { AgentHandler, Query, QueryContext } from '../ports/agent-handler.js';
-import { KEPT_LENGTH, type RunName, type RunRecord, type RunStore } from '../ports/run-store.js';
+import { KEPT_LENGTH, type RunRef, type RunRecord, type RunStore } from '../ports/run-store.js';
 import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
 import type { Envelope, RunEnd, Turn } from '../contract/wire.js';
 
@@ -54,7 +54,7 @@ export class Runner {
   static readonly #logger = new Logger('Runner');
 
   /** Those who follow the run. */
-  readonly audience = new Audience(
+  readonly followers = new Followers(
     () => clearTimeout(this.#grace),
     () => this.#abandoned(),
   );
@@ -87,7 +87,7 @@ export class Runner {
    */
   constructor(
     private readonly context: RunnerContext,
-    private run: RunName & Pick<RunRecord, 'sessionId'>,
+    private run: RunRef & Pick<RunRecord, 'sessionId'>,
     private readonly query: Query,
     private disconnect: DisconnectPolicy,
     private release: () => void,
@@ -116,7 +116,7 @@ export class Runner {
   /** The store does not have the run, and never will, or will keep it for the next process. */
   dismiss(): void {
     this.detach();
-    this.audience.cut();
+    this.followers.disconnectAll();
     this.#release();
     this.#resolveEnded({ run: undefined, stopped: true });
   }
@@ -163,7 +163,7 @@ export class Runner {
     this.#controller?.abort(reasonOf(end));
     this.#consumption?.stop();
     // It may be waiting for its followers.
-    this.audience.progressed();
+    this.followers.advanced();
   }
 
   /** The run has ended before its handler was called. */
@@ -190,7 +190,7 @@ export class Runner {
     if (this.#end) return;
     this.#consumption = consume(answer, {
       take: (value) => this.#take(value),
-      room: () => this.#room(),
+      pause: () => this.#room(),
     });
     // Its first step may have stopped the run.
     if (this.#end) this.#consumption.stop();
@@ -252,11 +252,11 @@ export class Runner {
   #append(text: string): void {
     this.#length += text.length;
     const commit = this.context.store.append(this.run, text);
-    if (!commit) return this.audience.ring();
+    if (!commit) return this.followers.notify();
     if (commit === this.#commit) return;
     this.#commit = commit;
     this.#kept = commit.then(
-      () => this.audience.ring(),
+      () => this.followers.notify(),
       (error: unknown) => this.fail(new QueryError('internal', UNKEPT, {}, { cause: error })),
     );
   }
@@ -265,7 +265,7 @@ export class Runner {
   async #pause(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     await this.#kept;
-    while (!this.#end && this.audience.behind(this.#length) > LAG_LENGTH) await this.audience.progress();
+    while (!this.#end && this.followers.lag(this.#length) > LAG_LENGTH) await this.followers.nextAdvance();
     this.#turn = this.#length;
   }
 
@@ -306,10 +306,10 @@ export class Runner {
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
       finished = await this.context.store.finish(this.run, this.#end!, this.#text.value);
-      this.audience.ring();
+      this.followers.notify();
     } catch (error) {
       Runner.#logger.error(`Run ${this.id}: its end could not be recorded`, (error as Error).stack);
-      this.audience.cut();
+      this.followers.disconnectAll();
     }
     this.context.onEnd(this, finished?.next);
     this.#resolveEnded({ run: finished?.run, stopped });

@@ -12,7 +12,7 @@ export interface Load {
 }
 
 /** The runs that are alive in this process: those that execute, and those that wait for their session or for a place. */
-export class Runners {
+export class Scheduler {
   readonly #alive = new Map<string, Runner>();
   /** Those that may start as soon as there is a place. */
   readonly #ready = new Set<Runner>();
@@ -57,7 +57,7 @@ export class Runners {
 
   load(): Load {
     let followers = 0;
-    for (const runner of this.#alive.values()) followers += runner.audience.size;
+    for (const runner of this.#alive.values()) followers += runner.followers.size;
     return { running: this.running, waiting: this.waiting, followers, overdue: this.#overdue };
   }
 

@@ -67,7 +67,7 @@ export class SseResponse implements Sink {
     this.response.end();
   }
 
-  cut(): void {
+  disconnect(): void {
     this.#retry();
     this.response.end();
   }
@@ -94,6 +94,6 @@ export class SseResponse implements Sink {
 
   #drained(): void {
     this.#isFull = false;
-    this.follower?.wake();
+    this.follower?.drained();
   }
 }

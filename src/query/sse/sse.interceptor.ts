@@ -77,7 +77,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   /** Lets those who read come to the end, and cuts the others: nobody keeps the process alive. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!(await this.#closesWithin(READING_MS))) {
-      for (const sse of this.#open) sse.follower?.cut();
+      for (const sse of this.#open) sse.follower?.disconnect();
       await this.#closesWithin(CUTTING_MS);
       for (const sse of this.#open) sse.destroy();
     }
@@ -105,7 +105,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     this.#keepAlive(sse);
     const path = requestPath(request);
     sse.open(run && (stream.isRunPath ? path : `${path}/${run.id}`));
-    follower.ring();
+    follower.notify();
   }
 
   /** One timer looks at all streams: no clock is asked with each write. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FileStore, QueryError } from '../../query/index.js';
+import { FileStore, storageFull } from '../../query/index.js';
 import type { ContentPlace } from './content-storage.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
@@ -234,9 +234,4 @@ function settled(db: Db) {
 function isFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
-}
-
-function storageFull(cause: unknown): QueryError {
-  const detail = 'There is no room left for the files of this query; try again later.';
-  return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
 }

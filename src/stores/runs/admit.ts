@@ -1,4 +1,11 @@
-import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
+import {
+  type Admission,
+  type Admitted,
+  idempotencyConflict,
+  type RunRecord,
+  sessionBusy,
+  sessionFull,
+} from '../../query/index.js';
 import type { Backend } from '../drivers/driver.js';
 import { keyOf, lineOf, recordOf, selectRuns } from './run-rows.js';
 import type { Db } from '../schema/tables.js';
@@ -15,7 +22,7 @@ export async function admit(
   if (idempotencyKey !== null) {
     await backend.lock(db, `idempotency ${idempotencyKey}`);
     const run = await repeated(db, idempotencyKey, idempotency!.digest);
-    if (run) return { run, created: false, before: [] };
+    if (run) return { run, created: false, ahead: [] };
   }
 
   const sessionKey = session ? keyOf(owner, session.id) : null;
@@ -63,25 +70,22 @@ export async function admit(
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }
-  return { run: record, created: true, before };
+  return { run: record, created: true, ahead: before };
 }
 
 async function repeated(db: Db, key: string, digest: string): Promise<RunRecord | undefined> {
   const row = await selectRuns(db).select('digest').where('idempotency_key', '=', key).executeTakeFirst();
   if (row === undefined) return undefined;
   if (row.digest === JSON.stringify(digest)) return recordOf(row);
-  throw new QueryError(
-    'idempotency_conflict',
-    'The Idempotency-Key was used with another query. Send a new key with a new query.',
-  );
+  throw idempotencyConflict();
 }
 
-function refuseInLine({ session, refusalInLine }: Admission, length: number): void {
+function refuseInLine({ session, refusalIfQueued: refusalIfQueued }: Admission, length: number): void {
   if (length === 0) return;
   if (session!.policy === 'reject') throw sessionBusy();
   if (session!.policy !== 'enqueue') return;
   if (length > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
-  if (refusalInLine) throw refusalInLine;
+  if (refusalIfQueued) throw refusalIfQueued;
 }
 
 async function nextPlace(db: Db, sessionKey: string, now: number): Promise<number> {
@@ -94,13 +98,4 @@ async function nextPlace(db: Db, sessionKey: string, now: number): Promise<numbe
     .returning('places')
     .executeTakeFirstOrThrow();
   return places;
-}
-
-export function sessionBusy(): QueryError {
-  return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
-}
-
-function sessionFull(limit: number): QueryError {
-  const detail = `${limit} queries of this session are waiting already, as many as may. Try again when one has been answered.`;
-  return new QueryError('session_full', detail, { retryAfter: 5 });
 }

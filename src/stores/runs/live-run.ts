@@ -45,7 +45,7 @@ export class LiveRun implements RunRecord {
 
   /** Where the log ends, in characters since its beginning. */
   get position(): number {
-    return this.tail.position;
+    return this.tail.endOffset;
   }
 
   /** Where its log ends, and how much of it is kept at most, in characters. */
@@ -63,7 +63,7 @@ export class LiveRun implements RunRecord {
 
   /** Forgets the tail: it can be read from the database. */
   forget(): void {
-    const { last, position, ended } = this.tail;
+    const { last, endOffset: position, ended } = this.tail;
     this.tail = new EventLog(last, position);
     if (ended) this.tail.end();
   }

@@ -1,4 +1,11 @@
-import { AnswerText, type Envelope, type LogSlice, QueryError, type Turn } from '../../query/index.js';
+import {
+  AnswerText,
+  cursorExpired,
+  type Envelope,
+  type LogSlice,
+  type QueryError,
+  type Turn,
+} from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
 /** The most that is read of a log at once, in characters, unless its next envelope is longer. */
@@ -20,7 +27,7 @@ export async function readLog(
   const log = db.selectFrom('log').where('run_id', '=', run.id);
   if (after >= run.lastSeq) {
     const end = await log.select('position').orderBy('last', 'desc').limit(1).executeTakeFirst();
-    return { first: after + 1, count: 0, lines: '', position: end?.position ?? 0, ended: run.ended };
+    return { first: after + 1, count: 0, lines: '', endOffset: end?.position ?? 0, ended: run.ended };
   }
   const following = log.where('last', '>', after).orderBy('last');
   const rows = await following
@@ -46,7 +53,13 @@ export async function readLog(
     ({ last, position } = row);
   }
   const lines = texts.join('\n');
-  return { first: after + 1, count: last - after, lines, position, ended: run.ended && last === run.lastSeq };
+  return {
+    first: after + 1,
+    count: last - after,
+    lines,
+    endOffset: position,
+    ended: run.ended && last === run.lastSeq,
+  };
 }
 
 /** The text of a run's answer, as far as its log has it. */
@@ -77,11 +90,7 @@ async function expired(db: Db, run: { id: string; lastSeq: number }, after: numb
     .where('run_id', '=', run.id)
     .executeTakeFirst();
   const oldest = row?.first ?? run.lastSeq + 1;
-  return new QueryError(
-    'cursor_expired',
-    `Envelope ${after + 1} is no longer kept; the log still has ${oldest} to ${run.lastSeq}.`,
-    { oldest, latest: run.lastSeq },
-  );
+  return cursorExpired(after, oldest, run.lastSeq);
 }
 
 /** A page of a session's turns; see `RunStore.turns`. It costs as much as the page is long, however long the session is. */

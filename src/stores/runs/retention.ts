@@ -1,5 +1,4 @@
-import { KEPT_LENGTH, type RetentionOptions } from '../../query/index.js';
-import { sessionBusy } from './admit.js';
+import { KEPT_LENGTH, type RetentionOptions, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { keyOf } from './run-rows.js';
 import type { Db } from '../schema/tables.js';

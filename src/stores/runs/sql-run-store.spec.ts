@@ -66,7 +66,7 @@ describe('on Postgres', () => {
         // The lease of the process that was there before has to run out.
         for (;;) {
           const processes = await backend.db.selectFrom('processes').select('id').execute();
-          const lost = await store.line('anonymous', 's');
+          const lost = await store.queue('anonymous', 's');
           if (processes.length === 1 && lost.every(({ status }) => status === 'waiting')) return store;
         }
       },

@@ -7,8 +7,9 @@ import {
   QueryError,
   type RetentionOptions,
   type RunEnd,
-  type RunName,
+  type RunRef,
   type RunRecord,
+  runNotFound,
   RunStore,
   type StoredRun,
   type Turn,
@@ -116,12 +117,12 @@ export class SqlRunStore extends RunStore {
     const admitted = await this.#admit(admission);
     if (!admitted.created) return admitted;
     const run = new LiveRun(admitted.run, 0);
-    run.isCalledUp = admitted.before.length === 0;
+    run.isCalledUp = admitted.ahead.length === 0;
     this.#tails.add(run);
     return admitted;
   }
 
-  async start({ owner, id: runId }: RunName): Promise<boolean> {
+  async start({ owner, id: runId }: RunRef): Promise<boolean> {
     const run = this.#alive(owner, runId);
     if (run?.status !== 'waiting' || run.isEnding) return false;
     run.status = 'running';
@@ -141,14 +142,14 @@ export class SqlRunStore extends RunStore {
     return false;
   }
 
-  append({ owner, id }: RunName, envelope: string): void | Promise<void> {
+  append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
     const run = this.#alive(owner, id);
     if (!run || run.isEnding) return;
     if (run.isLost) return Promise.reject(lost());
     return this.#writer.append(run, envelope);
   }
 
-  async finish({ owner, id: runId }: RunName, end: RunEnd, text: string): Promise<Finished | undefined> {
+  async finish({ owner, id: runId }: RunRef, end: RunEnd, text: string): Promise<Finished | undefined> {
     const run = this.#alive(owner, runId);
     if (!run || run.isEnding) return undefined;
     run.isEnding = true;
@@ -165,7 +166,7 @@ export class SqlRunStore extends RunStore {
     return this.#tails.find(owner, runId)?.snapshot() ?? this.#stored(owner, runId);
   }
 
-  read({ owner, id }: RunName, after: number): LogSlice | Promise<LogSlice> {
+  read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
     const tail = this.#tails.find(owner, id)?.tail;
     return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, id, after);
   }
@@ -176,7 +177,7 @@ export class SqlRunStore extends RunStore {
     );
   }
 
-  line(owner: string, sessionId: string): Promise<RunRecord[]> {
+  queue(owner: string, sessionId: string): Promise<RunRecord[]> {
     return this.#database.attempt((db) => lineOf(db, keyOf(owner, sessionId)));
   }
 
@@ -243,7 +244,7 @@ export class SqlRunStore extends RunStore {
 
   async #readStored(owner: string, runId: string, after: number): Promise<LogSlice> {
     const record = this.#tails.find(owner, runId)?.snapshot() ?? (await this.#stored(owner, runId));
-    if (!record) throw new QueryError('not_found', 'There is no such run, or it is no longer kept.');
+    if (!record) throw runNotFound();
     const { id, lastSeq, endedAt } = record;
     // Somebody is following: his stream waits for the database, like the run.
     return this.#database.persist((db) => readLog(db, { id, lastSeq, ended: endedAt !== undefined }, after));

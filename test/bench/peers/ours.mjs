@@ -2,7 +2,7 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Observable } from 'rxjs';
-import { message, QueryModule } from '../../../dist/index.js';
+import { MemoryRunStore, message, QueryModule } from '../../../dist/index.js';
 import { isPulled, pull, push } from '../work.mjs';
 import { listen } from './host.mjs';
 
@@ -30,9 +30,9 @@ export const express = () => serve(new ExpressAdapter());
 export const fastify = () => serve(new FastifyAdapter());
 
 /** The same, keeping little of its logs: 4 MiB of all of them, or what their followers may still need. */
-const little = { retention: { totalLength: 4 * 1024 * 1024 } };
-export const expressLittle = () => serve(new ExpressAdapter(), little);
-export const fastifyLittle = () => serve(new FastifyAdapter(), little);
+const little = () => ({ store: new MemoryRunStore({ totalLength: 4 * 1024 * 1024 }) });
+export const expressLittle = () => serve(new ExpressAdapter(), little());
+export const fastifyLittle = () => serve(new FastifyAdapter(), little());
 
 /** The same with its runs in a database. */
 export async function durable(url) {

@@ -1,0 +1,56 @@
+import { QueryError } from './errors.js';
+
+/** The refusals that every store makes, so that callers read the same sentence whatever the store is. */
+
+/** The owner has no such run. */
+export function runNotFound(): QueryError {
+  return new QueryError('not_found', 'There is no such run, or it is no longer kept.');
+}
+
+/** The owner has no such session. */
+export function sessionNotFound(): QueryError {
+  return new QueryError('not_found', 'There is no such session, or it is no longer kept.');
+}
+
+/** A run of the session has not ended. */
+export function sessionBusy(): QueryError {
+  return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
+}
+
+/**
+ * The queue of the session is full.
+ *
+ * @param maxWaiting how many queries of the session may wait
+ */
+export function sessionFull(maxWaiting: number): QueryError {
+  const detail = `${maxWaiting} queries of this session are waiting, which is the limit. Try again when one of them has ended.`;
+  return new QueryError('session_full', detail, { retryAfter: 5 });
+}
+
+/** The idempotency key belongs to another query. */
+export function idempotencyConflict(): QueryError {
+  const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';
+  return new QueryError('idempotency_conflict', detail);
+}
+
+/**
+ * The log no longer has what follows the cursor.
+ *
+ * @param after the cursor
+ * @param oldest the number of the first envelope that is kept
+ * @param latest the number of the last envelope
+ */
+export function cursorExpired(after: number, oldest: number, latest: number): QueryError {
+  const detail = `Envelope ${after + 1} is no longer kept. The log still has ${oldest} to ${latest}.`;
+  return new QueryError('cursor_expired', detail, { oldest, latest });
+}
+
+/**
+ * There is no space for the files of a query.
+ *
+ * @param cause the system's error, for the operator's log
+ */
+export function storageFull(cause?: unknown): QueryError {
+  const detail = 'There is no storage space left for the files of this query. Try again later.';
+  return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
+}
