@@ -1,7 +1,8 @@
-/** One suite: specs beside the files they describe, and the promises of the interface under `test`. */
+/** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {
-  testEnvironment: 'node',
-  // Tests wait for what they wait for; this only ends those that wait in vain, on slow machines too.
+  // Node, and a check that a suite leaves nothing open.
+  testEnvironment: '<rootDir>/test/support/leak-environment.mjs',
+  // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.
   testTimeout: 60_000,
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { FilesHandler } from './agents/files/index.js';
-import { ConfigurationError, type Environment, queryOptions } from './config.js';
+import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config.js';
 import { QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
 import { openStore } from './stores/index.js';
 import { HealthController } from './telemetry/index.js';
@@ -13,7 +13,7 @@ export class AppModule {
   /** @throws {ConfigurationError} if `AGENT` names no handler, or `DATABASE_URL` no database that can be opened */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment.AGENT);
-    const store = await loadStore(environment.DATABASE_URL);
+    const store = await loadStore(environment);
     return {
       module: AppModule,
       controllers: [HealthController],
@@ -22,9 +22,9 @@ export class AppModule {
   }
 }
 
-async function loadStore(url: string): Promise<RunStore> {
+async function loadStore(environment: Environment): Promise<RunStore> {
   try {
-    return await openStore(url);
+    return await openStore(environment.DATABASE_URL, { retention: retentionOptions(environment) });
   } catch (error) {
     // Not the URL itself: it may hold a password.
     throw new ConfigurationError(

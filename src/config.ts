@@ -8,7 +8,7 @@ import {
   STREAM_DEFAULTS,
 } from './query/index.js';
 
-/** The service cannot start with this environment; the message has a line for each variable at fault. */
+/** The service cannot start with this environment. The message has a line for each faulty variable. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
@@ -16,7 +16,10 @@ export class ConfigurationError extends Error {
 /** The longest that a timer can wait, and more than any other limit needs. */
 const MOST = 2_147_483_647;
 
-/** What the standalone service takes from the environment. Sizes are bytes, times milliseconds. */
+/** The largest limit that is not given to a timer: a time that is compared with the clock, or a length. */
+const MOST_KEPT = Number.MAX_SAFE_INTEGER;
+
+/** The variables of the standalone service. Sizes are bytes, times milliseconds. */
 export class Environment {
   /** The address to listen on. */
   @Text()
@@ -34,6 +37,34 @@ export class Environment {
   @Text()
   readonly DATABASE_URL: string = 'file:./data/agent-query.db';
 
+  /** How long a run and its log are kept after its end. */
+  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_RUN_MS: number | undefined = undefined;
+
+  /** How much of the log of an unfinished run is kept, in characters of JSON; never less than the newest 64 Ki. */
+  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_LOG_LENGTH: number | undefined = undefined;
+
+  /** How much is kept of all logs together, in characters of JSON. */
+  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_TOTAL_LENGTH: number | undefined = undefined;
+
+  /** How long a session is kept after its last turn. */
+  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_SESSION_MS: number | undefined = undefined;
+
+  /** How much is kept of the turns of all sessions together, in characters of JSON. */
+  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_SESSIONS_LENGTH: number | undefined = undefined;
+
+  /** How long the content of a file is kept. Not with `DATABASE_URL=memory:`. */
+  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_FILE_MS: number | undefined = undefined;
+
+  /** How many bytes of contents of files are kept. */
+  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  readonly RETENTION_FILES_BYTES: number | undefined = undefined;
+
   /** One file, decoded. */
   @WholeNumber(0)
   readonly MAX_FILE_BYTES: number = DEFAULT_BODY_LIMITS.fileBytes;
@@ -46,7 +77,7 @@ export class Environment {
   @WholeNumber(0)
   readonly MAX_TEXT_BYTES: number = DEFAULT_BODY_LIMITS.textBytes;
 
-  /** Everything of a query that is not file content. */
+  /** Everything in a query that is not file content. */
   @WholeNumber(2, 256 * 1024 * 1024)
   readonly MAX_DOCUMENT_BYTES: number = DEFAULT_BODY_LIMITS.documentBytes;
 
@@ -54,7 +85,7 @@ export class Environment {
   @WholeNumber(1, 1_000_000)
   readonly MAX_PARTS: number = DEFAULT_BODY_LIMITS.parts;
 
-  /** Arrays and objects inside one another. */
+  /** Levels of nested arrays and objects. */
   @WholeNumber(3, 1000)
   readonly MAX_DEPTH: number = DEFAULT_BODY_LIMITS.depth;
 
@@ -62,31 +93,31 @@ export class Environment {
   @WholeNumber(1)
   readonly BODY_IDLE_MS: number = DEFAULT_BODY_LIMITS.idleMs;
 
-  /** A file up to this size stays in memory; a larger one goes to a temporary file. */
+  /** A file up to this size stays in memory. A larger one is written to the spool. */
   @WholeNumber(0, 64 * 1024 * 1024)
   readonly FILE_MEMORY_BYTES: number = DEFAULT_BODY_LIMITS.memoryBytes;
 
-  /** Where temporary files are kept; the system's directory for them if empty. */
+  /** The directory of the spool. If empty, the system's directory for temporary files. */
   @Text({ mayBeEmpty: true })
   readonly SPOOL_DIRECTORY: string = '';
 
-  /** Refuse files whose bytes are plainly of another type than they are said to be. */
+  /** Whether to refuse files whose bytes are clearly of another type than declared. */
   @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
   readonly REJECT_MISMATCHED_TYPES: 'true' | 'false' = 'false';
 
-  /** The longest that a run may take. */
+  /** The time limit of a run. */
   @WholeNumber(1)
   readonly RUN_TIMEOUT_MS: number = RUN_DEFAULTS.timeoutMs;
 
-  /** How long a handler that is asked to stop may take. */
+  /** How long a handler may take to stop after its signal was aborted. */
   @WholeNumber(0)
   readonly STOP_DEADLINE_MS: number = RUN_DEFAULTS.stopDeadlineMs;
 
-  /** What happens to a run when nobody follows it any more. */
+  /** What happens to a run when its last follower leaves. */
   @IsIn(['continue', 'cancel', 'grace'], { message: mustBe('"continue", "cancel" or "grace"') })
   readonly DISCONNECT: 'continue' | 'cancel' | 'grace' = 'grace';
 
-  /** With `DISCONNECT=grace`: how long somebody may take to come back. */
+  /** With `DISCONNECT=grace`: how long the run waits for a follower. */
   @WholeNumber(0)
   readonly DISCONNECT_GRACE_MS: number = 30_000;
 
@@ -98,7 +129,7 @@ export class Environment {
   @WholeNumber(0, 1_000_000)
   readonly MAX_WAITING: number = RUN_DEFAULTS.maxWaiting;
 
-  /** What a second query of a busy session meets. */
+  /** What happens to a query of a session that has an unfinished run. */
   @IsIn(['enqueue', 'reject', 'interrupt'], { message: mustBe('"enqueue", "reject" or "interrupt"') })
   readonly SESSION_POLICY: SessionPolicy = RUN_DEFAULTS.sessionPolicy;
 
@@ -106,23 +137,23 @@ export class Environment {
   @WholeNumber(0, 1_000_000)
   readonly MAX_WAITING_PER_SESSION: number = RUN_DEFAULTS.maxWaitingPerSession;
 
-  /** Earlier turns that a handler is given. */
+  /** Earlier turns that a handler is given at most. */
   @WholeNumber(0, 10_000)
   readonly SESSION_TURNS: number = RUN_DEFAULTS.sessionTurns;
 
-  /** How often a silent stream shows a sign of life. */
+  /** How often an idle stream sends a keep-alive. */
   @WholeNumber(10)
   readonly KEEP_ALIVE_MS: number = STREAM_DEFAULTS.keepAliveMs;
 
-  /** How long running runs may go on when the service is told to stop. */
+  /** How long runs may continue when the service shuts down. */
   @WholeNumber(0)
   readonly DRAIN_MS: number = RUN_DEFAULTS.drainMs;
 }
 
 /**
- * Reads the environment: the one place that does. An empty variable counts as absent.
+ * Reads the environment. An empty variable counts as absent.
  *
- * @throws {ConfigurationError} naming each variable at fault, what it is and what it may be
+ * @throws {ConfigurationError} it names each faulty variable, its value and what it may be
  */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const known = Object.keys(new Environment());
@@ -131,11 +162,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   );
   const environment = plainToInstance(Environment, given);
   const faults = validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  if (environment.DATABASE_URL === 'memory:' && environment.RETENTION_FILE_MS !== undefined) {
+    faults.push(
+      'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
+        'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    );
+  }
   if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
   return environment;
 }
 
-/** The module's options as the environment sets them; the handler is loaded elsewhere. */
+/** The options of the module as the environment sets them, without the handler. */
 export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
   return {
     limits: {
@@ -168,9 +205,23 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
   };
 }
 
-function WholeNumber(least: number, most = MOST): PropertyDecorator {
+/** The retention that the environment sets. A member that is undefined stands for the default of the store. */
+export function retentionOptions(environment: Environment) {
+  return {
+    runMs: environment.RETENTION_RUN_MS,
+    logLength: environment.RETENTION_LOG_LENGTH,
+    totalLength: environment.RETENTION_TOTAL_LENGTH,
+    sessionMs: environment.RETENTION_SESSION_MS,
+    sessionsLength: environment.RETENTION_SESSIONS_LENGTH,
+    fileMs: environment.RETENTION_FILE_MS,
+    filesBytes: environment.RETENTION_FILES_BYTES,
+  };
+}
+
+function WholeNumber(least: number, most = MOST, { mayBeAbsent = false } = {}): PropertyDecorator {
   const isWholeNumber = (value: unknown) =>
-    Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
+    (mayBeAbsent && value === undefined) ||
+    (Number.isInteger(value) && Number(value) >= least && Number(value) <= most);
   const rule = ValidateBy(
     { name: 'wholeNumber', validator: { validate: isWholeNumber } },
     { message: mustBe(`a whole number from ${least} to ${most}`) },

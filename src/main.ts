@@ -5,15 +5,16 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { ConfigurationError, readEnvironment, type Environment } from './config.js';
+import { ServiceLogger } from './logger.js';
 
-/** The standalone service: reads the environment, listens, and goes down in order when it is told to. */
+/** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
   const environment = readEnvironment();
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment),
-    // A session's id in a path may be as long as a header may be.
+    // A session id in a path may be as long as a header.
     new FastifyAdapter({ routerOptions: { maxParamLength: 16 * 1024 } }),
-    { logger: ['error', 'warn', 'fatal'], abortOnError: false },
+    { logger: new ServiceLogger(), abortOnError: false },
   );
   app.enableShutdownHooks();
   await app.listen(environment.PORT, environment.HOST);
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
 function greet({ AGENT }: Environment, { address, port, family }: AddressInfo): void {
   const isIPv6 = family === 'IPv6';
   const host = isIPv6 ? `[${address}]` : address;
-  // "Every address" is none that a client could call.
+  // A client cannot call the address that stands for all addresses.
   const called = host.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^\[::\]$/, '[::1]');
   process.stdout.write(
     `nest-agent-query listens on http://${host}:${port} and answers with the agent "${AGENT}". Try it:\n\n` +
@@ -32,10 +33,10 @@ function greet({ AGENT }: Environment, { address, port, family }: AddressInfo): 
   );
 }
 
-// What a handler forgot to catch is its own run's misfortune, not that of everybody else's.
+// A handler's unhandled rejection must not crash other runs.
 process.on('unhandledRejection', (reason) => {
   new Logger('Process').error(
-    'A promise was rejected and nobody handled it',
+    'A promise was rejected, and no code handled the rejection.',
     reason instanceof Error ? reason.stack : reason,
   );
 });

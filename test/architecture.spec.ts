@@ -27,14 +27,62 @@ function importedPackages(file: string): string[] {
     .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
 }
 
-/** The folder under `src` that a file belongs to; of agents, each is a spoke of its own. */
-function houseOf(file: string): string {
+/** The folder under `src` that a file belongs to. Each agent is a spoke of its own. */
+function spokeOf(file: string): string {
   const [first, second] = file.split('/');
   if (!file.includes('/')) return 'root';
   return first === 'agents' ? `agents/${second}` : first!;
 }
 
+/**
+ * The layers of the hub and of the stores. A file imports files of its own layer and of the layers after it, never of the layers
+ * before it. `root` is the folder itself.
+ */
+const LAYERS: Record<string, string[]> = {
+  query: [
+    'root',
+    'http',
+    'sse',
+    'runs',
+    'memory',
+    'event-log',
+    'body',
+    'files',
+    'platform',
+    'options',
+    'ports',
+    'contract',
+  ],
+  stores: ['root', 'runs', 'files', 'drivers', 'schema'],
+};
+
+/** The layer of a file, for example `http` of `query/http/headers.ts`. */
+function layerOf(file: string): string {
+  const [, second, third] = file.split('/');
+  return third === undefined ? 'root' : second!;
+}
+
 describe('The architecture', () => {
+  it.each(Object.entries(LAYERS))('lets the layers of %s import in one direction only', (spoke, layers) => {
+    const members = files.filter((file) => file.startsWith(`${spoke}/`));
+    expect([...new Set(members.map(layerOf))].sort()).toEqual([...layers].sort());
+    for (const file of members) {
+      for (const imported of importedFiles(file).filter((name) => name.startsWith(`${spoke}/`))) {
+        const isAllowed = layers.indexOf(layerOf(imported)) >= layers.indexOf(layerOf(file));
+        expect([file, imported, isAllowed]).toEqual([file, imported, true]);
+      }
+    }
+  });
+
+  it('lets no layer of the hub but the platform know the adapters', () => {
+    const knowing = files.filter(
+      (file) =>
+        file.startsWith('query/') &&
+        /getType\(\)|getInstance|hijack|preParsing/.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(knowing).toEqual(['query/platform/host-parsers.ts', 'query/platform/host.ts']);
+  });
+
   it('has no import cycle', () => {
     const done = new Set<string>();
     const visit = (file: string, path: string[]): void => {
@@ -48,19 +96,19 @@ describe('The architecture', () => {
   });
 
   it('lets the hub import no spoke', () => {
-    const hub = files.filter((file) => houseOf(file) === 'query');
+    const hub = files.filter((file) => spokeOf(file) === 'query');
     expect(hub.length).toBeGreaterThan(10);
     for (const file of hub) {
       for (const imported of importedFiles(file))
-        expect(`${file} → ${houseOf(imported)}`).toBe(`${file} → query`);
+        expect(`${file} → ${spokeOf(imported)}`).toBe(`${file} → query`);
     }
   });
 
   it('lets a spoke import the hub through its index only, and no other spoke', () => {
-    for (const file of files.filter((name) => !['query', 'root'].includes(houseOf(name)))) {
+    for (const file of files.filter((name) => !['query', 'root'].includes(spokeOf(name)))) {
       for (const imported of importedFiles(file)) {
-        if (houseOf(imported) === houseOf(file)) continue;
-        const allowed = houseOf(file) === 'client' ? 'query/wire.ts' : 'query/index.ts';
+        if (spokeOf(imported) === spokeOf(file)) continue;
+        const allowed = spokeOf(file) === 'client' ? 'query/contract/wire.ts' : 'query/index.ts';
         expect(`${file} → ${imported}`).toBe(`${file} → ${allowed}`);
       }
     }
@@ -69,8 +117,8 @@ describe('The architecture', () => {
   it('lets only the composition root and the process entry know a spoke', () => {
     const knowing = files.filter(
       (file) =>
-        houseOf(file) === 'root' &&
-        importedFiles(file).some((name) => !['query', 'root'].includes(houseOf(name))),
+        spokeOf(file) === 'root' &&
+        importedFiles(file).some((name) => !['query', 'root'].includes(spokeOf(name))),
     );
     expect(knowing).toEqual(['app.module.ts']);
   });
@@ -87,9 +135,9 @@ describe('The architecture', () => {
     ['libsql', ['stores', 'workers']],
     ['pg', ['stores', 'workers']],
     ['bullmq', ['workers']],
-  ])('imports %s in %j only', (name, houses) => {
+  ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
-      expect(houses).toContain(houseOf(file));
+      expect(spokes).toContain(spokeOf(file));
   });
 
   it('loads no optional package with the package root', () => {

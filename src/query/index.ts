@@ -1,7 +1,6 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
-export { DEFAULT_BODY_LIMITS, type BodyLimits } from './body/limits.js';
 export { doneText, INTERRUPTED, log, message } from './contract/envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
 export * from './contract/refusals.js';
@@ -11,9 +10,12 @@ export type { FollowedRun, RunStream } from './event-log/run-stream.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
+export { type BodyLimits, DEFAULT_BODY_LIMITS } from './options/body-limits.js';
 export {
   type DisconnectPolicy,
+  type CallerRequest,
   type QueryModuleExtras,
+  type QueryModuleFactoryOptions,
   type QueryModuleOptions,
   RUN_DEFAULTS,
   type RunOptions,

@@ -1,24 +1,27 @@
-import { type DynamicModule, Module, type Provider, type Type } from '@nestjs/common';
+import { type DynamicModule, Logger, Module, type Provider, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { AgentService } from './runs/agent.service.js';
-import { HostParsers } from './platform/host-parsers.js';
 import { Spool } from './files/spool.js';
-import { MemoryRunStore } from './memory/memory-run-store.js';
-import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
-import { RunStore } from './ports/run-store.js';
+import { OwnerPipe } from './http/owner.pipe.js';
 import { controllerAt } from './http/query.controller.js';
+import { QueryReader } from './http/query.reader.js';
+import { SubmissionPipe } from './http/submission.pipe.js';
+import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
   MODULE_OPTIONS_TOKEN,
-  type OPTIONS_TYPE,
+  type QueryModuleExtras,
+  type QueryModuleFactoryOptions,
   type QueryModuleOptions,
 } from './options/query.options.js';
-import { QueryReader } from './http/query.reader.js';
+import { HostParsers } from './platform/host-parsers.js';
+import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
+import { RunStore } from './ports/run-store.js';
+import { AgentService } from './runs/agent.service.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
 
 /**
- * `POST {base}/query` in front of an agent.
+ * `POST {base}/query` for an agent.
  *
  * @example
  * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler, imports: [SearchModule] })] })
@@ -26,73 +29,107 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
  *
  * @example
  * QueryModule.forRootAsync({
+ *   handler: MyHandler,
  *   imports: [ConfigModule, SearchModule],
  *   inject: [ConfigService],
- *   useFactory: (config: ConfigService) => ({ handler: MyHandler, runs: { timeoutMs: config.get('TIMEOUT') } }),
+ *   useFactory: (config: ConfigService) => ({ runs: { timeoutMs: config.get('TIMEOUT') } }),
  * })
  */
 @Module({
   providers: [
     AgentService,
     QueryReader,
+    OwnerPipe,
+    SubmissionPipe,
     SseInterceptor,
     HostParsers,
     {
       provide: RunStore,
       inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ store }: QueryModuleOptions) => store ?? new MemoryRunStore(),
+      useFactory: ({ store }: QueryModuleFactoryOptions) => store ?? new MemoryRunStore(),
     },
     {
       provide: Spool,
       inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ spoolDirectory }: QueryModuleOptions) => Spool.open(spoolDirectory),
+      useFactory: ({ spoolDirectory }: QueryModuleFactoryOptions) => Spool.open(spoolDirectory),
     },
   ],
   exports: [AgentService],
 })
-export class QueryModule extends ConfigurableModuleClass {
-  /** Mounts the endpoint with options that are known now. */
-  static override forRoot(options: typeof OPTIONS_TYPE): DynamicModule {
-    return mount(super.forRoot(options), options.path, handlerProviders(options.handler));
+export class QueryModule {
+  /**
+   * Mounts the endpoint with fixed options.
+   *
+   * @throws {TypeError} when the application starts: the handler is missing or is none
+   */
+  static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
+    return mount(ConfigurableModuleClass.forRoot(options), options.path, handlerProviders(options.handler));
   }
 
-  /** Mounts the endpoint with options that providers of the host make. `path` must be known now. */
-  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    return mount(super.forRootAsync(options), options.path, [handlerFromOptions]);
+  /**
+   * Mounts the endpoint with options from a factory, which may inject providers of the host. `path`, `imports` and a handler
+   * class are given beside the factory.
+   *
+   * @throws {TypeError} when the application starts: the handler is missing, is none, or is given twice
+   */
+  static forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    const providers =
+      options.handler === undefined
+        ? [handlerOfFactory]
+        : [...handlerProviders(options.handler), noSecondHandler];
+    return mount(ConfigurableModuleClass.forRootAsync(options), options.path, providers);
   }
 }
 
 function mount(module: DynamicModule, path = 'query', handler: Provider[]): DynamicModule {
   return {
     ...module,
+    module: QueryModule,
     controllers: [controllerAt(path)],
     providers: [...(module.providers ?? []), ...handler],
     exports: [...(module.exports ?? []), AgentHandler],
   };
 }
 
-const handlerFromOptions: Provider = {
-  provide: AgentHandler,
-  inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
-  useFactory: ({ handler }: QueryModuleOptions, moduleRef: ModuleRef) =>
-    isHandlerClass(handler) ? moduleRef.create(handler) : handlerOf(handler),
-};
-
-/** A class is a provider under its own name too, so that a test can override it. */
+/** A class is also a provider of its own, so that a test can override it. */
 function handlerProviders(handler: QueryModuleOptions['handler']): Provider[] {
-  if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useValue: handlerOf(handler) }];
+  if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useFactory: () => handlerOf(handler) }];
   return [handler, { provide: AgentHandler, useExisting: handler }];
 }
 
-function handlerOf(handler: AgentHandler | HandlerFunction): AgentHandler {
+const handlerOfFactory: Provider = {
+  provide: AgentHandler,
+  inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
+  useFactory: ({ handler }: QueryModuleFactoryOptions, moduleRef: ModuleRef) => {
+    if (!isHandlerClass(handler)) return handlerOf(handler);
+    new Logger('QueryModule').warn(
+      `The factory of forRootAsync returned the handler class ${handler.name}, so overrideProvider(${handler.name}) has no ` +
+        'effect in tests. Give the class beside the factory: forRootAsync({ handler, useFactory }).',
+    );
+    return moduleRef.create(handler);
+  },
+};
+
+const noSecondHandler: Provider = {
+  provide: Symbol('no second handler'),
+  inject: [MODULE_OPTIONS_TOKEN],
+  useFactory: ({ handler }: QueryModuleFactoryOptions) => {
+    if (handler === undefined) return true;
+    throw new TypeError(
+      'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
+    );
+  },
+};
+
+function handlerOf(handler: AgentHandler | HandlerFunction | undefined): AgentHandler {
   if (typeof handler === 'function') return { handle: handler };
-  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler;
+  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler!;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
   );
 }
 
-/** A class may have its `handle` as a property, which its prototype does not show. */
-function isHandlerClass(handler: QueryModuleOptions['handler']): handler is Type<AgentHandler> {
+/** The source text is tested, because a class may have `handle` as a property, which its prototype does not show. */
+function isHandlerClass(handler: QueryModuleFactoryOptions['handler']): handler is Type<AgentHandler> {
   return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
 }

@@ -1,4 +1,4 @@
-/** Durable stores, as `nest-agent-query/stores`: a file of the process's own, or Postgres. */
+/** Durable stores, published as `nest-agent-query/stores`: a SQLite file of one process, or a Postgres database. */
 export { DEFAULT_DATABASE_URL, openStore, type StoreOptions } from './open-store.js';
 export type { PostgresOptions } from './drivers/postgres-driver.js';
-export type { StoredRetention } from './runs/sql-run-store.js';
+export type { StoredRetention } from './runs/retention-options.js';

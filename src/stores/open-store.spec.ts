@@ -2,9 +2,16 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
-import { MemoryRunStore, message } from '../query/index.js';
-import { openStore } from './open-store.js';
+import pg from 'pg';
+import { admissionOf } from '../../test/contracts/run-store.contract.js';
+import { type PostgresServer, startPostgres } from '../../test/support/postgres.js';
+import { MemoryRunStore, message, type RunRef, type StoredRun } from '../query/index.js';
+import { openStore, type StoreOptions } from './open-store.js';
+import { SqlRunStore } from './runs/sql-run-store.js';
+
+const DONE = '{"type":"done","data":{"status":"completed"}}';
 
 describe('Opening a store', () => {
   let directory: string;
@@ -22,44 +29,42 @@ describe('Opening a store', () => {
       (error: Error) => error.message,
     );
 
-  it('takes the memory of the process for memory:', async () => {
+  it('opens a store in memory for memory:', async () => {
     expect(await openStore('memory:')).toBeInstanceOf(MemoryRunStore);
   });
 
-  it('makes the file and the directories that lead to it, and leaves one file behind', async () => {
+  it('creates the file and its parent directories, and leaves a single file when it is closed', async () => {
     const path = join(directory, 'a/b/runs.db');
     expect(await messageOf(`file:${path}`)).toBe('opened');
     expect(await messageOf(`file://${path}`)).toBe('opened');
     expect(await readdir(join(directory, 'a/b'))).toEqual(['runs.db']);
   });
 
-  it('says what a URL may be, and does not print one that may hold a password', async () => {
+  it('tells which forms a URL may have, and does not repeat a URL that may contain a password', async () => {
     const forms = 'it must be memory:, file:<path> or postgres://<user>@<host>/<database>.';
     expect(await messageOf('mysql://root:secret@db/x')).toBe(`The database URL begins with mysql:; ${forms}`);
-    expect(await messageOf('runs.db')).toBe(
-      `The database URL begins with nothing that ends with a colon; ${forms}`,
-    );
+    expect(await messageOf('runs.db')).toBe(`The database URL has no scheme; ${forms}`);
     expect(await messageOf('file:')).toBe('The database URL file: must name a file, not a directory.');
     expect(await messageOf('file:./data/')).toBe('The database URL file: must name a file, not a directory.');
   });
 
-  it('refuses a file that another process is using', async () => {
+  it('refuses a file that another process uses', async () => {
     const path = join(directory, 'runs.db');
     const store = await openStore(`file:${path}`);
     expect(await messageOf(`file:${path}`)).toBe(
       `The database ${path} cannot be opened: another process is using it. ` +
-        'A file belongs to one process: end that one, name another file, or use Postgres.',
+        'A file belongs to one process: stop that process, use another file, or use Postgres.',
     );
     await store.close();
     expect(await messageOf(`file:${path}`)).toBe('opened');
   });
 
-  it('refuses a file that is no database, and leaves it as it is', async () => {
+  it('refuses a file that is not a database, and does not change it', async () => {
     const path = join(directory, 'letter.txt');
     await writeFile(path, 'Dear Sir or Madam, '.repeat(100));
     expect(await messageOf(`file:${path}`)).toBe(
-      `The database ${path} cannot be opened: the file is not a database, or is encrypted. ` +
-        'It was left as it is; move it away, or name another file.',
+      `The database ${path} cannot be opened: the file is not a database, or it is encrypted. ` +
+        'It was not changed; move it away, or use another file.',
     );
     expect(await readFile(path, 'utf8')).toBe('Dear Sir or Madam, '.repeat(100));
   });
@@ -72,41 +77,8 @@ describe('Opening a store', () => {
     file.close();
     expect(await messageOf(`file:${path}`)).toBe(
       `The database ${path} cannot be opened: it was written by a newer version of this software ` +
-        '(it has 9999_future). Run that version, or name another database.',
+        '(it has 9999_future). Run that version, or use another database.',
     );
-  });
-
-  it('reads the logs of a database whose envelopes were not lines yet', async () => {
-    const path = join(directory, 'runs.db');
-    const texts = ['a', 'b', 'c'].map((text) => JSON.stringify(message(text)));
-    const run = { owner: 'anonymous', id: '6f1de5a4-7c0f-4a4e-8a6e-6e1f2b3c4d5e' };
-    const old = await openStore(`file:${path}`);
-    await old.recover(() => undefined);
-    await old.admit({
-      runId: run.id,
-      owner: run.owner,
-      parts: [],
-      kwargs: {},
-      session: undefined,
-      idempotency: undefined,
-      refusal: undefined,
-      refusalIfQueued: undefined,
-    });
-    await Promise.all(texts.map(async (text) => old.append(run, text)));
-    await old.finish(run, { status: 'completed' }, 'abc');
-    await old.close();
-    const file = new Database(path);
-    file.exec("delete from migrations where name = '0003_lines'");
-    file.exec('update log set envelopes = replace(envelopes, char(10), char(30))');
-    file.close();
-
-    const store = await openStore(`file:${path}`);
-    await store.recover(() => undefined);
-    const done = '{"type":"done","data":{"status":"completed"}}';
-    const read: string[] = [];
-    while (read.length < 4) read.push(...(await store.read(run, read.length)).lines.split('\n'));
-    expect(read).toEqual([...texts, done]);
-    await store.close();
   });
 
   it('refuses a directory that it may not write to', async () => {
@@ -116,21 +88,169 @@ describe('Opening a store', () => {
     await chmod(directory, 0o755);
     const path = join(locked, 'runs.db');
     const isRoot = process.geteuid?.() === 0;
-    // Root may write anywhere.
+    // Root may write to every directory.
     if (isRoot) process.seteuid!(65_534);
     try {
       expect(await messageOf(`file:${path}`)).toBe(
         `The database ${path} cannot be opened: this user may not write there. ` +
-          'Give the directory to the user of the service, or name another file.',
+          'Give the directory to the user of the service, or use another file.',
       );
     } finally {
       if (isRoot) process.seteuid!(0);
     }
   });
 
-  it('says which Postgres cannot be reached, without its password', async () => {
+  it('tells which Postgres cannot be reached, without the password', async () => {
     expect(await messageOf('postgres://me:secret@127.0.0.1:1/runs')).toBe(
       'The database 127.0.0.1:1/runs, schema agent_query cannot be opened: the server cannot be reached (ECONNREFUSED)',
+    );
+  });
+});
+
+/** A database that version 0003 of the tables left after a crash. It has the runs alone, ended, running and waiting. */
+const FIXTURE = join(import.meta.dirname, '../../test/fixtures/databases/0003.sql');
+
+/** What older versions of the tables contain, made from the fixture. */
+const OLD_VERSIONS: Record<string, (fixture: string) => string> = {
+  '0003': (fixture) => fixture,
+  // Its envelopes were separated by a record separator.
+  '0002': (fixture) => fixture.replace(/^.*'0003_lines'.*\n/m, '').replaceAll('}\n{', '}\x1e{'),
+};
+
+describe('A database of an older version', () => {
+  let server: PostgresServer | undefined;
+  let directory: string;
+  beforeAll(async () => {
+    if (process.env['TEST_DATABASE_URL'] === undefined) server = await startPostgres(['fsync = off']);
+    directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-old-'));
+  }, 30_000);
+  afterAll(async () => {
+    const client = new pg.Client({ connectionString: process.env['TEST_DATABASE_URL'] ?? server!.url });
+    await client.connect();
+    for (const schema of schemas) await client.query(`drop schema ${schema} cascade`);
+    await client.end();
+    await server?.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const schemas: string[] = [];
+  const load: Record<string, (version: string, statements: string) => Promise<string>> = {
+    'a file': async (version, statements) => {
+      const path = join(directory, `${version}.db`);
+      const file = new Database(path);
+      file.exec(statements);
+      file.close();
+      return `file:${path}`;
+    },
+    Postgres: async (version, statements) => {
+      const url = new URL(process.env['TEST_DATABASE_URL'] ?? server!.url);
+      const schema = `old_${version}_${process.pid}`;
+      schemas.push(schema);
+      const client = new pg.Client({ connectionString: url.href });
+      await client.connect();
+      await client.query(`create schema ${schema}; set search_path to ${schema}; ${statements}`);
+      await client.end();
+      url.searchParams.set('schema', schema);
+      return url.href;
+    },
+  };
+
+  const cases = Object.keys(load).flatMap((database) =>
+    Object.keys(OLD_VERSIONS).map((version) => [version, database] as const),
+  );
+  it.each(cases)('%s keeps its runs, logs, sessions and keys, in %s', async (version, database) => {
+    const fixture = await readFile(FIXTURE, 'utf8');
+    const store = await openStore(await load[database]!(version, OLD_VERSIONS[version]!(fixture)), {
+      leaseMs: 50,
+    });
+    const delivered: StoredRun[] = [];
+    await store.recover((stored) => delivered.push(stored));
+    const [alone, running] = ['alone', 'running'].map((id) => ({ owner: 'ann', id }));
+    const logOf = async (run: RunRef) => {
+      const texts: string[] = [];
+      for (;;) {
+        const { count, lines } = await store.read(run, texts.length);
+        if (count === 0) return texts;
+        texts.push(...lines.split('\n'));
+      }
+    };
+    const texts = (...contents: string[]) => contents.map((content) => JSON.stringify(message(content)));
+
+    // The lease of the crashed process ends first.
+    while (delivered.length === 0) await delay(10);
+    expect(delivered).toMatchObject([
+      {
+        run: { id: 'waiting', owner: 'ann', sessionId: 's', status: 'waiting' },
+        parts: [{ type: 'text', text: 'Question waiting' }],
+        kwargs: { a: 1 },
+        isFirst: true,
+      },
+    ]);
+    expect(await logOf(alone!)).toEqual([...texts('a', 'b', 'c', 'd'), DONE]);
+    expect(await store.read(alone!, 5)).toMatchObject({ count: 0, endOffset: 209, ended: true });
+    expect((await logOf(running!)).slice(0, -1)).toEqual(texts('half ', 'an answer'));
+    expect(await store.find('ann', 'running')).toMatchObject({ status: 'failed', lastSeq: 3 });
+    expect(await store.turns('ann', 's', { after: 0, limit: 9 })).toMatchObject({
+      turns: [
+        { runId: 'ended', text: 'An answer', end: { status: 'completed' } },
+        { runId: 'running', text: 'half an answer', end: { status: 'failed' } },
+      ],
+      total: 2,
+    });
+
+    const idempotency = { key: 'k', digest: '1' };
+    expect(await store.admit(admissionOf({ owner: 'ann', idempotency }))).toMatchObject({
+      created: false,
+      run: { id: 'alone' },
+    });
+    const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+    const { run, ahead } = await store.admit(admissionOf({ owner: 'ann', session }));
+    expect(ahead).toMatchObject([{ id: 'waiting' }]);
+    const finished = await store.finish({ owner: 'ann', id: 'waiting' }, { status: 'completed' }, '');
+    expect(finished).toMatchObject({ next: { id: run.id } });
+    await store.close();
+  });
+});
+
+describe('The retention of a store', () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-retention-'));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  /** Ends a run, applies the retention, and tells whether the store still has the run. */
+  const isKept = async (url: string, retention: StoreOptions['retention']) => {
+    const store = await openStore(url, { retention });
+    await store.recover(() => undefined);
+    const { run } = await store.admit(admissionOf());
+    await store.finish(run, { status: 'completed' }, '');
+    await delay(20);
+    if (store instanceof SqlRunStore) await store.sweep();
+    const found = await store.find(run.owner, run.id);
+    await store.close();
+    return found !== undefined;
+  };
+
+  it.each(['memory:', 'file:'])('is applied by %s', async (scheme) => {
+    const url = scheme === 'file:' ? `file:${join(directory, 'runs.db')}` : scheme;
+    expect(await isKept(url, { runMs: 60_000 })).toBe(true);
+    expect(await isKept(url, { runMs: 10 })).toBe(false);
+  });
+
+  it.each(['memory:', 'file:'])(
+    'has its defaults for members that are undefined, with %s',
+    async (scheme) => {
+      const url = scheme === 'file:' ? `file:${join(directory, 'runs.db')}` : scheme;
+      expect(await isKept(url, { runMs: undefined, totalLength: undefined, fileMs: undefined })).toBe(true);
+      expect(await isKept(url, undefined)).toBe(true);
+    },
+  );
+
+  it('cannot limit the age of files with memory:', async () => {
+    await expect(openStore('memory:', { retention: { fileMs: 1000 } })).rejects.toThrow(
+      'The store memory: does not support retention.fileMs, because it keeps a file as long as the session. ' +
+        'Remove fileMs, or use a file or Postgres.',
     );
   });
 });

@@ -2,38 +2,57 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MemoryRunStore, type RunStore } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
-import type { StoredRetention } from './runs/sql-run-store.js';
+import type { StoredRetention } from './runs/retention-options.js';
 
-/** How a store is opened. Everything has a default. */
+/** Any of the members of an object. A member that is undefined counts as absent. */
+type Optional<T> = { [K in keyof T]?: T[K] | undefined };
+
+/**
+ * The options of `openStore`. All are optional; a member that is undefined counts as absent.
+ *
+ * @example
+ * await openStore('postgres://user@host/database', { retention: { runMs: 24 * 60 * 60_000 }, leaseMs: 5_000 })
+ */
 export interface StoreOptions {
-  /** What is kept of what has ended. Default: that of the store, `RETENTION_DEFAULTS` or `STORED_RETENTION_DEFAULTS`. */
-  retention?: Partial<StoredRetention>;
-  /** For Postgres: schema, connections, timeouts. */
-  postgres?: Partial<PostgresOptions>;
-  /** For Postgres: how long a server that is not there (yet) is waited for, in milliseconds. Default 30,000. */
-  waitMs?: number;
-  /** For Postgres: how long another process may be silent before its runs count as lost, in milliseconds. Default 10,000. */
-  leaseMs?: number;
+  /**
+   * What is kept, and for how long. Members that are absent have the default of the store: for `memory:` that of
+   * `MEMORY_RETENTION_DEFAULTS`, otherwise that of `StoredRetention`. `memory:` does not support `fileMs`.
+   */
+  retention?: Optional<StoredRetention> | undefined;
+  /** Only for Postgres: the schema, connections and timeouts. */
+  postgres?: Optional<PostgresOptions> | undefined;
+  /** Only for Postgres: how long to wait for a server that cannot be reached yet, in milliseconds, from 0. Default 30,000. */
+  waitMs?: number | undefined;
+  /**
+   * Only for Postgres: how long a process may be silent before the other processes recover its runs, in milliseconds,
+   * from 1. All processes of a database need the same value. Default 10,000.
+   */
+  leaseMs?: number | undefined;
 }
 
-/** Where the standalone service keeps its runs unless it is told otherwise. */
+/** The database of the standalone service if `DATABASE_URL` is not set: a file in the working directory. */
 export const DEFAULT_DATABASE_URL = 'file:./data/agent-query.db';
 
 const WAIT_MS = 30_000;
 const RETRY_MS = 250;
 
 /**
- * Opens the store that a URL names, for the `store` option of `QueryModule`. The module closes it.
+ * Opens the store that a URL names, for the option `store` of `QueryModule`. The module closes it.
  *
  * | URL | store | packages that it needs |
  * |---|---|---|
- * | `memory:` | this process's memory | none |
- * | `file:./data/agent-query.db`, `file:///var/lib/agent.db` | a SQLite file of this process's own, with the contents of files in a directory beside it | `kysely`, `libsql` |
+ * | `memory:` | the memory of this process | none |
+ * | `file:./data/agent-query.db`, `file:///var/lib/agent.db` | a SQLite file that belongs to this process alone; the contents of files are in the directory `<path>.files` | `kysely`, `libsql` |
  * | `postgres://user:password@host:5432/database?sslmode=verify-full` | a Postgres database, which several processes may share. `?schema=` names the schema | `kysely`, `pg` |
  *
- * @param url one of these. A relative path counts from the working directory
- * @throws Error with a sentence for the operator: the URL is none of these; a package is missing; the database is in use
- * by another process, is damaged, is no database, was written by a newer version, cannot be written or cannot be reached
+ * The file, its parent directories and the Postgres schema are created if they are missing. Tables of an older version are
+ * brought to the newest version.
+ *
+ * @param url one of the forms above. A relative path counts from the working directory
+ * @param options everything has a default
+ * @throws Error with a sentence for the operator: the URL has another form; the store does not support an option; a
+ * package is missing; the database is used by another process (a file), is damaged, is no database, was written by a newer
+ * version, cannot be written or cannot be reached. No message contains a password
  *
  * @example
  * QueryModule.forRootAsync({
@@ -41,17 +60,29 @@ const RETRY_MS = 250;
  * })
  */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<RunStore> {
-  if (url === 'memory:') return new MemoryRunStore(options.retention);
+  if (url === 'memory:') return openMemory(options);
   if (url.startsWith('file:')) return openFile(pathOf(url), options);
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(new URL(url), options);
-  // Not the URL itself: it may hold a password.
-  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? 'nothing that ends with a colon';
+  // Not the URL itself: it may contain a password.
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0];
   throw new Error(
-    `The database URL begins with ${scheme}; it must be memory:, file:<path> or postgres://<user>@<host>/<database>.`,
+    `The database URL ${scheme === undefined ? 'has no scheme' : `begins with ${scheme}`}; ` +
+      'it must be memory:, file:<path> or postgres://<user>@<host>/<database>.',
   );
 }
 
-/** `file:relative/path` is no URL by the letter, but what people write. */
+function openMemory({ retention }: StoreOptions): RunStore {
+  const { fileMs, ...limits } = withoutUndefined(retention);
+  if (fileMs !== undefined) {
+    throw new Error(
+      'The store memory: does not support retention.fileMs, because it keeps a file as long as the session. ' +
+        'Remove fileMs, or use a file or Postgres.',
+    );
+  }
+  return new MemoryRunStore(limits);
+}
+
+/** The path of a `file:` URL. `file:relative/path` is not a valid URL, but it is common. */
 function pathOf(url: string): string {
   const path = url.startsWith('file://') ? fileURLToPath(url) : decodeURIComponent(url.slice('file:'.length));
   if (path === '' || path.endsWith('/'))
@@ -60,19 +91,21 @@ function pathOf(url: string): string {
 }
 
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
-  const { LibsqlBackend } = await needing('kysely and libsql', () => import('./drivers/libsql-driver.js'));
+  const { LibsqlDriver } = await importWith('kysely libsql', () => import('./drivers/libsql-driver.js'));
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
-  return new SqlRunStore(await LibsqlBackend.open(path), { retention });
+  return new SqlRunStore(await LibsqlDriver.open(path), { retention: withoutUndefined(retention) });
 }
 
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
-  const { retention, leaseMs, waitMs = WAIT_MS } = options;
-  const { PostgresBackend } = await needing('kysely and pg', () => import('./drivers/postgres-driver.js'));
+  const { leaseMs, waitMs = WAIT_MS } = options;
+  const retention = withoutUndefined(options.retention);
+  const postgres = withoutUndefined(options.postgres);
+  const { PostgresDriver } = await importWith('kysely pg', () => import('./drivers/postgres-driver.js'));
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
   for (;;) {
     try {
-      return new SqlRunStore(await PostgresBackend.open(url, options.postgres ?? {}), { retention, leaseMs });
+      return new SqlRunStore(await PostgresDriver.open(url, postgres), { retention, leaseMs });
     } catch (error) {
       if (!(error as { isOutage?: boolean }).isOutage || Date.now() + RETRY_MS > until) throw error;
       await delay(RETRY_MS);
@@ -80,16 +113,19 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   }
 }
 
-async function needing<T>(packages: string, load: () => Promise<T>): Promise<T> {
+/** Imports a module that needs optional packages. */
+async function importWith<T>(packages: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error(
-      `This database needs packages that are not installed: npm install ${packages.replace('and ', '')}.`,
-      {
-        cause: error,
-      },
-    );
+    const message = `This database needs packages that are not installed. Run npm install ${packages}.`;
+    throw new Error(message, { cause: error });
   }
+}
+
+/** Without members that are undefined: they must not override a default. */
+function withoutUndefined<T extends object>(options: Optional<T> | undefined): Partial<T> {
+  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<T>;
 }

@@ -1,2 +1,2 @@
-/** What the service tells of itself. */
+/** What operators can observe of the service. */
 export { HealthController } from './health.controller.js';

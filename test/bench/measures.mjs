@@ -32,11 +32,11 @@ export const MEASURES = {
     isMore: true,
     run: (context) => events(context, 'micro', 1000, 8),
   },
-  turn: {
-    title: '(a) the same, an event a turn of the event loop, 16 streams',
+  tick: {
+    title: '(a) the same, one event per tick, 16 streams',
     peers: SERIOUS,
     isMore: true,
-    run: (context) => events(context, 'turn', 1000, 16),
+    run: (context) => events(context, 'tick', 1000, 16),
   },
   pace1: {
     title: '(b) 5,000 streams of 20 single events a second',

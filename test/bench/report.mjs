@@ -90,7 +90,7 @@ Where it falls short:
   takes 15 to 25 % more of the core than raw does. The log makes the heap grow; while the collector marks it, on the same
   core, the agents are late, and what they would have emitted is left out.
 - Stalled clients hold what the system's buffers have swallowed of their answers: the log keeps what was sent, because a
-  connection that is lost has not delivered it, up to \`retention.totalLength\`. The rows "keeping little" show the rest.
+  connection that is lost has not delivered it, up to \`totalLength\` of the store. The rows "keeping little" show the rest.
 
 ## Figures
 
@@ -113,8 +113,8 @@ ${Object.keys(results)
   is the more the longer V8 waits before it collects. Peers that are slow may not have made what they would have to hold by
   the end of (e).
 - In (e) the system's own buffers take some 3 MB of each answer before the sender is held back at all. Raw servers forget
-  what these hold. This service keeps it, and all it sends, in the run's log for whoever comes back, up to
-  \`retention.totalLength\`, 128 MiB unless the host says otherwise: that is what it holds by default. The rows "keeping
+  what these hold. This service keeps it, and all it sends, in the run's log for a client that resumes, up to
+  \`totalLength\` of the store, 128 MiB unless the host says otherwise: that is what it holds by default. The rows "keeping
   little" have 4 MiB there, and show what the clients cost beside the logs. A client whose connection is lost there cannot
   resume from the beginning.
 - In (f) the sender shares the machine, so that a slow sender hides a fast server: what throws the body away tells how fast

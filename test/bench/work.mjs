@@ -3,7 +3,7 @@
  *
  * - `burst N`: N events in one go
  * - `micro N`: N events, a microtask apart
- * - `turn N`: N events, each in a turn of the event loop of its own
+ * - `tick N`: N events, one per tick of the event loop
  * - `pull N`: N events, as many and as fast as they are asked for; those who cannot ask are given all in one go
  * - `paced G R`: groups of G events, R events a second, until the caller leaves; each event says when it was emitted
  * - `idle`: one event, and then silence until the caller leaves
@@ -31,7 +31,7 @@ export function push(plan, emit, end) {
   const [kind, count, rate] = parse(plan);
   if (kind === 'paced') return pace(count, rate, emit);
   if (kind === 'idle') emit(TEXT);
-  else if (kind === 'turn') turn(count, emit, end);
+  else if (kind === 'tick') tick(count, emit, end);
   else if (kind === 'micro') void micro(count, emit, end);
   else {
     for (let i = 0; i < count; i++) emit(TEXT);
@@ -49,10 +49,10 @@ export async function* pull(plan) {
 /** Whether a plan is one for those who can ask. */
 export const isPulled = (plan) => /^(pull|micro) /.test(plan);
 
-function turn(left, emit, end) {
+function tick(left, emit, end) {
   if (left === 0) return end();
   emit(TEXT);
-  setImmediate(turn, left - 1, emit, end);
+  setImmediate(tick, left - 1, emit, end);
 }
 
 async function micro(count, emit, end) {

@@ -1,11 +1,11 @@
 /**
- * Kills the service with SIGKILL in the middle of streaming runs, at random moments, starts it again, and looks whether
- * anything is lost:
+ * Kills the service with SIGKILL at random moments while it streams runs, starts it again, and checks that nothing is lost:
  *
  *     npm run build && node test/chaos/kill.mjs [--postgres] [--rounds 20] [--runs 200]
  *
- * Every envelope that a client received must be in its run's log, as it was received; numbers have no holes; each run ends
- * with one `done`; each session takes another query; and the database passes its integrity check. Ends with 1 if not.
+ * Every envelope that a client received must be in the log of its run, unchanged. The numbers of a log must have no gaps.
+ * Each run must end with exactly one `done`. Each session must answer another query. The database must pass its integrity
+ * check. The exit code is 1 if a check fails.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 });
 const ROUNDS = Number(values.rounds);
 const RUNS = Number(values.runs);
-const SESSION_LINE = 5;
+const RUNS_PER_SESSION = 5;
 const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-chaos-'));
 const postgres = values.postgres ? await startServer() : undefined;
 const database = postgres?.url ?? `file:${join(directory, 'runs.db')}`;
@@ -44,7 +44,7 @@ async function startServer() {
   return startPostgres();
 }
 
-/** Starts the service; resolves when it listens. */
+/** Starts the service. Resolves when it listens. */
 async function start() {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'server.mjs'), database], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -62,11 +62,11 @@ async function start() {
   };
 }
 
-const FILE = Buffer.from('A file that a run in line needs after the restart. '.repeat(4000));
+const FILE = Buffer.from('A file that a queued run needs after the restart. '.repeat(4000));
 const FILE_PART = { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: FILE.toString('base64') };
 const FILE_TEXT = `file ${createHash('sha256').update(FILE).digest('hex')} ${FILE.length}`;
 
-/** Sends a query and reads its stream until that ends or breaks. */
+/** Sends a query and reads its stream until it ends or is cut. */
 async function ask(url, text, sessionId) {
   const asked = { text, sessionId, runId: undefined, received: [] };
   const parts = [{ type: 'text', text }];
@@ -80,12 +80,12 @@ async function ask(url, text, sessionId) {
     asked.runId = response.headers.get('content-location')?.split('/').at(-1);
     for await (const event of eventsOf(response)) asked.received.push(event);
   } catch {
-    // It was killed.
+    // The service was killed.
   }
   return asked;
 }
 
-/** The events of a stream: only whole ones count. */
+/** The complete events of a stream. */
 async function* eventsOf(response) {
   let text = '';
   for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
@@ -100,7 +100,7 @@ async function* eventsOf(response) {
   }
 }
 
-/** Follows a run to its `done`, coming back whenever the stream is cut; returns its whole log. */
+/** Follows a run until `done`, and resumes when the stream is cut. Returns the whole log. */
 async function follow(url, runId) {
   const log = [];
   for (let tries = 0; tries < 100; tries++) {
@@ -126,9 +126,15 @@ function isDone(data) {
 async function verify(url, { runId, received, sessionId }) {
   const log = await follow(url, runId);
   const dones = log.filter(isDone);
-  check(dones.length === 1 && isDone(log.at(-1)), `run ${runId}: ${dones.length} times done`);
+  check(
+    dones.length === 1 && isDone(log.at(-1)),
+    `run ${runId} has ${dones.length} envelopes of the type done`,
+  );
   for (const { seq, data } of received)
-    check(log[seq - 1] === data, `run ${runId}: envelope ${seq} is not what was sent`);
+    check(
+      log[seq - 1] === data,
+      `run ${runId}: envelope ${seq} differs from the one that the client received`,
+    );
   const end = JSON.parse(log.at(-1)).data;
   check(
     end.status === 'completed' || end.error?.code === 'interrupted',
@@ -146,10 +152,10 @@ async function verify(url, { runId, received, sessionId }) {
 const counts = { runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
 let service;
 
-async function playRound(round) {
+async function runRound(round) {
   const { url } = service;
   const asked = Array.from({ length: RUNS }, (_, i) =>
-    ask(url, `${round}.${i}`, i % 2 ? `s${round}.${Math.floor(i / (2 * SESSION_LINE))}` : undefined),
+    ask(url, `${round}.${i}`, i % 2 ? `s${round}.${Math.floor(i / (2 * RUNS_PER_SESSION))}` : undefined),
   );
   await delay(50 + Math.random() * 1500);
   await service.end('SIGKILL');
@@ -166,7 +172,7 @@ async function playRound(round) {
   const sessions = [...new Set(admitted.map(({ sessionId }) => sessionId).filter(Boolean))];
   const again = await Promise.all(sessions.map((sessionId) => ask(service.url, 'again', sessionId)));
   for (const { received, sessionId } of again)
-    check(isDone(received.at(-1)?.data), `session ${sessionId} is stuck`);
+    check(isDone(received.at(-1)?.data), `session ${sessionId} does not answer another query`);
 
   const received = admitted.reduce((sum, run) => sum + run.received.length, 0);
   counts.runs += admitted.length;
@@ -189,11 +195,11 @@ function checkIntegrity() {
 
 try {
   service = await start();
-  for (let round = 1; round <= ROUNDS; round++) await playRound(round);
+  for (let round = 1; round <= ROUNDS; round++) await runRound(round);
   await service.end('SIGTERM');
   if (!postgres) checkIntegrity();
 } finally {
-  // Nothing stays behind, whatever went wrong.
+  // After a failure too, no process and no file may remain.
   await service?.end('SIGKILL');
   await postgres?.close();
   await rm(directory, { recursive: true });

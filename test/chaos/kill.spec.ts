@@ -5,13 +5,38 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The short form of `kill.mjs`; it drives what `npm run build` has made. */
-it.each([['a file'], ['Postgres', '--postgres']])(
+const ROUNDS = 2;
+const RUNS = 40;
+
+/** What `kill.mjs` counts of all rounds. */
+interface Counts {
+  runs: number;
+  received: number;
+  completed: number;
+  failed: number;
+  refused: number;
+}
+
+/** The short form of `kill.mjs`; it uses what `npm run build` has built. */
+it.each([
+  ['a file', [], ['integrity check: ok']],
+  ['Postgres', ['--postgres'], []],
+])(
   'Nothing is lost when the service is killed in the middle of its runs, with %s',
-  async (_, ...options) => {
+  async (_, options, checks) => {
     const program = join(import.meta.dirname, 'kill.mjs');
-    const { stdout } = await run(process.execPath, [program, '--rounds', '2', '--runs', '40', ...options]);
-    expect(stdout).toContain('nothing was lost');
+    const sizes = ['--rounds', `${ROUNDS}`, '--runs', `${RUNS}`];
+    const { stdout, stderr } = await run(process.execPath, [program, ...sizes, ...options]);
+    expect(stderr).toBe('');
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.splice(0, ROUNDS).map((line) => /^round (\d+): /.exec(line)?.[1])).toEqual(['1', '2']);
+    const counts = JSON.parse(lines.splice(-2, 1)[0]!) as Counts;
+    expect(lines).toEqual([...checks, 'nothing was lost']);
+    expect(Object.keys(counts)).toEqual(['runs', 'received', 'completed', 'failed', 'refused']);
+    expect(counts.runs + counts.refused).toBe(ROUNDS * RUNS);
+    expect(counts.completed + counts.failed).toBe(counts.runs);
+    // The kill comes after 50 ms at the earliest, when runs have been admitted and have sent something.
+    expect(Math.min(counts.runs, counts.received)).toBeGreaterThanOrEqual(ROUNDS);
   },
   60_000,
 );

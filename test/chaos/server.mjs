@@ -1,4 +1,4 @@
-/** The service that `kill.mjs` kills: `node server.mjs <database URL>` prints the address that it listens on. */
+/** The service that `kill.mjs` kills. `node server.mjs <database URL>` prints the URL of the service when it listens. */
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';

@@ -12,18 +12,18 @@ import {
   type RunStore,
 } from '../../src/query/index.js';
 
-/** A store that a suite has to itself. */
+/** A store for one test. */
 export interface OpenStore {
   store: RunStore;
-  /** Gives up everything that the store holds. */
+  /** Closes the store and removes its data. */
   close(): Promise<void>;
-  /** Ends the store as a crash would, and opens what it left. Only where the store is durable. */
+  /** Ends the store as a crash would, and opens its data again. Only for a durable store. */
   restart?(): Promise<RunStore>;
-  /** Drops what is due by now. Absent where a store does that whenever it is used. */
+  /** Applies the retention now. Absent if the store does that with every call. */
   sweep?(): Promise<void>;
 }
 
-/** What a store does not promise, each with the reason why. */
+/** What a store does not promise, and the reason for each. */
 export interface Skips {
   restart?: string;
   logLength?: string;
@@ -37,10 +37,10 @@ const FAILED: RunEnd = { status: 'failed', error: { code: 'handler_failed', mess
 const DONE = '{"type":"done","data":{"status":"completed"}}';
 
 /**
- * Holds a store to `RunStore`.
+ * Checks that a store fulfils the contract of `RunStore`.
  *
  * @param name of the store
- * @param open makes an empty store that keeps as much as `retention` says, and the defaults otherwise
+ * @param open opens an empty store with this retention; members that are absent have their default
  * @param skips what the store does not promise, and why
  */
 export function runStoreContract(
@@ -81,8 +81,8 @@ export function runStoreContract(
       }
     };
 
-    describe('admitting', () => {
-      it('makes a waiting run with an empty log, which may start at once', async () => {
+    describe('admission', () => {
+      it('creates a waiting run with an empty log, which may start at once', async () => {
         const since = Date.now();
         const { run, created, ahead } = await admit({ runId: 'a', owner: 'ann' });
         expect(run).toMatchObject({ id: 'a', owner: 'ann', status: 'waiting', lastSeq: 0 });
@@ -94,27 +94,27 @@ export function runStoreContract(
         expect(await logOf(run)).toEqual([]);
       });
 
-      it('tells what stands before a run in its session, oldest first', async () => {
+      it('returns the runs ahead in the queue of the session, oldest first', async () => {
         const [a, b, c] = [await admitTo('s'), await admitTo('s'), await admitTo('s')];
         expect([a, b, c].map(({ ahead }) => ids(ahead))).toEqual([[], [a.run.id], [a.run.id, b.run.id]]);
         expect(ids(await store.queue('anonymous', 's'))).toEqual([a.run.id, b.run.id, c.run.id]);
         expect(c.run.sessionId).toBe('s');
       });
 
-      it('gives every session, and every owner of a session with the same id, a line of its own', async () => {
+      it('has a queue for each session, also for sessions with the same id of different owners', async () => {
         await admitTo('s');
         expect((await admitTo('other')).ahead).toEqual([]);
         expect((await admitTo('s', { owner: 'ann' })).ahead).toEqual([]);
         expect((await admit()).ahead).toEqual([]);
       });
 
-      it('gives ten runs of a session that are admitted at once ten places in line', async () => {
+      it('gives different queue positions to ten runs of a session that are admitted at the same time', async () => {
         const admitted = await Promise.all(Array.from({ length: 10 }, () => admitTo('s')));
-        const places = admitted.map(({ ahead }) => ahead.length);
-        expect(places.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        const positions = admitted.map(({ ahead }) => ahead.length);
+        expect(positions.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       });
 
-      it('refuses a second query of a busy session whose policy is reject, until the first has ended', async () => {
+      it('refuses a second query of a session with the policy reject, until the first run has ended', async () => {
         const session = { id: 's', policy: 'reject' as const, maxWaiting: 100 };
         const first = await admit({ session });
         expect(await codeOf(() => admit({ session }))).toBe('session_busy');
@@ -122,7 +122,7 @@ export function runStoreContract(
         expect((await admit({ session })).created).toBe(true);
       });
 
-      it('lets as many wait in a session as may, and refuses one more with the time to wait', async () => {
+      it('admits queries of a session up to the limit, and refuses the next one with a time for a retry', async () => {
         const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 2 };
         const first = await admit({ session });
         await admit({ session });
@@ -134,34 +134,32 @@ export function runStoreContract(
         expect((await admit({ session })).ahead).toHaveLength(2);
       });
 
-      it('admits a query that interrupts, whatever waits', async () => {
+      it('admits a query with the policy interrupt behind any number of runs', async () => {
         const session = { id: 's', policy: 'interrupt' as const, maxWaiting: 0 };
         const refusalIfQueued = new QueryError('at_capacity', 'Full.');
-        const [a, b] = [await admit({ session }), await admit({ session, refusalIfQueued: refusalIfQueued })];
+        const [a, b] = [await admit({ session }), await admit({ session, refusalIfQueued })];
         expect(ids(b.ahead)).toEqual([a.run.id]);
       });
 
-      it("refuses what is not to be made at present with the admission's own refusal, and keeps nothing of it", async () => {
-        const refusal = new QueryError('draining', 'Going down.');
+      it("refuses a query with the admission's own refusal, and keeps nothing of it", async () => {
+        const refusal = new QueryError('draining', 'Shutting down.');
         await expect(admitTo('s', { runId: 'a', refusal })).rejects.toBe(refusal);
         expect(await store.find('anonymous', 'a')).toBeUndefined();
         expect(await store.queue('anonymous', 's')).toEqual([]);
         expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
       });
 
-      it('refuses what would have to wait with the refusal for the line, and nothing else', async () => {
+      it('applies refusalIfQueued only to a query with runs ahead of it', async () => {
         const refusalIfQueued = new QueryError('at_capacity', 'Full.');
-        expect((await admitTo('s', { refusalIfQueued: refusalIfQueued })).created).toBe(true);
-        expect((await admit({ refusalIfQueued: refusalIfQueued })).created).toBe(true);
-        await expect(admitTo('s', { runId: 'b', refusalIfQueued: refusalIfQueued })).rejects.toBe(
-          refusalIfQueued,
-        );
+        expect((await admitTo('s', { refusalIfQueued })).created).toBe(true);
+        expect((await admit({ refusalIfQueued })).created).toBe(true);
+        await expect(admitTo('s', { runId: 'b', refusalIfQueued })).rejects.toBe(refusalIfQueued);
         expect(await store.find('anonymous', 'b')).toBeUndefined();
         expect(await store.queue('anonymous', 's')).toHaveLength(1);
       });
 
-      it('names the first of several reasons', async () => {
-        const refusal = new QueryError('draining', 'Going down.');
+      it('refuses with the first of several reasons', async () => {
+        const refusal = new QueryError('draining', 'Shutting down.');
         const refusalIfQueued = new QueryError('at_capacity', 'Full.');
         const reasons = { refusal, refusalIfQueued };
         await admitTo('s', { idempotency: { key: 'k', digest: '1' } });
@@ -181,9 +179,9 @@ export function runStoreContract(
     describe('idempotency keys', () => {
       const idempotency = { key: 'k', digest: '1' };
 
-      it('lead to the run that they made, while it goes on and when it has ended', async () => {
+      it('lead to the run that they started, before and after its end', async () => {
         const { run } = await admit({ idempotency });
-        const repeated = await admit({ idempotency, refusal: new QueryError('draining', 'Going down.') });
+        const repeated = await admit({ idempotency, refusal: new QueryError('draining', 'Shutting down.') });
         expect(repeated).toMatchObject({
           created: false,
           ahead: [],
@@ -196,7 +194,7 @@ export function runStoreContract(
         });
       });
 
-      it('stand for one digest', async () => {
+      it('refuse another digest', async () => {
         await admit({ idempotency });
         expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
           'idempotency_conflict',
@@ -208,18 +206,18 @@ export function runStoreContract(
         expect(await admit({ owner: 'ann', idempotency })).toMatchObject({ created: true });
       });
 
-      it('let a busy or full session be asked again', async () => {
+      it('find their run in a busy or full session too', async () => {
         const session = { id: 's', policy: 'reject' as const, maxWaiting: 0 };
         const { run } = await admit({ session, idempotency });
         expect(await admit({ session, idempotency })).toMatchObject({ created: false, run: { id: run.id } });
       });
 
-      it('are not used up by a query that is refused', async () => {
-        await codeOf(() => admit({ idempotency, refusal: new QueryError('draining', 'Going down.') }));
+      it('are still unused after a refused query', async () => {
+        await codeOf(() => admit({ idempotency, refusal: new QueryError('draining', 'Shutting down.') }));
         expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
       });
 
-      it('make one run of twenty queries at once', async () => {
+      it('create one run for twenty queries at the same time', async () => {
         const admitted = await Promise.all(Array.from({ length: 20 }, () => admitTo('s', { idempotency })));
         expect(admitted.filter(({ created }) => created)).toHaveLength(1);
         expect(new Set(admitted.map(({ run }) => run.id)).size).toBe(1);
@@ -227,8 +225,8 @@ export function runStoreContract(
       });
     });
 
-    describe('starting', () => {
-      it('turns a waiting run into a running one, once', async () => {
+    describe('start', () => {
+      it('makes a waiting run a running one, once', async () => {
         const { run } = await admit({ runId: 'a' });
         const since = Date.now();
         const started = await Promise.all(
@@ -240,7 +238,7 @@ export function runStoreContract(
         expect(found!.startedAt).toBeGreaterThanOrEqual(since);
       });
 
-      it('does nothing for a run that has ended, for an unknown one, and for that of another', async () => {
+      it('does nothing for an ended run, an unknown run and a run of another owner', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
         expect(await store.start({ owner: 'bob', id: 'a' })).toBe(false);
         expect(await store.start({ owner: 'ann', id: 'b' })).toBe(false);
@@ -253,7 +251,7 @@ export function runStoreContract(
     describe('the log', () => {
       const textOf = (content: string) => JSON.stringify(message(content));
 
-      it('numbers envelopes 1, 2, 3 in the order of the calls, and can be read from any of them', async () => {
+      it('numbers envelopes 1, 2, 3 in the order of the calls, and is readable from any of them', async () => {
         const { run } = await admit();
         await Promise.all(['a', 'b', 'c'].map(async (it) => store.append(run, textOf(it))));
         expect(await store.find(run.owner, run.id)).toMatchObject({ lastSeq: 3 });
@@ -267,15 +265,15 @@ export function runStoreContract(
         });
       });
 
-      it('takes envelopes of a waiting run too', async () => {
+      it('accepts envelopes of a waiting run too', async () => {
         const { run } = await admit();
-        const text = JSON.stringify(log('Waiting in line.'));
+        const text = JSON.stringify(log('Waiting in the queue.'));
         await store.append(run, text);
         await store.start(run);
         expect(await logOf(run)).toEqual([text]);
       });
 
-      it('gives back every text as it was, in stretches that leave out nothing', async () => {
+      it('returns every text unchanged, in slices without a gap', async () => {
         await fc.assert(
           fc.asyncProperty(
             fc.array(
@@ -300,7 +298,7 @@ export function runStoreContract(
         );
       });
 
-      it('is read in stretches of some 64 KiB, and tells where they end', async () => {
+      it('is read in slices of about 64 KiB, with the offset of the end of each', async () => {
         const { run } = await admit();
         const text = textOf('x'.repeat(1000));
         await Promise.all(Array.from({ length: 200 }, async () => store.append(run, text)));
@@ -326,7 +324,7 @@ export function runStoreContract(
         expect(await store.read(run, 4)).toMatchObject({ count: 0, lines: '', ended: true });
       });
 
-      it('takes nothing after done, nothing of an unknown run and nothing of another owner', async () => {
+      it('accepts no envelope after done, for an unknown run or from another owner', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
         await store.append({ owner: 'bob', id: 'a' }, textOf('foreign'));
         await store.append({ owner: 'ann', id: 'b' }, textOf('unknown'));
@@ -336,14 +334,14 @@ export function runStoreContract(
         expect(await store.find('ann', 'a')).toMatchObject({ lastSeq: 1 });
       });
 
-      it('does not exist for others', async () => {
+      it('does not exist for other owners', async () => {
         const { run } = await admit({ owner: 'ann' });
         expect(await codeOf(() => store.read({ owner: 'bob', id: run.id }, 0))).toBe('not_found');
         expect(await codeOf(() => store.read({ owner: 'ann', id: 'unknown' }, 0))).toBe('not_found');
       });
 
       promise(skips.logLength)(
-        'drops its oldest envelopes at its limit, and says which are kept',
+        'drops its oldest envelopes at its limit, and tells which are kept',
         async () => {
           await reopen({ logLength: 200_000 });
           const { run } = await admit();
@@ -357,16 +355,16 @@ export function runStoreContract(
           expect((500 - oldest + 1) * text.length).toBeGreaterThan(100_000);
           expect(await codeOf(() => store.read(run, oldest - 2))).toBe('cursor_expired');
           expect(await logOf(run, oldest - 1)).toHaveLength(500 - oldest + 1);
-          const { endOffset: position } = await store.read(run, 500);
-          expect(position).toBe(500 * text.length);
+          const { endOffset } = await store.read(run, 500);
+          expect(endOffset).toBe(500 * text.length);
           await finish(run);
           expect((await logOf(run, 490)).at(-1)).toBe(DONE);
         },
       );
     });
 
-    describe('finishing', () => {
-      it('ends a run with its status, its time and done', async () => {
+    describe('finish', () => {
+      it('records the status, the time and done', async () => {
         for (const end of [COMPLETED, CANCELLED, FAILED]) {
           const { run } = await admit();
           await store.start(run);
@@ -382,7 +380,7 @@ export function runStoreContract(
         }
       });
 
-      it('happens once, whoever comes first', async () => {
+      it('ends a run once, and only the first of several calls', async () => {
         const { run } = await admitTo('s');
         const ends = [COMPLETED, CANCELLED, FAILED, COMPLETED, CANCELLED];
         const finished = await Promise.all(ends.map((end) => finish(run, end)));
@@ -394,14 +392,14 @@ export function runStoreContract(
         expect((await store.turns(run.owner, 's', { after: 0, limit: 10 }))!.total).toBe(1);
       });
 
-      it('does nothing to an unknown run and to that of another', async () => {
+      it('does nothing for an unknown run and a run of another owner', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
         expect(await store.finish({ owner: 'bob', id: 'a' }, COMPLETED, '')).toBeUndefined();
         expect(await store.finish({ owner: 'ann', id: 'b' }, COMPLETED, '')).toBeUndefined();
         expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'waiting' });
       });
 
-      it('calls up the next run of the session', async () => {
+      it('promotes the next run of the session', async () => {
         const [a, b, c] = [(await admitTo('s')).run, (await admitTo('s')).run, (await admitTo('s')).run];
         expect((await finish(a))!.next).toMatchObject({ id: b.id, status: 'waiting' });
         expect((await finish(b))!.next).toMatchObject({ id: c.id });
@@ -410,22 +408,22 @@ export function runStoreContract(
         expect((await admitTo('s')).ahead).toEqual([]);
       });
 
-      it('calls up nobody when a run leaves the line before its turn', async () => {
+      it('promotes no run when a run ends that was not the first in the queue', async () => {
         const [a, b, c] = [(await admitTo('s')).run, (await admitTo('s')).run, (await admitTo('s')).run];
         expect((await finish(b, CANCELLED))!.next).toBeUndefined();
         expect(ids(await store.queue(a.owner, 's'))).toEqual([a.id, c.id]);
         expect((await finish(a))!.next).toMatchObject({ id: c.id });
       });
 
-      it('calls up every run of a session once, in whatever order runs end', async () => {
+      it('promotes no run of a session twice, in whatever order the runs end', async () => {
         await fc.assert(
           fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }), async (order) => {
             const session = `s${Math.random()}`;
             const runs: RunRecord[] = [];
             for (let i = 0; i < 6; i++) runs.push((await admitTo(session)).run);
-            const finished = await Promise.all(order.map((place) => finish(runs[place]!)));
-            const called = finished.flatMap((it) => (it!.next ? [it!.next.id] : []));
-            expect(new Set(called).size).toBe(called.length);
+            const finished = await Promise.all(order.map((index) => finish(runs[index]!)));
+            const promoted = finished.flatMap((it) => (it!.next ? [it!.next.id] : []));
+            expect(new Set(promoted).size).toBe(promoted.length);
             expect(await store.queue('anonymous', session)).toEqual([]);
           }),
           { numRuns: 20 },
@@ -441,7 +439,7 @@ export function runStoreContract(
       const page = async (after: number | undefined, limit: number, owner = 'anonymous') =>
         store.turns(owner, 's', { after, limit });
 
-      it('keep the question, the answer, the end and the times', async () => {
+      it('contain the question, the answer, the end and the times', async () => {
         const { run } = await admitTo('s', { parts });
         await store.start(run);
         const ended = await finish(run, FAILED, 'A pic\u0000ture \u{1f5bc} \ud800');
@@ -461,10 +459,10 @@ export function runStoreContract(
         });
       });
 
-      it('stand in the order in which their runs ended, and come in pages', async () => {
+      it('are in the order in which their runs ended, and are read in pages', async () => {
         const runs: RunRecord[] = [];
         for (let i = 0; i < 5; i++) runs.push((await admitTo('s')).run);
-        for (const place of [3, 0, 1, 4, 2]) await finish(runs[place]!, COMPLETED, `answer ${place}`);
+        for (const index of [3, 0, 1, 4, 2]) await finish(runs[index]!, COMPLETED, `answer ${index}`);
         const texts = async (after: number | undefined, limit: number) => {
           const { turns, last, total } = (await page(after, limit))!;
           return [turns.map(({ text }) => Number(text.slice(7))), last, total];
@@ -478,26 +476,26 @@ export function runStoreContract(
         expect(await texts(50, 2)).toEqual([[], 5, 5]);
       });
 
-      it('are none while the first run of a session goes on', async () => {
+      it('are none before the first run of a session has ended', async () => {
         await admitTo('s');
         expect(await page(0, 10)).toEqual({ turns: [], last: 0, total: 0 });
       });
 
-      it('do not exist for others', async () => {
+      it('do not exist for other owners', async () => {
         await finish((await admitTo('s', { owner: 'ann' })).run);
         expect(await page(0, 10)).toBeUndefined();
         expect(await store.queue('anonymous', 's')).toEqual([]);
         expect(await page(0, 10, 'ann')).toMatchObject({ total: 1 });
       });
 
-      it('are not made by runs without a session', async () => {
+      it('are not created for runs without a session', async () => {
         await finish((await admit()).run);
         expect(await page(0, 10)).toBeUndefined();
       });
     });
 
-    describe('erasing', () => {
-      it('removes turns, runs, logs and keys of the session, and of no other', async () => {
+    describe('erase', () => {
+      it('removes the turns, runs, logs and idempotency keys of the session, and of no other session', async () => {
         const idempotency = { key: 'k', digest: '1' };
         const { run } = await admitTo('s', { idempotency });
         const other = (await admitTo('t')).run;
@@ -521,7 +519,7 @@ export function runStoreContract(
         }
       });
 
-      it('refuses a session with a run that has not ended, and leaves it as it is', async () => {
+      it('refuses a session with a run that has not ended, and does not change it', async () => {
         await finish((await admitTo('s')).run);
         const { run } = await admitTo('s');
         expect(await codeOf(() => store.erase('anonymous', 's'))).toBe('session_busy');
@@ -530,14 +528,14 @@ export function runStoreContract(
         expect(await store.erase('anonymous', 's')).toBe(true);
       });
 
-      it('knows no session of another', async () => {
+      it('finds no session of another owner', async () => {
         await finish((await admitTo('s', { owner: 'ann' })).run);
         expect(await store.erase('bob', 's')).toBe(false);
         expect(await store.erase('ann', 'unknown')).toBe(false);
       });
     });
 
-    it('keeps owners, sessions and keys apart, whatever strings they are', async () => {
+    it('distinguishes owners, sessions and idempotency keys of any strings', async () => {
       const anything = fc.oneof(
         fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
         fc.constantFrom(
@@ -588,11 +586,11 @@ export function runStoreContract(
         await opened!.sweep?.();
       };
 
-      it('drops a run, its log and its key some time after its end', async () => {
+      it('drops a run, its log and its idempotency key when runMs have passed since its end', async () => {
         await reopen({ runMs: HOUR });
         const idempotency = { key: 'k', digest: '1' };
         const { run } = await admit({ idempotency });
-        const going = (await admit()).run;
+        const unfinished = (await admit()).run;
         await finish(run);
         await later(HOUR - 1000);
         expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'completed' });
@@ -600,10 +598,10 @@ export function runStoreContract(
         expect(await store.find(run.owner, run.id)).toBeUndefined();
         expect(await codeOf(() => store.read(run, 0))).toBe('not_found');
         expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
-        expect(await store.find(going.owner, going.id)).toMatchObject({ status: 'waiting' });
+        expect(await store.find(unfinished.owner, unfinished.id)).toMatchObject({ status: 'waiting' });
       });
 
-      it('drops a session some time after its last turn', async () => {
+      it('drops a session when sessionMs have passed since its last turn', async () => {
         await reopen({ sessionMs: HOUR, runMs: HOUR });
         const total = async () => (await store.turns('anonymous', 's', { after: 0, limit: 1 }))?.total;
         await finish((await admitTo('s')).run);
@@ -619,43 +617,49 @@ export function runStoreContract(
         expect(await total()).toBeUndefined();
       });
 
-      promise(skips.totalLength)('drops the runs that ended first when all are too long', async () => {
-        await reopen({ totalLength: 50_000 });
-        const runs: RunRecord[] = [];
-        for (let i = 0; i < 10; i++) {
-          const { run } = await admit();
-          runs.push(run);
-          await store.append(run, JSON.stringify(message('x'.repeat(10_000))));
-          await finish(run);
-        }
-        await opened!.sweep?.();
-        const kept = await Promise.all(runs.map(async ({ owner, id }) => store.find(owner, id)));
-        const oldest = kept.findIndex((run) => run !== undefined);
-        expect(oldest).toBeGreaterThanOrEqual(5);
-        expect(oldest).toBeLessThan(9);
-        expect(kept.slice(oldest)).not.toContain(undefined);
-      });
-
-      promise(skips.totalLength)('trims the logs of runs that go on when all are too long', async () => {
-        await reopen({ totalLength: 1_000_000 });
-        const text = JSON.stringify(message('x'.repeat(10_000)));
-        const runs: RunRecord[] = [];
-        for (let i = 0; i < 4; i++) runs.push((await admit()).run);
-        for (let i = 0; i < 100; i++)
-          for (const { owner, id } of runs) await store.append({ owner, id }, text);
-        await opened!.sweep?.();
-        let kept = 0;
-        for (const { owner, id } of runs) {
-          const expired = await codeAndExtras(() => store.read({ owner, id }, 0));
-          kept += (100 - (expired?.oldest ?? 1) + 1) * text.length;
-          expect(await readAll(store, owner, id, 99)).toEqual([text]);
-        }
-        expect(kept).toBeLessThanOrEqual(1_000_000);
-        expect(kept).toBeGreaterThan(500_000);
-      });
+      promise(skips.totalLength)(
+        'drops the runs that ended first when all logs exceed totalLength',
+        async () => {
+          await reopen({ totalLength: 50_000 });
+          const runs: RunRecord[] = [];
+          for (let i = 0; i < 10; i++) {
+            const { run } = await admit();
+            runs.push(run);
+            await store.append(run, JSON.stringify(message('x'.repeat(10_000))));
+            await finish(run);
+          }
+          await opened!.sweep?.();
+          const kept = await Promise.all(runs.map(async ({ owner, id }) => store.find(owner, id)));
+          const oldest = kept.findIndex((run) => run !== undefined);
+          expect(oldest).toBeGreaterThanOrEqual(5);
+          expect(oldest).toBeLessThan(9);
+          expect(kept.slice(oldest)).not.toContain(undefined);
+        },
+      );
 
       promise(skips.totalLength)(
-        'keeps the newest 64 KiB before the last envelope of each run that goes on, whatever the limit',
+        'trims the logs of unfinished runs when all logs exceed totalLength',
+        async () => {
+          await reopen({ totalLength: 1_000_000 });
+          const text = JSON.stringify(message('x'.repeat(10_000)));
+          const runs: RunRecord[] = [];
+          for (let i = 0; i < 4; i++) runs.push((await admit()).run);
+          for (let i = 0; i < 100; i++)
+            for (const { owner, id } of runs) await store.append({ owner, id }, text);
+          await opened!.sweep?.();
+          let kept = 0;
+          for (const { owner, id } of runs) {
+            const expired = await codeAndExtras(() => store.read({ owner, id }, 0));
+            kept += (100 - (expired?.oldest ?? 1) + 1) * text.length;
+            expect(await readAll(store, owner, id, 99)).toEqual([text]);
+          }
+          expect(kept).toBeLessThanOrEqual(1_000_000);
+          expect(kept).toBeGreaterThan(500_000);
+        },
+      );
+
+      promise(skips.totalLength)(
+        'keeps the newest 64 KiB before the last envelope of each unfinished run, whatever the limit',
         async () => {
           await reopen({ totalLength: 100_000 });
           const text = JSON.stringify(message('x'.repeat(1000)));
@@ -675,7 +679,7 @@ export function runStoreContract(
       );
 
       promise(skips.sessionsLength)(
-        'drops the turns that were not used for longest when all are too long',
+        'drops the turns of the sessions that were unused for longest when all exceed sessionsLength',
         async () => {
           await reopen({ sessionsLength: 50_000 });
           const turn = async (id: string) => finish((await admitTo(id)).run, COMPLETED, 'x'.repeat(10_000));
@@ -697,7 +701,7 @@ export function runStoreContract(
     });
 
     describe('a restart', () => {
-      promise(skips.restart)('leaves ended runs, sessions and keys as they were', async () => {
+      promise(skips.restart)('keeps ended runs, sessions and idempotency keys', async () => {
         const idempotency = { key: 'k', digest: '1' };
         const { run } = await admitTo('s', { idempotency });
         await store.append(run, '{"type":"x","data":1}');
@@ -716,7 +720,7 @@ export function runStoreContract(
       });
 
       promise(skips.restart)(
-        'ends what was running as interrupted, with what there was of its answer, and keeps the rest of its line',
+        'ends a running run as interrupted, with the beginning of its answer, and keeps the rest of its queue',
         async () => {
           const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
           await store.start(a);
@@ -744,7 +748,7 @@ const HALF = '{"type":"message","data":{"content":"half an answer"}}';
 
 let admissions = 0;
 
-/** An admission without a session, of nobody in particular. */
+/** An admission of the owner `anonymous`, without a session and an idempotency key. */
 export function admissionOf(admission: Partial<Admission> = {}): Admission {
   return {
     runId: `run-${++admissions}`,

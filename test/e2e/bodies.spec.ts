@@ -6,9 +6,10 @@ import { join } from 'node:path';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type CanActivate, Controller, Injectable, Module, Post } from '@nestjs/common';
 import { message, type Query, QueryModule } from '../../src/index.js';
-import { deferred } from '../support/conditions.js';
+import { promise } from '../promises.js';
+import { deferred, eventually } from '../support/conditions.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
-import { request } from '../support/raw-client.js';
+import { request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 
@@ -61,7 +62,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     await rm(directory, { recursive: true });
   });
 
-  /** The temporary files that there are at present. */
+  /** The temporary files that exist now. */
   async function spooled(): Promise<string[]> {
     const own = await readdir(directory);
     return (await Promise.all(own.map((name) => readdir(join(directory, name))))).flat();
@@ -71,7 +72,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     ['gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('is read when it is compressed with %s', async (encoding, compress) => {
+  ])(promise('body.compressed', '%s'), async (encoding, compress) => {
     const reply = await request(
       host.url,
       { headers: { 'content-encoding': encoding } },
@@ -80,12 +81,12 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     expect(await reply.whole()).toBe('data: {"type":"message","data":{"content":"300000 bytes"}}\n\n' + DONE);
   });
 
-  it('that unpacks to more than a limit is refused at the limit', async () => {
+  it(promise('limit.while-arriving', 'also in a compressed body'), async () => {
     const bomb = gzipSync(fileQuery(50_000_000));
     const reply = await request(host.url, { headers: { 'content-encoding': 'gzip' } }, bomb);
     expect(JSON.parse(await reply.whole())).toEqual({
       type: 'about:blank',
-      title: 'A limit is passed',
+      title: 'Payload Too Large',
       status: 413,
       detail: 'Part 0: The file is larger than 4000000 bytes.',
       code: 'limit_exceeded',
@@ -96,13 +97,13 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     expect(await spooled()).toEqual([]);
   });
 
-  it('in an encoding that is not known is refused', async () => {
+  it(promise('status.unsupported', 'the encoding zstd'), async () => {
     const reply = await request(host.url, { headers: { 'content-encoding': 'zstd' } }, fileQuery(3));
     expect(reply.status).toBe(415);
     expect(JSON.parse(await reply.whole())).toMatchObject({ code: 'unsupported_encoding' });
   });
 
-  it('has its large files on disk until its run has ended, readable more than once', async () => {
+  it(promise('file.content', 'large files, on disk until the run has ended'), async () => {
     const files: string[][] = [];
     answer = async function* ({ parts: [part] }) {
       if (part?.type !== 'file') return;
@@ -118,22 +119,22 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     const [line] = (await reply.whole()).split('\n');
     expect(line).toBe('data: {"type":"message","data":{"content":"3000000 3000000 nest true"}}');
     expect(files).toEqual([['1']]);
-    while ((await spooled()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(async () => (await spooled()).length === 0);
   });
 
-  it('whose sender leaves in the middle leaves no file behind', async () => {
+  it(promise('body.no-leftover'), async () => {
     const socket = net.connect(Number(new URL(host.url).port), '127.0.0.1');
     socket.write(
       'POST /query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n',
     );
     socket.write(fileQuery(2_000_000).slice(0, 1_000_000));
-    while ((await spooled()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(async () => (await spooled()).length === 1);
     socket.destroy();
-    while ((await spooled()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await eventually(async () => (await spooled()).length === 0);
     expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
   });
 
-  /** Sends headers that ask for `100 Continue`, and the body once it is welcome; resolves with the status lines. */
+  /** Sends headers with `Expect: 100-continue`, and the body after `100 Continue`; resolves with the status lines. */
   async function expecting(headers: string, body = '', path = '/query'): Promise<string[]> {
     const socket = net.connect(Number(new URL(host.url).port), '127.0.0.1');
     const lines: string[] = [];
@@ -150,7 +151,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     return lines;
   }
 
-  it('is asked for with 100 Continue where the headers are in order', async () => {
+  it(promise('body.continue', 'acceptable headers'), async () => {
     const body = '{"parts":[{"type":"text","text":"Hi"}]}';
     expect(await expecting(`Content-Type: application/json\r\nContent-Length: ${body.length}`, body)).toEqual(
       ['HTTP/1.1 100 Continue', 'HTTP/1.1 200 OK'],
@@ -160,11 +161,11 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
   it.each([
     ['Content-Type: text/plain\r\nContent-Length: 5', 'HTTP/1.1 415 Unsupported Media Type'],
     ['Content-Type: application/json\r\nContent-Length: 99000000000', 'HTTP/1.1 413 Payload Too Large'],
-  ])('is refused before it is sent where the headers are not: %j', async (headers, status) => {
+  ])(promise('body.continue', 'refused headers: %j'), async (headers, status) => {
     expect(await expecting(headers)).toEqual([status]);
   });
 
-  it('is asked for by routes of the host as ever', async () => {
+  it(promise('host.routes', 'also for a body that waits for 100 Continue'), async () => {
     const headers = 'Content-Type: application/json\r\nContent-Length: 2';
     expect(await expecting(headers, '{}', '/notes')).toEqual([
       'HTTP/1.1 100 Continue',
@@ -172,7 +173,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     ]);
   });
 
-  it('is refused before it is sent where a guard of the host says no', async () => {
+  it(promise('status.guard', 'also for a body that waits for 100 Continue'), async () => {
     await host.close();
     host = await startHost(adapter, QueryModule.forRoot({ handler: (query) => answer(query) }), (app) =>
       app.useGlobalGuards(new TokenGuard()),

@@ -1,100 +1,97 @@
 import { message } from '../../src/index.js';
-import { answerOf, Connection, envelopesOf, FULL, post } from '../support/client.js';
+import { promise } from '../promises.js';
+import { ask, cancel, FULL, type Reply } from '../support/client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
-import { Puppet } from '../support/puppet.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
 describe.each(ADAPTERS)('A service at its capacity, on %s', (adapter) => {
   let host: Host;
-  let puppet: Puppet;
+  let agent: ScriptedAgent;
   const start = async (maxRunning: number, maxWaiting: number) => {
-    puppet = new Puppet();
-    host = await startAgent(adapter, puppet.handler, { runs: { maxRunning, maxWaiting } });
+    agent = new ScriptedAgent();
+    host = await startAgent(adapter, agent.handler, { runs: { maxRunning, maxWaiting } });
   };
   afterEach(async () => {
     await host.idle();
     await host.close();
   });
-  const refused = async (response: Response) => {
-    expect(response.status).toBe(503);
-    expect(response.headers.get('content-type')).toContain('application/problem+json');
-    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await response.json()).toMatchObject({ code: 'at_capacity', status: 503 });
+  const expectRefusal = async (reply: Reply) => {
+    expect(reply.status).toBe(503);
+    expect(reply.headers['content-type']).toBe('application/problem+json');
+    expect(reply.headers['retry-after']).toBe('5');
+    expect(await reply.json()).toMatchObject({ code: 'at_capacity', status: 503 });
   };
 
-  it('lets queries wait for a place, tells them so, and calls them up in order', async () => {
+  it(promise('capacity.wait'), async () => {
     await start(1, 2);
-    const asked = [
-      await Connection.post(host.url, '1'),
-      await Connection.post(host.url, '2'),
-      await Connection.post(host.url, '3'),
-    ];
+    const asked = [await ask(host.url, '1'), await ask(host.url, '2'), await ask(host.url, '3')];
     expect(host.agent.load()).toMatchObject({ running: 1, waiting: 2 });
     for (const [index, connection] of asked.entries()) {
-      const call = await puppet.call(index + 1);
-      expect([call.text, puppet.calls.length]).toEqual([`${index + 1}`, index + 1]);
+      const call = await agent.call(index + 1);
+      expect([call.text, agent.calls.length]).toEqual([`${index + 1}`, index + 1]);
       call.finish();
-      const envelopes = envelopesOf((await connection.readBytes()).toString());
+      const envelopes = await connection.allEnvelopes();
       expect(envelopes.filter(({ type }) => type === 'log').map(({ data }) => data)).toEqual(
-        index === 0 ? [] : [{ message: 'Waiting for a place: 1 runs are under way, as many as may.' }],
+        index === 0 ? [] : [{ message: 'Waiting for a slot: 1 runs are executing, which is the limit.' }],
       );
     }
   });
 
-  it('refuses one query more with 503 and Retry-After, and takes it when there is a place', async () => {
+  it(promise('capacity.refuse', 'until a slot is free'), async () => {
     await start(1, 1);
-    const asked = [await Connection.post(host.url, '1'), await Connection.post(host.url, '2')];
-    await refused(await post(host.url, '3'));
-    await refused(await post(host.url, '3', { kwargs: { session_id: 's' } }));
-    await refused(await post(host.url, '3', { headers: { prefer: 'respond-async' } }));
-    (await puppet.call(1)).finish();
-    await asked[0]!.readBytes();
-    asked.push(await Connection.post(host.url, '3'));
-    for (const count of [2, 3]) (await puppet.call(count)).finish();
+    const asked = [await ask(host.url, '1'), await ask(host.url, '2')];
+    await expectRefusal(await ask(host.url, '3'));
+    await expectRefusal(await ask(host.url, '3', { kwargs: { session_id: 's' } }));
+    await expectRefusal(await ask(host.url, '3', { headers: { prefer: 'respond-async' } }));
+    (await agent.call(1)).finish();
+    await asked[0]!.whole();
+    asked.push(await ask(host.url, '3'));
+    for (const count of [2, 3]) (await agent.call(count)).finish();
     for (const connection of asked.slice(1)) {
-      expect(answerOf((await connection.readBytes()).toString()).done).toEqual([{ status: 'completed' }]);
+      expect((await connection.answer()).done).toEqual([{ status: 'completed' }]);
     }
   });
 
-  it('has no line where none may wait, not even that of a session', async () => {
+  it(promise('capacity.refuse', 'also a second query of a session where no query may wait'), async () => {
     await start(2, 0);
     const kwargs = { session_id: 's' };
-    const first = await Connection.post(host.url, '1', {}, kwargs);
-    await refused(await post(host.url, '2', { kwargs }));
-    // There is a place for whoever need not wait.
-    const other = await Connection.post(host.url, '3');
+    const first = await ask(host.url, '1', { kwargs });
+    await expectRefusal(await ask(host.url, '2', { kwargs }));
+    // A query that need not wait is still admitted.
+    const other = await ask(host.url, '3');
     expect(other.status).toBe(200);
-    for (const count of [1, 2]) (await puppet.call(count)).finish();
-    await Promise.all([first.readBytes(), other.readBytes()]);
+    for (const count of [1, 2]) (await agent.call(count)).finish();
+    await Promise.all([first.whole(), other.whole()]);
   });
 
-  it('still answers those who ask for a run that there is', async () => {
+  it(promise('capacity.existing-runs'), async () => {
     await start(1, 0);
     const headers = { ...FULL, 'idempotency-key': 'k' };
-    const first = await Connection.post(host.url, '1', headers);
-    const call = await puppet.call(1);
+    const first = await ask(host.url, '1', { headers });
+    const call = await agent.call(1);
     call.emit(message('a'));
-    await first.readUntil('"a"');
-    await refused(await post(host.url, '2'));
-    const attached = await Connection.post(host.url, '1', headers);
-    const resumed = await Connection.post(host.url, '1', { ...FULL, 'last-event-id': `${first.runId}.1` });
+    await first.until('"a"');
+    await expectRefusal(await ask(host.url, '2'));
+    const attached = await ask(host.url, '1', { headers });
+    const resumed = await ask(host.url, '1', { headers: { ...FULL, 'last-event-id': `${first.runId}.1` } });
     expect([attached.status, resumed.status]).toEqual([200, 200]);
     call.finish();
-    expect(answerOf((await attached.readBytes()).toString()).text).toBe('a');
-    expect(answerOf((await resumed.readBytes()).toString()).text).toBe('');
-    await first.readBytes();
+    expect((await attached.answer()).text).toBe('a');
+    expect((await resumed.answer()).text).toBe('');
+    await first.whole();
   });
 
-  it('gives the place of a waiting query that leaves to the next', async () => {
+  it(promise('capacity.freed'), async () => {
     await start(1, 1);
-    const first = await Connection.post(host.url, '1');
-    const second = await Connection.post(host.url, '2');
-    await fetch(`${host.url}/query/${second.runId}`, { method: 'DELETE' });
-    await second.readBytes();
-    const third = await Connection.post(host.url, '3');
+    const first = await ask(host.url, '1');
+    const second = await ask(host.url, '2');
+    await cancel(host.url, second.runId);
+    await second.whole();
+    const third = await ask(host.url, '3');
     expect(third.status).toBe(200);
-    (await puppet.call(1)).finish();
-    expect((await puppet.call(2)).text).toBe('3');
-    puppet.calls[1]!.finish();
-    await Promise.all([first.readBytes(), third.readBytes()]);
+    (await agent.call(1)).finish();
+    expect((await agent.call(2)).text).toBe('3');
+    agent.calls[1]!.finish();
+    await Promise.all([first.whole(), third.whole()]);
   });
 });

@@ -1,10 +1,15 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { log, message } from '../../src/index.js';
+import { promise } from '../promises.js';
+import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { readBlocks, readLines, readWithFetchEventSource, readWithParser } from '../support/readers.js';
 
-/** Keep-alives that a run's silence lasts for. */
-const SILENT_BEATS = 20;
-const KEEP_ALIVE_MS = 5;
+/** How many keep-alives the silence lasts for. */
+const KEEP_ALIVES = 20;
+/** A keep-alive has at least 2 bytes, and its chunk has 5 besides (RFC 9112 §7.1). */
+const KEEP_ALIVE_BYTES = 7;
 
 const ENVELOPES = [
   { type: 'log', data: { message: 'Thinking' } },
@@ -13,31 +18,35 @@ const ENVELOPES = [
   { type: 'done', data: { status: 'completed' } },
 ];
 
-async function* thoughtful() {
-  yield log('Thinking');
-  await new Promise((resolve) => setTimeout(resolve, SILENT_BEATS * KEEP_ALIVE_MS));
-  yield message('a line\nand another: data: {}\n\n');
-  yield message('Grüße');
-}
-
 describe.each(ADAPTERS)('A run with a long silence on %s', (adapter) => {
   let host: Host;
+  const sockets = new Set<Socket>();
+  const written = () => [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+
   beforeAll(async () => {
-    host = await startAgent(adapter, thoughtful, { streams: { keepAliveMs: KEEP_ALIVE_MS } });
+    const handler = async function* () {
+      yield log('Thinking');
+      const silentFrom = written();
+      await eventually(() => written() >= silentFrom + KEEP_ALIVES * KEEP_ALIVE_BYTES);
+      yield message('a line\nand another: data: {}\n\n');
+      yield message('Grüße');
+    };
+    host = await startAgent(adapter, handler, { streams: { keepAliveMs: 5 } });
+    (host.app.getHttpServer() as Server).on('connection', (socket: Socket) => sockets.add(socket));
   });
   afterAll(() => host.close());
 
   it.each([
     ['parses every line that is not empty', readLines],
     ['cuts at blank lines', readBlocks],
-  ])('is read in the plain profile by a client that %s', async (_, read) => {
+  ])(promise('profile.plain-clients', 'a client that %s'), async (_, read) => {
     expect(await read(host.url)).toEqual(ENVELOPES.map((envelope) => ({ envelope })));
   });
 
   it.each([
     ['eventsource-parser', readWithParser],
     ['@microsoft/fetch-event-source', readWithFetchEventSource],
-  ])('is read in the full profile by %s, with the ids of its events', async (_, read) => {
+  ])(promise('profile.full-clients', '%s'), async (_, read) => {
     const events = await read(host.url);
     expect(events.map(({ envelope }) => envelope)).toEqual(ENVELOPES);
     const [runId] = events[0]!.id!.split('.');

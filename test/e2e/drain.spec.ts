@@ -9,13 +9,14 @@ import {
   QueryModule,
   type QueryModuleOptions,
 } from '../../src/index.js';
-import { answerOf, Connection, FULL, post } from '../support/client.js';
+import { promise } from '../promises.js';
+import { ask, envelopesOf, follow, FULL } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type AdapterName } from '../support/host.js';
-import { Puppet } from '../support/puppet.js';
-import { SlowRunStore, turns } from '../support/slow-run-store.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
+import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
-/** A host as people write it: nobody closes its connections for it. */
+/** A host with default settings: its connections are not forced to close. */
 async function start(adapter: AdapterName, options: QueryModuleOptions) {
   @Module({ imports: [QueryModule.forRoot(options)] })
   class HostModule {}
@@ -28,108 +29,111 @@ async function start(adapter: AdapterName, options: QueryModuleOptions) {
   return { app, url: await app.getUrl(), agent: app.get(AgentService, { strict: false }) };
 }
 
-describe.each(ADAPTERS)('A service that goes down, on %s', (adapter) => {
+describe.each(ADAPTERS)('A host that closes, on %s', (adapter) => {
   const runsOf = (drainMs: number) => ({ drainMs, stopDeadlineMs: 50 });
 
-  it('takes no new query, lets those that it has end, and then closes', async () => {
-    const puppet = new Puppet();
-    const { app, url } = await start(adapter, { handler: puppet.handler });
+  it(promise('drain.order'), async () => {
+    const scripted = new ScriptedAgent();
+    const { app, url } = await start(adapter, { handler: scripted.handler });
     const kwargs = { session_id: 's' };
-    const asked = await Connection.post(url, '1', {}, kwargs);
-    const queued = await Connection.post(url, '2', {}, kwargs);
-    const call = await puppet.call(1);
+    const asked = await ask(url, '1', { kwargs });
+    const queued = await ask(url, '2', { kwargs });
+    const call = await scripted.call(1);
     let isClosed = false;
     const closing = app.close().then(() => (isClosed = true));
 
-    const refusal = await post(url, '3');
+    const refusal = await ask(url, '3');
     expect(refusal.status).toBe(503);
-    expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refusal.headers['retry-after']).toBe('1');
     expect(await refusal.json()).toMatchObject({ code: 'draining' });
-    const follower = await Connection.open(`${url}/query/${asked.runId}`, { headers: FULL });
+    const follower = await follow(url, asked.runId);
     expect(follower.status).toBe(200);
 
     call.emit(message('a'));
     call.finish();
-    (await puppet.call(2)).finish();
+    (await scripted.call(2)).finish();
     for (const connection of [asked, follower]) {
-      const stream = (await connection.readBytes()).toString();
-      expect(answerOf(stream)).toEqual({ text: 'a', done: [{ status: 'completed' }] });
+      expect(await connection.answer()).toEqual({ text: 'a', done: [{ status: 'completed' }] });
     }
-    expect(answerOf((await queued.readBytes()).toString()).done).toEqual([{ status: 'completed' }]);
+    expect((await queued.answer()).done).toEqual([{ status: 'completed' }]);
     expect(isClosed).toBe(false);
     await closing;
-    await expect(post(url, '4')).rejects.toThrow();
+    await expect(ask(url, '4')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  it('ends what goes on when its time is over, and says why', async () => {
-    const puppet = new Puppet();
-    const deaf = new Puppet(true);
+  it(promise('drain.interrupted'), async () => {
+    const scripted = new ScriptedAgent();
+    const ignoring = new ScriptedAgent(true);
     const handler: HandlerFunction = (query, context) =>
-      (query.kwargs['deaf'] ? deaf : puppet).handler(query, context);
+      (query.kwargs['ignoring'] ? ignoring : scripted).handler(query, context);
     const { app, url, agent } = await start(adapter, { handler, runs: runsOf(30) });
     const kwargs = { session_id: 's' };
     const asked = [
-      await Connection.post(url, '1', {}, kwargs),
-      await Connection.post(url, '2', {}, kwargs),
-      await Connection.post(url, '3', {}, { deaf: true }),
+      await ask(url, '1', { kwargs }),
+      await ask(url, '2', { kwargs }),
+      await ask(url, '3', { kwargs: { ignoring: true } }),
     ];
-    const call = await puppet.call(1);
-    await deaf.call(1);
+    const call = await scripted.call(1);
+    await ignoring.call(1);
     await app.close();
     await call.stopped;
     expect(call.context.signal.aborted).toBe(true);
-    expect(puppet.calls).toHaveLength(1);
+    expect(scripted.calls).toHaveLength(1);
     for (const connection of asked) {
-      expect(answerOf((await connection.readBytes()).toString()).done).toEqual([
+      expect((await connection.answer()).done).toEqual([
         {
           status: 'failed',
           error: {
             code: 'interrupted',
-            message: 'The service went down before the run had ended. Send the query again.',
+            message: 'The service stopped before the run had ended. Send the query again.',
           },
         },
       ]);
     }
     expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
-    deaf.calls[0]!.finish();
+    ignoring.calls[0]!.finish();
     await eventually(() => agent.load().overdue === 0);
   });
 
-  it('tells those who follow what a durable store keeps in line to come back, with a retry field and a clean close', async () => {
-    const puppet = new Puppet();
+  it(promise('drain.handed-over'), async () => {
+    const scripted = new ScriptedAgent();
     const store = new SlowRunStore(() => 1, true);
     const runs = { ...runsOf(30), disconnect: 'cancel' as const };
-    const { app, url, agent } = await start(adapter, { handler: puppet.handler, store, runs });
+    const { app, url, agent } = await start(adapter, { handler: scripted.handler, store, runs });
     const kwargs = { session_id: 's' };
-    const first = await Connection.post(url, '1', FULL, kwargs);
-    const queued = await Connection.post(url, '2', FULL, kwargs);
-    await puppet.call(1);
-    await queued.readUntil('come first');
+    const first = await ask(url, '1', { headers: FULL, kwargs });
+    const queued = await ask(url, '2', { headers: FULL, kwargs });
+    await scripted.call(1);
+    await queued.until('ahead.');
     await app.close();
-    expect(answerOf((await first.readBytes()).toString()).done).toMatchObject([{ status: 'failed' }]);
-    expect((await queued.readBytes()).toString()).toBe('retry: 1000\n\n');
-    expect(queued.response.complete).toBe(true);
+    expect((await first.answer()).done).toMatchObject([{ status: 'failed', error: { code: 'interrupted' } }]);
+    const stream = await queued.whole();
+    expect(stream.endsWith('"}}\n\nretry: 1000\n')).toBe(true);
+    expect(envelopesOf(stream)).toEqual([
+      { type: 'log', data: { message: 'Waiting in the queue of the session: 1 ahead.' } },
+    ]);
+
     expect(await store.find('anonymous', queued.runId)).toMatchObject({ status: 'waiting' });
-    expect(puppet.calls).toHaveLength(1);
+    expect(scripted.calls).toHaveLength(1);
     expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
   });
 
-  it('does not wait for a client that has stopped reading', async () => {
+  it(promise('drain.stalled-client'), async () => {
     let emitted = 0;
     const handler = async function* () {
       for (;;) yield { type: 'x', data: [++emitted, 'x'.repeat(1024)] };
     };
     const { app, url, agent } = await start(adapter, { handler, runs: runsOf(30) });
-    const stalled = await Connection.post(url, 'Hello', FULL);
-    for (let before = -1; emitted !== before; await turns(1000)) before = emitted;
+    const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
+    for (let before = -1; emitted !== before; await ticks(1000)) before = emitted;
     await app.close();
     expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
-    // Cut off: the chunked coding has no end, so that nobody takes this for the whole.
-    await expect(stalled.readBytes()).rejects.toThrow('aborted');
+    // The chunked coding has no end, so that a client knows that the stream was cut.
+    await expect(stalled.whole()).rejects.toThrow('The response was cut after');
   });
 
-  it('closes at once where nothing is going on, and may be told twice', async () => {
-    const { app, agent } = await start(adapter, { handler: new Puppet().handler });
+  it(promise('drain.twice'), async () => {
+    const { app, agent } = await start(adapter, { handler: new ScriptedAgent().handler });
     await Promise.all([agent.onModuleDestroy(), agent.onModuleDestroy()]);
     await app.close();
   });

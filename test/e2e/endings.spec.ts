@@ -1,6 +1,7 @@
 import { concat, EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { type HandlerFunction, message, QueryError, type QueryModuleOptions } from '../../src/index.js';
-import { ask } from '../support/raw-client.js';
+import { promise } from '../promises.js';
+import { ask } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
@@ -19,7 +20,7 @@ const fail = (): never => {
 
 const later = <T>(value: T) => new Promise<T>((resolve) => setImmediate(resolve, value));
 
-/** Ways to answer, and what the caller reads. */
+/** Answers of handlers, and what the caller reads. */
 const ANSWERS: [string, Handler, string][] = [
   ['an Observable', () => of(message('Hi')), HI + COMPLETED],
   ['a promise of an Observable', async () => later(of(message('Hi'))), HI + COMPLETED],
@@ -43,22 +44,9 @@ const ANSWERS: [string, Handler, string][] = [
     HI + COMPLETED,
   ],
   ['a ReadableStream', () => new Blob(['']).stream() as never, COMPLETED],
-  ['nothing to say, in an Observable', () => EMPTY, COMPLETED],
-  ['nothing to say, in a generator', async function* () {}, COMPLETED],
-  [
-    'an Observable that goes on emitting after its end',
-    () =>
-      new Observable((subscriber) => {
-        subscriber.next(message('Hi'));
-        subscriber.complete();
-        subscriber.next(message('Too late'));
-        subscriber.error(new Error(SECRET));
-      }),
-    HI + COMPLETED,
-  ],
 ];
 
-/** Ways to fail, and what the caller reads; the operator reads the cause. */
+/** Failures of handlers, and what the caller reads. The log of the service has the cause. */
 const FAILURES: [string, Handler, string][] = [
   ['throws instead of answering', () => fail(), FAILED],
   ['rejects instead of answering', async () => later(0).then(fail), FAILED],
@@ -95,7 +83,7 @@ const FAILURES: [string, Handler, string][] = [
     HI + FAILED,
   ],
   [
-    'is a generator that throws after its last envelope, some turns later',
+    'is a generator that throws after its last envelope, some ticks later',
     async function* () {
       yield message('Hi');
       await later(0).then(fail);
@@ -141,7 +129,7 @@ const THROWN: [string, unknown][] = [
   ['a symbol', Symbol('secret')],
   ['an object without a prototype', Object.create(null)],
   ['an error whose stack cannot be read', Object.defineProperty(new Error(SECRET), 'stack', { get: fail })],
-  ['a proxy that throws at every touch', new Proxy({}, { get: fail, getPrototypeOf: fail })],
+  ['a proxy that throws at every access', new Proxy({}, { get: fail, getPrototypeOf: fail })],
 ];
 
 describe.each(ADAPTERS)('A handler on %s', (adapter) => {
@@ -160,36 +148,53 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
     return (await ask(host.url)).whole();
   };
 
-  it.each(ANSWERS)('may answer with %s', async (_, next, expected) => {
+  it.each(ANSWERS)(promise('module.answers', '%s'), async (_, next, expected) => {
     expect(await read(next)).toBe(expected);
     expect(log.troubles).toEqual([]);
   });
 
-  it.each(FAILURES)(
-    'that %s ends in a clean done, and the cause is in the log',
-    async (_, next, expected) => {
-      expect(await read(next)).toBe(expected);
-      expect(log.troubles).toEqual([
-        expect.stringMatching(
-          /^error Run [0-9a-f-]{36}: the handler failed Error: password=hunter2 .*\n\s+at /,
-        ),
-      ]);
-    },
-  );
+  it.each<[string, Handler]>([
+    ['an empty Observable', () => EMPTY],
+    ['a generator without an envelope', async function* () {}],
+  ])(promise('end.completed', '%s'), async (_, next) => {
+    expect(await read(next)).toBe(COMPLETED);
+    expect(log.troubles).toEqual([]);
+  });
 
-  it.each(WRONG_ANSWERS)('that answers with %s ends in a clean done', async (_, answer) => {
+  it(promise('end.one-done', 'also where an Observable emits and fails after its end'), async () => {
+    const handler = () =>
+      new Observable((subscriber) => {
+        subscriber.next(message('Hi'));
+        subscriber.complete();
+        subscriber.next(message('Too late'));
+        subscriber.error(new Error(SECRET));
+      });
+    expect(await read(handler)).toBe(HI + COMPLETED);
+    expect(log.troubles).toEqual([]);
+  });
+
+  it.each(FAILURES)(promise('end.failed', 'a handler that %s'), async (_, next, expected) => {
+    expect(await read(next)).toBe(expected);
+    expect(log.troubles).toEqual([
+      expect.stringMatching(
+        /^error Run [0-9a-f-]{36}: The handler failed\. Error: password=hunter2 .*\n\s+at /,
+      ),
+    ]);
+  });
+
+  it.each(WRONG_ANSWERS)(promise('end.failed', 'a handler that answers with %s'), async (_, answer) => {
     expect(await read(() => answer)).toBe(FAILED);
     expect(log.troubles[0]).toContain(
       'AgentHandler.handle returned neither an Observable nor an async iterable',
     );
   });
 
-  it.each(THROWN)('that throws %s ends in a clean done, and is in the log', async (_, thrown) => {
+  it.each(THROWN)(promise('end.no-internals', 'a handler that throws %s'), async (_, thrown) => {
     expect(await read(() => throwError(() => thrown))).toBe(FAILED);
     expect(log.troubles).toHaveLength(1);
   });
 
-  it('may tell the caller why it failed, with a code and a sentence meant for him', async () => {
+  it(promise('end.handler-error'), async () => {
     const refuse = () =>
       throwError(() => new QueryError('rate_limited', 'The model takes no more questions today.'));
     expect(await read(refuse)).toBe(
@@ -200,7 +205,7 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
 });
 
 const TIMED_OUT =
-  'data: {"type":"done","data":{"status":"failed","error":{"code":"run_timeout","message":"The run was stopped after 0.03 s, the longest that a run may take."}}}\n\n';
+  'data: {"type":"done","data":{"status":"failed","error":{"code":"run_timeout","message":"The run was stopped after 0.03 s, the time limit of a run."}}}\n\n';
 
 describe.each(ADAPTERS)('A run that takes too long on %s', (adapter) => {
   const runs = { timeoutMs: 30, stopDeadlineMs: 30 };
@@ -244,26 +249,29 @@ describe.each(ADAPTERS)('A run that takes too long on %s', (adapter) => {
         }),
       true,
     ],
-  ])('ends in a clean done: %s', async (_, handler, stops) => {
+  ])(promise('end.timeout', '%s'), async (_, handler, stops) => {
     const host = await startAgent(adapter, handler, { runs });
     const log = OperatorLog.of(host.app);
     expect(await (await ask(host.url)).whole()).toBe(HI + TIMED_OUT);
     expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: stops ? 0 : 1 });
     expect(
-      log.troubles.filter((line) => line.includes('the handler goes on 30 ms after its signal')),
+      log.troubles.filter((line) => line.includes('the handler still executes 30 ms after its signal')),
     ).toHaveLength(stops ? 0 : 1);
     await host.close();
   });
 
-  it('before it has answered at all ends in a clean done, and its late answer is not begun', async () => {
-    const answer = deferred<Observable<never>>();
-    const late = new Subject<never>();
-    const host = await startAgent(adapter, () => answer.promise, { runs });
-    expect(await (await ask(host.url)).whole()).toBe(TIMED_OUT);
-    answer.resolve(late);
-    await later(0);
-    expect(late.observed).toBe(false);
-    expect(host.agent.load().overdue).toBe(0);
-    await host.close();
-  });
+  it(
+    promise('end.timeout', 'before the handler has answered; its late answer is not subscribed to'),
+    async () => {
+      const answer = deferred<Observable<never>>();
+      const late = new Subject<never>();
+      const host = await startAgent(adapter, () => answer.promise, { runs });
+      expect(await (await ask(host.url)).whole()).toBe(TIMED_OUT);
+      answer.resolve(late);
+      await later(0);
+      expect(late.observed).toBe(false);
+      expect(host.agent.load().overdue).toBe(0);
+      await host.close();
+    },
+  );
 });

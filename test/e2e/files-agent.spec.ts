@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { LogEnvelope, MessageEnvelope } from '../../src/index.js';
+import { promise } from '../promises.js';
+import { request } from '../support/client.js';
 import { type Service, startService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
 
-/** Files that other programs made, and what the service says of each. */
+/** Files that other programs made, and what the service says about each. */
 const FILES: [name: string, mimeType: string, said: string[]][] = [
   [
     'orders.csv',
@@ -37,11 +40,6 @@ const FILES: [name: string, mimeType: string, said: string[]][] = [
   ['numbers.h', 'text/x-c', ['**C file**, 94 bytes. 4 lines, 17 words, 94 characters.']],
 ];
 
-interface Envelope {
-  type: string;
-  data: { message?: string; content?: string };
-}
-
 describe('The built-in agent of the service', () => {
   let service: Service;
 
@@ -53,26 +51,20 @@ describe('The built-in agent of the service', () => {
     await service.stop();
   });
 
-  it('says what is in real files of every kind, one after another in the order of the request', async () => {
+  it(promise('service.files-agent'), async () => {
     const parts = FILES.map(async ([name, mimeType]) => ({
       type: 'file',
       name,
       mimeType,
       base64: (await readFile(resolve(FIXTURES, name))).toString('base64'),
     }));
-    const response = await fetch(`${service.url}/query`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ parts: await Promise.all(parts) }),
-    });
-    const envelopes = (await response.text())
-      .split('\n\n')
-      .filter((frame) => frame !== '')
-      .map((frame) => JSON.parse(frame.replace('data: ', '')) as Envelope);
+    const reply = await request(service.url, {}, JSON.stringify({ parts: await Promise.all(parts) }));
+    const envelopes = await reply.allEnvelopes();
     expect(envelopes.map(({ type }) => type)).toEqual([...FILES.flatMap(() => ['log', 'message']), 'done']);
     FILES.forEach(([name, , said], index) => {
-      expect(envelopes[2 * index]!.data.message).toContain(`Reading ${name}`);
-      for (const sentence of said) expect(envelopes[2 * index + 1]!.data.content).toContain(sentence);
+      const [log, message] = envelopes.slice(2 * index) as [LogEnvelope, MessageEnvelope];
+      expect(log.data.message).toContain(`Reading ${name}`);
+      for (const sentence of said) expect(message.data.content).toContain(sentence);
     });
     expect(envelopes.at(-1)!.data).toEqual({ status: 'completed' });
   });

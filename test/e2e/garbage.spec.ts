@@ -1,12 +1,13 @@
 import { concat, NEVER, Observable, of } from 'rxjs';
 import { type HandlerFunction, message } from '../../src/index.js';
-import { ask } from '../support/raw-client.js';
+import { promise } from '../promises.js';
+import { ask } from '../support/client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 
 const HI = 'data: {"type":"message","data":{"content":"Hi"}}\n\n';
 
-/** The end of a run whose handler emitted something that is no envelope. */
+/** The end of a run whose handler emitted something that is not an envelope. */
 const refused = (what: string) =>
   `data: {"type":"done","data":{"status":"failed","error":{"code":"invalid_envelope","message":"The agent emitted something that is not an envelope: ${what}."}}}\n\n`;
 
@@ -15,7 +16,7 @@ cycle.push(cycle);
 const explode = (): never => {
   throw new Error('password=hunter2');
 };
-const UNWRITABLE = 'its `data` holds a cycle, a BigInt, or something else that cannot be written as JSON';
+const UNWRITABLE = 'its `data` contains a cycle, a BigInt, or something else that JSON cannot represent';
 
 const GARBAGE: [string, unknown, string][] = [
   ['undefined', undefined, 'it is undefined, not an object'],
@@ -41,9 +42,17 @@ const GARBAGE: [string, unknown, string][] = [
     'a `message` needs `data.content`, a string',
   ],
   ['a log without message', { type: 'log', data: 'Hi' }, 'a `log` needs `data.message`, a string'],
-  ['no data', { type: 'x' }, 'its `data` is undefined, which JSON cannot hold'],
-  ['a function as data', { type: 'x', data: explode }, 'its `data` is a function, which JSON cannot hold'],
-  ['a symbol as data', { type: 'x', data: Symbol('x') }, 'its `data` is a symbol, which JSON cannot hold'],
+  ['no data', { type: 'x' }, 'its `data` is undefined, which JSON cannot represent'],
+  [
+    'a function as data',
+    { type: 'x', data: explode },
+    'its `data` is a function, which JSON cannot represent',
+  ],
+  [
+    'a symbol as data',
+    { type: 'x', data: Symbol('x') },
+    'its `data` is a symbol, which JSON cannot represent',
+  ],
   ['a BigInt', { type: 'x', data: { n: 1n } }, UNWRITABLE],
   ['a cycle', { type: 'x', data: cycle }, UNWRITABLE],
   ['a toJSON that throws', { type: 'x', data: { toJSON: explode } }, UNWRITABLE],
@@ -59,7 +68,7 @@ const GARBAGE: [string, unknown, string][] = [
   ],
 ];
 
-/** What JSON can hold, though it may look strange. */
+/** Unusual values that JSON can hold. */
 const STRANGE: [string, unknown, string][] = [
   ['null as data', { type: 'x', data: null }, '{"type":"x","data":null}'],
   [
@@ -99,33 +108,28 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
     return (await ask(host.url)).whole();
   };
 
-  it.each(GARBAGE)(
-    'that emits %s fails with a clean done that says what was wrong',
-    async (_, garbage, what) => {
-      const generator = async function* () {
-        yield message('Hi');
-        yield garbage;
-        yield message('never');
-      };
-      expect(await read(generator)).toBe(HI + refused(what));
-      expect(await read(() => concat(of(message('Hi'), garbage, message('never')), NEVER))).toBe(
-        HI + refused(what),
-      );
-      expect(log.troubles).toHaveLength(2);
-      expect(log.troubles[0]).toMatch(
-        /^error Run \S+: The agent emitted something that is not an envelope: /,
-      );
-    },
-  );
+  it.each(GARBAGE)(promise('end.invalid-envelope', '%s'), async (_, garbage, what) => {
+    const generator = async function* () {
+      yield message('Hi');
+      yield garbage;
+      yield message('never');
+    };
+    expect(await read(generator)).toBe(HI + refused(what));
+    expect(await read(() => concat(of(message('Hi'), garbage, message('never')), NEVER))).toBe(
+      HI + refused(what),
+    );
+    expect(log.troubles).toHaveLength(2);
+    expect(log.troubles[0]).toMatch(/^error Run \S+: The agent emitted something that is not an envelope: /);
+  });
 
-  it.each(STRANGE)('may emit %s', async (_, envelope, expected) => {
+  it.each(STRANGE)(promise('stream.other-types', '%s'), async (_, envelope, expected) => {
     expect(await read(() => of(envelope))).toBe(
       `data: ${expected}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n`,
     );
     expect(log.troubles).toEqual([]);
   });
 
-  it('that emits garbage is told to stop, and can clean up', async () => {
+  it(promise('end.invalid-envelope', 'the handler is asked to stop, and can clean up'), async () => {
     const seen: string[] = [];
     const generator = async function* (_query: unknown, { signal }: { signal: AbortSignal }) {
       signal.addEventListener('abort', () => seen.push('signal'));
@@ -139,7 +143,7 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
     expect(seen).toEqual(['signal', 'finally']);
   });
 
-  it('that emits garbage, and throws while it cleans up, fails for the garbage', async () => {
+  it(promise('end.invalid-envelope', 'also where the handler throws while it cleans up'), async () => {
     const generator = async function* () {
       try {
         yield null;
@@ -156,23 +160,26 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('A handler that cleans up for ever on %s', (adapter) => {
-  it('does not keep its caller waiting, and is reported', async () => {
-    const host = await startAgent(
-      adapter,
-      async function* () {
-        try {
-          yield null as never;
-        } finally {
-          await new Promise(() => undefined);
-        }
-      },
-      { runs: { stopDeadlineMs: 20 } },
-    );
-    const log = OperatorLog.of(host.app);
-    expect(await (await ask(host.url)).whole()).toBe(refused('it is null, not an object'));
-    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
-    expect(log.troubles[1]).toContain('the handler goes on 20 ms after its signal was raised');
-    await host.close();
-  });
+describe.each(ADAPTERS)('A handler that never stops on %s', (adapter) => {
+  it(
+    promise('end.invalid-envelope', 'also where the handler never stops, which the log reports'),
+    async () => {
+      const host = await startAgent(
+        adapter,
+        async function* () {
+          try {
+            yield null as never;
+          } finally {
+            await new Promise(() => undefined);
+          }
+        },
+        { runs: { stopDeadlineMs: 20 } },
+      );
+      const log = OperatorLog.of(host.app);
+      expect(await (await ask(host.url)).whole()).toBe(refused('it is null, not an object'));
+      expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
+      expect(log.troubles[1]).toContain('the handler still executes 20 ms after its signal was aborted');
+      await host.close();
+    },
+  );
 });

@@ -5,8 +5,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { json, type NextFunction, type Request, type Response } from 'express';
 import { message, type Query, QueryModule } from '../../src/index.js';
+import { promise } from '../promises.js';
 import { ADAPTERS, type AdapterName, type Configure, startHost } from '../support/host.js';
-import { request } from '../support/raw-client.js';
+import { request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -19,7 +20,7 @@ class NotesController {
   }
 }
 
-/** Says the SHA-256 of each file, and the text of each text. */
+/** Emits the SHA-256 of each file, and the text of each text part. */
 async function* tell({ parts }: Query) {
   for (const part of parts) {
     if (part.type === 'text') {
@@ -48,7 +49,7 @@ const SMALL =
   'data: {"type":"message","data":{"content":"a.txt 3 b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78"}}\n\n' +
   says('Hello');
 
-/** A query with a file of 64 MB, as its bytes leave. */
+/** A query with a file of 64 MB, in pieces. */
 async function* large() {
   yield '{"parts":[{"type":"file","name":"big.bin","mimeType":"application/octet-stream","base64":"';
   const megabyte = Buffer.alloc(999_999, 'nest').toString('base64');
@@ -63,7 +64,7 @@ function digestOfLarge(): string {
 }
 
 describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
-  it('a query of 64 MB is answered, and its other routes keep their parser and its limit', async () => {
+  it(promise('host.large-bodies', '64 MB'), async () => {
     const host = await start(adapter);
     const answer = await request(host.url, {}, large());
     expect(await answer.whole()).toBe(says(`big.bin 63999936 ${digestOfLarge()}`));
@@ -75,7 +76,7 @@ describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
     await host.close();
   });
 
-  it('a query of 200 kB is answered under a global prefix and a version in the path', async () => {
+  it(promise('host.large-bodies', '200 kB under a global prefix and a version in the path'), async () => {
     const host = await start(adapter, (app) => {
       app.setGlobalPrefix('api');
       app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
@@ -86,7 +87,7 @@ describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
     await host.close();
   });
 
-  it('a query that is compressed is inflated', async () => {
+  it(promise('body.compressed', 'in a host with default settings'), async () => {
     const host = await start(adapter);
     const headers = { 'content-encoding': 'gzip' };
     expect(await (await request(host.url, { headers }, gzipSync(small))).whole()).toBe(SMALL);
@@ -94,7 +95,7 @@ describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
   });
 });
 
-/** What reads the body of every request before it comes to Nest. */
+/** A middleware that reads the body of every request before Nest. */
 const parseAll = (): ((request: Request, response: Response, next: NextFunction) => void) => {
   const parse = json({ limit: '1mb' });
   return (request, response, next) => parse(request, response, next);
@@ -103,7 +104,7 @@ const parseAll = (): ((request: Request, response: Response, next: NextFunction)
 describe.each(ADAPTERS)('In a host on %s', (adapter) => {
   it.each<[string, Configure]>([
     ['a parser of its own for all routes', (app) => void app.use(json({ limit: '10mb' }))],
-    ['a parser hidden in a middleware of its own', (app) => void app.use(parseAll())],
+    ['a parser inside its own middleware', (app) => void app.use(parseAll())],
     [
       'a larger limit for its own parser',
       (app) =>
@@ -111,7 +112,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
           ? (app as NestExpressApplication).useBodyParser('json', { limit: '10mb' })
           : (app as NestFastifyApplication).useBodyParser('application/json', { bodyLimit: 10e6 }),
     ],
-  ])('with %s a query is answered, and a broken one refused', async (_, configure) => {
+  ])(promise('host.parsers', '%s'), async (_, configure) => {
     const host = await start(adapter, configure);
     expect(await (await request(host.url, {}, small)).whole()).toBe(SMALL);
     const wrong = small.replace('QUJD', 'QU?D');

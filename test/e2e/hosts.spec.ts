@@ -18,15 +18,16 @@ import { IsString } from 'class-validator';
 import compression from 'compression';
 import { map, tap, timeout } from 'rxjs';
 import { message, QueryModule } from '../../src/index.js';
+import { promise } from '../promises.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Configure, type Host, startHost } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
-import { type Asking, ask, request } from '../support/raw-client.js';
+import { type RequestOptions, ask, request } from '../support/client.js';
 
 const HI = 'data: {"type":"message","data":{"content":"Hi"}}\n\n';
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const REFUSED =
-  '{"type":"about:blank","title":"The body is not JSON","status":400,"detail":"The body is empty.","code":"invalid_json"}';
+  '{"type":"about:blank","title":"Bad Request","status":400,"detail":"The body is empty.","code":"invalid_json"}';
 const QUERY = JSON.stringify({
   extra: 1,
   parts: [
@@ -54,7 +55,7 @@ class NotesController {
   }
 }
 
-/** A host that has a life of its own beside the endpoint. */
+/** A host that has routes of its own besides the endpoint. */
 function start(adapter: (typeof ADAPTERS)[number], configure: Configure): Promise<Host> {
   const handler = async function* () {
     yield message('Hi');
@@ -64,7 +65,7 @@ function start(adapter: (typeof ADAPTERS)[number], configure: Configure): Promis
   return startHost(adapter, OwnModule, configure);
 }
 
-async function answers(host: Host, asking?: Asking) {
+async function answers(host: Host, asking?: RequestOptions) {
   const answer = await request(host.url, asking, QUERY);
   return [answer.status, await answer.whole()];
 }
@@ -75,7 +76,7 @@ async function note(host: Host, body = '{"text":"a"}'): Promise<[number, unknown
 }
 
 describe.each(ADAPTERS)('In a host on %s', (adapter) => {
-  it('with a strict global ValidationPipe queries are taken as ever, and its own routes stay strict', async () => {
+  it(promise('host.pipes', 'a strict ValidationPipe'), async () => {
     const host = await start(adapter, (app) =>
       app.useGlobalPipes(
         new ValidationPipe({
@@ -97,7 +98,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
     await host.close();
   });
 
-  it('with an exception filter of its own the filter sees nothing of ours, and all of its own', async () => {
+  it(promise('host.filters'), async () => {
     const seen: unknown[] = [];
     @Catch()
     class OwnFilter implements ExceptionFilter {
@@ -118,7 +119,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
     await host.close();
   });
 
-  it('with global interceptors that log, wrap answers and set a time limit, streams are as ever', async () => {
+  it(promise('host.interceptors', 'which log, wrap responses and set a time limit'), async () => {
     const seen: string[] = [];
     const speak = deferred();
     const handler = async function* () {
@@ -147,7 +148,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
     await host.close();
   });
 
-  it('with CORS its headers are on streams and on problems', async () => {
+  it(promise('host.cors'), async () => {
     const host = await start(adapter, (app) =>
       app.enableCors({
         origin: 'https://page.example',
@@ -175,7 +176,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
     await host.close();
   });
 
-  it('with compression streams and problems leave uncompressed, and its own routes compressed', async () => {
+  it(promise('host.compression', 'its other routes are compressed'), async () => {
     const host = await start(adapter, (app) => void app.use(compression({ threshold: 0 })));
     const headers = { 'accept-encoding': 'gzip' };
     expect(await answers(host, { headers })).toEqual([200, HI + DONE]);
@@ -186,7 +187,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
     await host.close();
   });
 
-  it('other paths and methods are the business of the host', async () => {
+  it(promise('host.routes'), async () => {
     const host = await start(adapter, () => undefined);
     for (const asking of [{ method: 'GET' }, { method: 'PUT' }, { path: '/queries' }]) {
       const answer = await request(host.url, asking, asking.method ? '' : '{}');

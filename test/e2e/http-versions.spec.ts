@@ -5,8 +5,9 @@ import type { NextFunction, Request, Response } from 'express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { NestFactory } from '@nestjs/core';
 import { message, QueryModule } from '../../src/index.js';
+import { promise } from '../promises.js';
 import { ADAPTERS, type Host, listen, startAgent } from '../support/host.js';
-import { ask } from '../support/raw-client.js';
+import { ask } from '../support/client.js';
 
 const LONG = 'x'.repeat(100_000);
 
@@ -35,7 +36,7 @@ async function exchange(url: string, text: string): Promise<string> {
   return Buffer.concat(received).toString();
 }
 
-/** The body of a response in chunks (RFC 9112 §7.1), and what follows it. */
+/** The body of a response in chunks (RFC 9112 §7.1), and the bytes after it. */
 function unchunked(text: string): { body: string; rest: string } {
   let rest = Buffer.from(text);
   let body = '';
@@ -52,25 +53,25 @@ function unchunked(text: string): { body: string; rest: string } {
 
 const afterHead = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
 
-describe.each(ADAPTERS)('An answer on %s', (adapter) => {
+describe.each(ADAPTERS)('A stream on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => (host = await startAgent(adapter, greet)));
   afterAll(() => host.close());
 
-  it('comes in whole chunks to a client of HTTP/1.1', async () => {
+  it(promise('http.1.1'), async () => {
     const text = await exchange(host.url, `${head('POST /query HTTP/1.1')}Connection: close\r\n\r\n${BODY}`);
     expect(text).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     expect(afterHead(text)).toMatch(/^37\r\ndata: {"type":"message","data":{"content":"Grüße"}}\n\n\r\n/);
     expect(unchunked(afterHead(text))).toEqual({ body: ANSWER, rest: '' });
   });
 
-  it('is what comes until the connection is closed for a client of HTTP/1.0', async () => {
+  it(promise('http.1.0'), async () => {
     const text = await exchange(host.url, `${head('POST /query HTTP/1.0')}\r\n${BODY}`);
     expect(text).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     expect(afterHead(text)).toBe(ANSWER);
   });
 
-  it('comes after the one before to a client that does not wait for it', async () => {
+  it(promise('http.pipelining'), async () => {
     const first = `${head('POST /query HTTP/1.1')}\r\n${BODY}`;
     const last = `${head('POST /query HTTP/1.1')}Connection: close\r\n\r\n${BODY}`;
     let text = await exchange(host.url, first + first + last);
@@ -83,7 +84,7 @@ describe.each(ADAPTERS)('An answer on %s', (adapter) => {
     expect(text).toBe('');
   });
 
-  it('has no body where only its headers are asked for', async () => {
+  it(promise('http.head'), async () => {
     const done = await ask(host.url);
     await done.whole();
     const path = done.headers['content-location'];
@@ -92,8 +93,8 @@ describe.each(ADAPTERS)('An answer on %s', (adapter) => {
   });
 });
 
-describe('An answer on a host whose middleware has a hand in responses', () => {
-  it('goes through it, byte by byte', async () => {
+describe('A host with middleware that changes responses', () => {
+  it(promise('host.middleware'), async () => {
     let written = '';
     const watch = (_: Request, response: Response, next: NextFunction) => {
       const write = response.write.bind(response) as (chunk: string, encoding: BufferEncoding) => boolean;
@@ -110,8 +111,8 @@ describe('An answer on a host whose middleware has a hand in responses', () => {
   });
 });
 
-describe('An answer on a host that speaks HTTP/2', () => {
-  it('comes as the data of its stream', async () => {
+describe('A stream on a host with HTTP/2', () => {
+  it(promise('http.2'), async () => {
     const module = QueryModule.forRoot({ handler: greet });
     const app = await NestFactory.create(module, new FastifyAdapter({ http2: true }), { logger: false });
     const host = await listen(app);
@@ -127,7 +128,7 @@ describe('An answer on a host that speaks HTTP/2', () => {
     expect(headers[':status']).toBe(200);
     let text = '';
     for await (const bytes of stream.setEncoding('utf8')) text += bytes as string;
-    expect(text.replace(/^id: .*\n/gm, '')).toBe(`retry: 1000\n\n${ANSWER}`);
+    expect(text.replace(/^id: .*\n/gm, '')).toBe(`retry: 1000\n${ANSWER}`);
     client.close();
     await host.close();
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { message, type Problem, type QueryPart } from '../../src/index.js';
-import { ask, request } from '../support/raw-client.js';
+import { promise } from '../promises.js';
+import { ask, request } from '../support/client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 
 const text = (value: string) => `{"parts":[{"type":"text","text":${value}}]}`;
@@ -10,171 +11,178 @@ const named = (name: string) =>
   JSON.stringify({ parts: [{ type: 'file', name, mimeType: 'a/b', base64: '' }] });
 const bytes = (hex: string) => Buffer.from(hex, 'hex');
 
-/** A body, and what the problem says about it. */
-const REFUSED: [string, string | Uint8Array, number, string][] = [
-  ['nothing at all', '', 400, 'The body is empty.'],
+/** A body, and the detail of the problem. */
+type Refused = [name: string, body: string | Uint8Array, detail: string];
+
+const NOT_JSON: Refused[] = [
+  ['nothing at all', '', 'The body is empty.'],
   [
     'white space alone',
     ' \n',
-    400,
     'The body is not JSON: at byte 2, expected a value, found the end of the body.',
   ],
-  ['an array', '[]', 400, 'The body must be an object with the member "parts".'],
-  ['null', 'null', 400, 'The body must be an object with the member "parts".'],
-  ['a string', '"parts"', 400, 'The body must be an object with the member "parts".'],
-  ['two values', '{}{}', 400, 'The body is not JSON: at byte 2, expected nothing more, found "{".'],
+  ['two values', '{}{}', 'The body is not JSON: at byte 2, expected nothing more, found "{".'],
   [
     'a trailing comma',
     '{"parts":[],}',
-    400,
     'The body is not JSON: at byte 12, expected a name in double quotes, found "}".',
-  ],
-  ['no parts in parts', '{"parts":[]}', 400, '"/parts" must hold at least one part.'],
-  [
-    'parts that are inherited',
-    '{"__proto__":{"parts":[{"type":"text","text":"x"}]}}',
-    400,
-    '"/parts" must be an array of parts.',
-  ],
-  ['a part of no type', '{"parts":[{}]}', 400, '"/parts/0/type" must be "text" or "file".'],
-  [
-    'a part of an inherited type',
-    '{"parts":[{"__proto__":{"type":"text","text":"x"}}]}',
-    400,
-    '"/parts/0/type" must be "text" or "file".',
-  ],
-  ['a part that is an array', '{"parts":[["text","x"]]}', 400, '"/parts/0" must be an object.'],
-  ['a bomb of arrays', '['.repeat(1e6), 413, 'The body nests arrays and objects more than 64 deep.'],
-  ['a bomb of objects', '{"a":'.repeat(1e6), 413, 'The body nests arrays and objects more than 64 deep.'],
-  ['a text of 10 MB', text(`"${'x'.repeat(10e6)}"`), 413, 'Part 0: The text is longer than 8388608 bytes.'],
-  [
-    'kwargs of 20 MB',
-    `{"kwargs":{"a":"${'x'.repeat(20e6)}`,
-    413,
-    'The body has more than 16777216 bytes besides the content of its files.',
   ],
   [
     'an unescaped NUL',
     text('"a\0b"'),
-    400,
     'The body is not JSON: at byte 34, expected the rest of a string, control characters being escaped, found the byte 0x00.',
   ],
   [
     'a NUL after the end',
     '{}\0',
-    400,
     'The body is not JSON: at byte 2, expected nothing more, found the byte 0x00.',
   ],
+];
+
+const NOT_UTF_8: Refused[] = [
   [
     'UTF-16',
     Buffer.from('{}', 'utf16le'),
-    400,
     'The body is not JSON: at byte 1, expected a name in double quotes or "}", found the byte 0x00.',
   ],
   [
     'a lone continuation byte',
     bytes('2280'),
-    400,
     'The body is not JSON: at byte 1, expected well-formed UTF-8, found the byte 0x80.',
   ],
   [
     'an overlong character',
     bytes('22c0af22'),
-    400,
     'The body is not JSON: at byte 1, expected well-formed UTF-8, found the byte 0xC0.',
   ],
   [
     'a surrogate in UTF-8',
     bytes('22eda08022'),
-    400,
     'The body is not JSON: at byte 2, expected well-formed UTF-8, found the byte 0xA0.',
   ],
+];
+
+const FIELDS: Refused[] = [
+  ['an array', '[]', 'The body must be an object with the member "parts".'],
+  ['null', 'null', 'The body must be an object with the member "parts".'],
+  ['a string', '"parts"', 'The body must be an object with the member "parts".'],
+  ['no parts in parts', '{"parts":[]}', '"/parts" must contain at least one part.'],
+  [
+    'parts that are inherited',
+    '{"__proto__":{"parts":[{"type":"text","text":"x"}]}}',
+    '"/parts" must be an array of parts.',
+  ],
+  ['a part of no type', '{"parts":[{}]}', '"/parts/0/type" must be "text" or "file".'],
+  [
+    'a part of an inherited type',
+    '{"parts":[{"__proto__":{"type":"text","text":"x"}}]}',
+    '"/parts/0/type" must be "text" or "file".',
+  ],
+  ['a part that is an array', '{"parts":[["text","x"]]}', '"/parts/0" must be an object.'],
+];
+
+const OVER_LIMITS: Refused[] = [
+  ['a bomb of arrays', '['.repeat(1e6), 'The body nests arrays and objects more than 64 deep.'],
+  ['a bomb of objects', '{"a":'.repeat(1e6), 'The body nests arrays and objects more than 64 deep.'],
+  ['a text of 10 MB', text(`"${'x'.repeat(10e6)}"`), 'Part 0: The text is longer than 8388608 bytes.'],
+  [
+    'kwargs of 20 MB',
+    `{"kwargs":{"a":"${'x'.repeat(20e6)}`,
+    'The body has more than 16777216 bytes besides the content of its files.',
+  ],
+];
+
+const BASE64: Refused[] = [
   [
     'base64 of the URL-safe alphabet',
     file('ab-_'),
-    400,
     '"/parts/0/base64" has the URL-safe character "-"; use the standard alphabet ("+" and "/") (at offset 2).',
   ],
   [
     'a data: URL',
     file('data:text/plain;base64,QUJD'),
-    400,
     '"/parts/0/base64" is a data: URL; send only what follows its comma (at offset 4).',
   ],
   [
     'base64 with a line break',
     file('QUJD\nQUJD'),
-    400,
     '"/parts/0/base64" has a line break; send it as one line (at offset 4).',
   ],
   [
     'base64 with a space',
     file('QUJD QUJD'),
-    400,
-    '"/parts/0/base64" has white space; send it without (at offset 4).',
+    '"/parts/0/base64" has white space; send it without white space (at offset 4).',
   ],
   [
     'base64 without padding',
     file('QUI'),
-    400,
-    '"/parts/0/base64" ends inside a group of 4 characters: it was cut, or its padding ("=") is missing (at offset 3).',
+    '"/parts/0/base64" ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing (at offset 3).',
   ],
   [
-    'base64 that goes on after its padding',
+    'base64 that continues after its padding',
     file('QQ==QUJD'),
-    400,
-    '"/parts/0/base64" goes on after its padding ("=") (at offset 4).',
+    '"/parts/0/base64" continues after its padding ("=") (at offset 4).',
   ],
   [
     'base64 with bits after its last byte',
     file('QR=='),
-    400,
-    '"/parts/0/base64" has bits set after its last byte: it was cut or altered (at offset 1).',
+    '"/parts/0/base64" has bits after its last byte that are not zero: it was cut off or altered (at offset 1).',
   ],
   [
     'base64 that is padding alone',
     file('===='),
-    400,
-    '"/parts/0/base64" has padding ("=") where a character of the content is due (at offset 0).',
+    '"/parts/0/base64" has padding ("=") where a character of the content is expected (at offset 0).',
   ],
-  ['a file without a name', named(''), 400, '"/parts/0/name" must not be empty.'],
+];
+
+const NAMES: Refused[] = [
+  ['a file without a name', named(''), '"/parts/0/name" must not be empty.'],
   [
     'a file named by a path',
     named('../../etc/passwd'),
-    400,
     '"/parts/0/name" must not contain "/" or "\\": it is a label, not a path.',
   ],
   [
     'a file with a control character in its name',
     named('a\0.png'),
-    400,
     '"/parts/0/name" must not contain control characters.',
   ],
   [
     'a file with a name of 256 bytes',
     named('é'.repeat(128)),
-    400,
     '"/parts/0/name" must be at most 255 bytes long.',
   ],
 ];
 
-/** A body, and what the handler is given for its first text. */
-const TAKEN: [string, string | Uint8Array, string][] = [
+const MEDIA_TYPES = [
+  'text/csv',
+  'a/b',
+  'application/vnd.a+json',
+  'text/csv;charset=utf-8',
+  'text/csv; header="present"',
+];
+const NO_MEDIA_TYPES = [
+  '',
+  'text',
+  '/csv',
+  'text/',
+  'text/csv, text/plain',
+  'text/c s v',
+  `a/${'b'.repeat(254)}`,
+];
+
+/** A body, and what the handler receives as its first text. */
+type Accepted = [name: string, body: string | Uint8Array, received: string];
+
+const AS_JSON_PARSE: Accepted[] = [
   [
-    'duplicate keys: the last one',
+    'the last of duplicate names',
     '{"parts":1,"parts":[{"type":"file","type":"text","text":"a","text":"b"}]}',
     'b',
   ],
   ['escaped lone surrogates', text('"a\\ud800b"'), 'a\ud800b'],
   ['an escaped NUL', text('"a\\u0000b"'), 'a\0b'],
-  ['a byte order mark', Buffer.from('\ufeff' + text('"a"')), 'a'],
-  [
-    'members that are not known',
-    '{"x":{"parts":[]},"parts":[{"type":"text","text":"a","base64":"?","name":3}],"kwargs":null}',
-    'a',
-  ],
   ['an empty text', text('""'), ''],
-  ['a text of 8 MiB', text(`"${'x'.repeat(8 * 1024 * 1024)}"`), 'x'.repeat(8 * 1024 * 1024)],
 ];
 
 describe.each(ADAPTERS)('A body on %s', (adapter) => {
@@ -188,39 +196,78 @@ describe.each(ADAPTERS)('A body on %s', (adapter) => {
   });
   afterAll(() => host.close());
 
-  const isStillThere = async () => {
+  const expectNextAnswer = async () => {
     const next = await ask(host.url);
     expect(await next.whole()).toBe(
       'data: {"type":"message","data":{"content":"Hi"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n',
     );
   };
 
-  it.each(REFUSED)(
-    'that is or has %s is refused, and the next one answered',
-    async (_, body, status, detail) => {
-      const answer = await request(host.url, {}, body);
-      expect(JSON.parse(await answer.whole())).toMatchObject({ status, detail });
-      expect(answer.status).toBe(status);
-      await isStillThere();
-    },
+  const expectRefusal = async (body: string | Uint8Array, status: number, detail: string) => {
+    const reply = await request(host.url, {}, body);
+    expect(await reply.json()).toMatchObject({ status, detail });
+    expect(reply.status).toBe(status);
+    await expectNextAnswer();
+  };
+  const expectText = async (body: string | Uint8Array, received: string) => {
+    const reply = await request(host.url, {}, body);
+    expect(await reply.answer()).toEqual({ text: 'Hi', done: [{ status: 'completed' }] });
+    expect(given[0]).toEqual({ type: 'text', text: received });
+  };
+
+  it.each(NOT_JSON)(promise('body.json', '%s'), (_, body, detail) => expectRefusal(body, 400, detail));
+  it.each(NOT_UTF_8)(promise('body.utf-8', '%s'), (_, body, detail) => expectRefusal(body, 400, detail));
+  it.each(FIELDS)(promise('body.fields', '%s'), (_, body, detail) => expectRefusal(body, 400, detail));
+  it.each(OVER_LIMITS)(promise('limit.problem', '%s'), (_, body, detail) => expectRefusal(body, 413, detail));
+  it.each(BASE64)(promise('file.base64', '%s'), (_, body, detail) => expectRefusal(body, 400, detail));
+  it.each(NAMES)(promise('file.name', '%s'), (_, body, detail) => expectRefusal(body, 400, detail));
+
+  const typed = (mimeType: string) =>
+    JSON.stringify({ parts: [{ type: 'file', name: 'a', mimeType, base64: '' }] });
+
+  it.each(NO_MEDIA_TYPES)(promise('file.mime-type', '%j is refused'), (mimeType) =>
+    expectRefusal(
+      typed(mimeType),
+      400,
+      '"/parts/0/mimeType" must be a media type such as "text/csv", at most 255 characters long.',
+    ),
   );
 
-  it('that is cut off anywhere is refused', async () => {
+  it.each(MEDIA_TYPES)(promise('file.mime-type', '%j is accepted'), async (mimeType) => {
+    const reply = await request(host.url, {}, typed(mimeType));
+    expect((await reply.answer()).done).toEqual([{ status: 'completed' }]);
+    expect(given).toMatchObject([{ type: 'file', mimeType }]);
+  });
+
+  it(promise('body.json', 'a body that was cut anywhere'), async () => {
     const whole =
       '{"parts":[{"type":"file","name":"a","mimeType":"a/b","base64":"QUJD"}],"kwargs":{"a":[1.5e1,true]}}';
     for (let end = 0; end < whole.length; end++) {
       const answer = await request(host.url, {}, whole.slice(0, end));
       expect([end, JSON.parse(await answer.whole()).code]).toEqual([end, 'invalid_json']);
     }
-    await isStillThere();
+    await expectNextAnswer();
   });
 
-  it.each(TAKEN)('with %s is taken', async (_, body, expected) => {
-    expect(await (await request(host.url, {}, body)).whole()).toContain('"completed"');
-    expect(given[0]).toEqual({ type: 'text', text: expected });
+  it.each(AS_JSON_PARSE)(promise('body.as-json-parse', '%s'), (_, body, received) =>
+    expectText(body, received),
+  );
+
+  it(promise('body.byte-order-mark'), () => expectText(Buffer.from('\ufeff' + text('"a"')), 'a'));
+
+  it(promise('body.unknown-members'), () =>
+    expectText(
+      '{"x":{"parts":[]},"parts":[{"type":"text","text":"a","base64":"?","name":3}],"kwargs":null}',
+      'a',
+    ),
+  );
+
+  it(promise('limit.defaults', 'a text of 8 MiB is accepted'), async () => {
+    const longest = 'x'.repeat(8 * 1024 * 1024);
+    await expectText(text(`"${longest}"`), longest);
   });
 
-  it('with a value of another type in any field is refused with the pointer of that field, and no other', async () => {
+  it(promise('status.all-faults', 'a value of another type in any field'), async () => {
     const sound = {
       parts: [
         { type: 'text', text: 'Hello' },
@@ -260,6 +307,6 @@ describe.each(ADAPTERS)('A body on %s', (adapter) => {
       }),
       { numRuns: 300 },
     );
-    await isStillThere();
+    await expectNextAnswer();
   });
 });

@@ -1,5 +1,7 @@
+import { jest } from '@jest/globals';
 import {
   Injectable,
+  Logger,
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -17,8 +19,9 @@ import {
   QueryModule,
   type QueryModuleOptions,
 } from '../../src/index.js';
+import { promise } from '../promises.js';
 import { ADAPTERS, adapterNamed, type Host, listen, startHost } from '../support/host.js';
-import { ask, request } from '../support/raw-client.js';
+import { ask, request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -101,7 +104,7 @@ describe('The module', () => {
     ],
     ['an arrow function', { handler: () => of(message('Hello from an arrow')) }, 'Hello from an arrow'],
     ['a class whose handle is a property', { handler: ArrowHandler }, 'Hello from an arrow'],
-  ])('takes %s as its handler', async (_, options, expected) => {
+  ])(promise('module.handlers', '%s'), async (_, options, expected) => {
     const host = await startHost('express', QueryModule.forRoot(options));
     expect(await answerOf(host)).toBe(says(expected));
     await host.close();
@@ -120,9 +123,17 @@ describe('The module', () => {
       'a factory that waits, and names a class',
       { imports: [GreetingModule], useFactory: async () => ({ handler: GreetingHandler }) },
     ],
+    [
+      'a factory, with the handler beside it',
+      {
+        handler: GreetingHandler,
+        imports: [GreetingModule],
+        useFactory: () => ({ runs: { timeoutMs: 5_000 } }),
+      },
+    ],
     ['a class of options', { imports: [GreetingModule], useClass: GreetingOptions }],
     ['options that exist', { imports: [OptionsModule], useExisting: GreetingOptions }],
-  ])('takes its options from %s', async (_, options) => {
+  ])(promise('module.async-options', '%s'), async (_, options) => {
     const host = await startHost('express', QueryModule.forRootAsync(options));
     expect(await answerOf(host)).toBe(says('Hello from the host'));
     await host.close();
@@ -137,7 +148,7 @@ describe('The module', () => {
         useFactory: () => ({ handler: GreetingHandler }),
       }),
     ],
-  ])('runs each lifecycle hook of a handler that is named %s once', async (_, module) => {
+  ])(promise('module.lifecycle', '%s'), async (_, module) => {
     GreetingHandler.hooks = [];
     const host = await startHost('express', module);
     expect(await answerOf(host)).toBe(says('Hello from the host'));
@@ -149,7 +160,7 @@ describe('The module', () => {
     ['undefined', undefined],
     ['an object without handle', {}],
     ['an envelope', message('Hi')],
-  ])('does not start with %s for a handler, and says what it may be', async (_, handler) => {
+  ])(promise('module.invalid-handler', '%s'), async (_, handler) => {
     const sentence =
       'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.';
     const start = (module: ReturnType<typeof QueryModule.forRoot>) => startHost('express', module);
@@ -159,7 +170,41 @@ describe('The module', () => {
     ).rejects.toThrow(sentence);
   });
 
-  it('lends its service to all modules where it is global, and to none that does not import it otherwise', async () => {
+  it(promise('module.invalid-handler', 'a handler beside the factory and by the factory'), async () => {
+    const twice = {
+      handler: GreetingHandler,
+      imports: [GreetingModule],
+      useFactory: () => ({ handler: stub }),
+    };
+    await expect(startHost('express', QueryModule.forRootAsync(twice))).rejects.toThrow(
+      'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
+    );
+  });
+
+  it(
+    promise(
+      'module.async-options',
+      'a class that only the factory names is reported, since tests cannot override it',
+    ),
+    async () => {
+      const module = QueryModule.forRootAsync({
+        imports: [GreetingModule],
+        useFactory: () => ({ handler: GreetingHandler }),
+      });
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
+      const host = await startHost('express', module);
+      expect(warn.mock.calls).toEqual([
+        [
+          'The factory of forRootAsync returned the handler class GreetingHandler, so overrideProvider(GreetingHandler) has no ' +
+            'effect in tests. Give the class beside the factory: forRootAsync({ handler, useFactory }).',
+        ],
+      ]);
+      warn.mockRestore();
+      await host.close();
+    },
+  );
+
+  it(promise('module.global'), async () => {
     @Injectable()
     class Elsewhere {
       constructor(readonly agent: AgentService) {}
@@ -179,7 +224,7 @@ describe('The module', () => {
     await expect(startWith(false)).rejects.toThrow("can't resolve dependencies of the Elsewhere");
   });
 
-  it('serves two agents at two paths, each with its own options', async () => {
+  it(promise('module.two-paths'), async () => {
     @Module({
       imports: [
         QueryModule.forRoot({ path: 'cats', handler: () => of(message('Meow')), limits: { parts: 1 } }),
@@ -229,6 +274,21 @@ describe.each(ADAPTERS)('In a testing module on %s', (adapter) => {
 
   it.each<[string, () => TestingModuleBuilder]>([
     ['the handler, by its class', () => module().overrideProvider(GreetingHandler).useValue(stub)],
+    [
+      'the handler of forRootAsync, by its class',
+      () =>
+        Test.createTestingModule({
+          imports: [
+            QueryModule.forRootAsync({
+              handler: GreetingHandler,
+              imports: [GreetingModule],
+              useFactory: () => ({}),
+            }),
+          ],
+        })
+          .overrideProvider(GreetingHandler)
+          .useValue(stub),
+    ],
     ['the handler, by its port', () => module().overrideProvider(AgentHandler).useValue(stub)],
     [
       'the service',
@@ -244,22 +304,25 @@ describe.each(ADAPTERS)('In a testing module on %s', (adapter) => {
           .overrideProvider(AgentService)
           .useValue({ query: () => of(...ENVELOPES, { type: 'done', data: { status: 'completed' } }) }),
     ],
-  ])('%s can be a plain stub: in each profile its envelopes arrive, and done once', async (_, build) => {
+  ])(promise('module.testing', '%s, in each profile'), async (_, build) => {
     const host = await start(build());
     expect(await answerOf(host)).toBe(PLAIN);
     const full = await answerOf(host, 'text/event-stream');
-    expect(full.startsWith('retry: 1000\n\n')).toBe(true);
-    expect(full.slice('retry: 1000\n\n'.length).replace(/^id: [0-9a-f-]{36}\.[123]\n/gm, '')).toBe(PLAIN);
+    expect(full.startsWith('retry: 1000\n')).toBe(true);
+    expect(full.slice('retry: 1000\n'.length).replace(/^id: [0-9a-f-]{36}\.[123]\n/gm, '')).toBe(PLAIN);
     await host.close();
   });
 
-  it('a stub of the service that fails or emits garbage ends in a clean done too', async () => {
-    for (const garbage of [() => of(null), () => of({ type: 'x', data: 1n })]) {
-      const host = await start(module().overrideProvider(AgentService).useValue({ query: garbage }));
-      expect(await answerOf(host)).toMatch(
-        /^data: {"type":"done","data":{"status":"failed","error":{"code":"\w+","message":"[^"]+"}}}\n\n$/,
-      );
-      await host.close();
-    }
-  });
+  it(
+    promise('end.one-done', 'also where a stub of AgentService emits something that is not an envelope'),
+    async () => {
+      for (const garbage of [() => of(null), () => of({ type: 'x', data: 1n })]) {
+        const host = await start(module().overrideProvider(AgentService).useValue({ query: garbage }));
+        expect(await answerOf(host)).toMatch(
+          /^data: {"type":"done","data":{"status":"failed","error":{"code":"\w+","message":"[^"]+"}}}\n\n$/,
+        );
+        await host.close();
+      }
+    },
+  );
 });

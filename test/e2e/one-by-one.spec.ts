@@ -1,14 +1,15 @@
 import http from 'node:http';
 import compression from 'compression';
 import { message } from '../../src/index.js';
-import { ask, request } from '../support/raw-client.js';
+import { promise } from '../promises.js';
+import { ask, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, startAgent } from '../support/host.js';
 
 const frame = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n`;
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 
-/** A proxy that passes on every byte as it comes. */
+/** A proxy that forwards every byte as it arrives. */
 async function startProxy(target: string) {
   const proxy = http.createServer((incoming, outgoing) => {
     const { method, headers, url } = incoming;
@@ -27,10 +28,10 @@ async function startProxy(target: string) {
   };
 }
 
-/** An agent that says one word, and the next only when it is told that the one before was read. */
+/** An agent that emits the next word only when the test asks for it. */
 function stepwise() {
   const steps = [deferred(), deferred(), deferred()];
-  let taken = 0;
+  let count = 0;
   const handler = async function* () {
     await steps[0]!.promise;
     yield message('one');
@@ -38,16 +39,25 @@ function stepwise() {
     yield message('two');
     await steps[2]!.promise;
   };
-  return { handler, next: () => steps[taken++]!.resolve() };
+  return { handler, next: () => steps[count++]!.resolve() };
 }
 
 describe.each(ADAPTERS)('Events on %s', (adapter) => {
-  it('reach the client one by one: headers before the first, each before the next is produced', async () => {
+  it(promise('headers.immediate'), async () => {
     const { handler, next } = stepwise();
     const host = await startAgent(adapter, handler);
     const answer = await ask(host.url);
     expect(answer.status).toBe(200);
     expect(answer.text).toBe('');
+    for (let step = 0; step < 3; step++) next();
+    await answer.whole();
+    await host.close();
+  });
+
+  it(promise('stream.one-by-one'), async () => {
+    const { handler, next } = stepwise();
+    const host = await startAgent(adapter, handler);
+    const answer = await ask(host.url);
     next();
     expect(await answer.until((text) => text.length > 0)).toBe(frame('one'));
     next();
@@ -57,35 +67,41 @@ describe.each(ADAPTERS)('Events on %s', (adapter) => {
     await host.close();
   });
 
-  it('do so with compression mounted, through a proxy that does not buffer', async () => {
-    const { handler, next } = stepwise();
-    const host = await startAgent(adapter, handler, {}, (app) => void app.use(compression({ threshold: 0 })));
-    const proxy = await startProxy(host.url);
-    const answer = await ask(proxy.url, 'Hello', { headers: { 'accept-encoding': 'gzip, br' } });
-    expect(answer.headers['content-encoding']).toBeUndefined();
-    for (const word of ['one', 'two']) {
+  it(
+    promise('stream.one-by-one', 'also with compression, through a proxy that does not buffer'),
+    async () => {
+      const { handler, next } = stepwise();
+      const host = await startAgent(
+        adapter,
+        handler,
+        {},
+        (app) => void app.use(compression({ threshold: 0 })),
+      );
+      const proxy = await startProxy(host.url);
+      const answer = await ask(proxy.url, 'Hello', { headers: { 'accept-encoding': 'gzip, br' } });
+      expect(answer.headers['content-encoding']).toBeUndefined();
+      for (const word of ['one', 'two']) {
+        next();
+        await answer.until((text) => text.endsWith(frame(word)));
+      }
       next();
-      await answer.until((text) => text.endsWith(frame(word)));
-    }
-    next();
-    expect(await answer.whole()).toBe(frame('one') + frame('two') + DONE);
-    await host.close();
-    await proxy.close();
-  });
+      expect(await answer.whole()).toBe(frame('one') + frame('two') + DONE);
+      await host.close();
+      await proxy.close();
+    },
+  );
 
-  it('keep the order in which they are produced, 20,000 of them, whatever the client does meanwhile', async () => {
+  it(promise('stream.order', '20,000 events'), async () => {
     const host = await startAgent(adapter, async function* () {
       for (let n = 1; n <= 20_000; n++) yield message(String(n));
     });
     const answer = await ask(host.url);
-    const lines = (await answer.whole()).split('\n\n');
-    expect(lines).toHaveLength(20_002);
-    const numbers = lines.slice(0, 20_000).map((line) => Number(JSON.parse(line.slice(6)).data.content));
-    expect(numbers.every((number, index) => number === index + 1)).toBe(true);
+    const frames = Array.from({ length: 20_000 }, (_, index) => frame(`${index + 1}`));
+    expect(await answer.whole()).toBe(frames.join('') + DONE);
     await host.close();
   });
 
-  it('are one line each for every client, also where a text has line breaks of whatever kind', async () => {
+  it(promise('stream.event', 'also where a text has line breaks of any kind'), async () => {
     const host = await startAgent(adapter, async function* () {
       yield message('a\nb\rc\r\nd\u0085e\u2028f\u2029g\u000bh\u000ci');
     });
@@ -97,7 +113,7 @@ describe.each(ADAPTERS)('Events on %s', (adapter) => {
     await host.close();
   });
 
-  it('never mix with those of another query, of a hundred at once', async () => {
+  it(promise('stream.separate', 'a hundred queries at once'), async () => {
     const gather = deferred();
     let arrived = 0;
     const host = await startAgent(adapter, async function* ({ parts: [part] }) {
@@ -117,7 +133,7 @@ describe.each(ADAPTERS)('Events on %s', (adapter) => {
     await host.close();
   });
 
-  it('come on one kept-alive connection, query after query, beside refusals', async () => {
+  it(promise('http.kept-alive', 'also between refusals'), async () => {
     const host = await startAgent(adapter, async function* () {
       yield message('Hi');
     });

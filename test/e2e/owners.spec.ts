@@ -1,14 +1,16 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { message } from '../../src/index.js';
-import { answerOf, Connection, FULL } from '../support/client.js';
+import { promise } from '../promises.js';
+import { ask, cancel, FULL, type Reply, request } from '../support/client.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
-import { Puppet } from '../support/puppet.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
 describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
   let host: Host;
-  let puppet: Puppet;
+  let agent: ScriptedAgent;
   beforeEach(async () => {
-    puppet = new Puppet();
-    host = await startAgent(adapter, puppet.handler, {
+    agent = new ScriptedAgent();
+    host = await startAgent(adapter, agent.handler, {
       owner: async (request: { headers: Record<string, string> }) => request.headers['x-caller'],
     });
   });
@@ -17,36 +19,34 @@ describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
     await host.close();
   });
 
-  it('does not exist for another, in every way to ask for it', async () => {
-    const asked = await Connection.post(host.url, 'Hello', { 'x-caller': 'ann' }, { session_id: 's' });
-    const call = await puppet.call(1);
+  it(promise('owner.isolation'), async () => {
+    const asked = await ask(host.url, 'Hello', {
+      headers: { 'x-caller': 'ann' },
+      kwargs: { session_id: 's' },
+    });
+    const call = await agent.call(1);
     expect(call.context.owner).toBe('ann');
     const unknown = '00000000-0000-4000-8000-000000000000';
-    const ways = (caller: object, runId: string, session: string) => {
-      const json = { 'content-type': 'application/json' };
-      const body = '{"parts":[{"type":"text","text":"a"}]}';
-      const run = `${host.url}/query/${runId}`;
-      const sessionUrl = `${host.url}/query/sessions/${session}`;
+    const ways = (caller: OutgoingHttpHeaders, runId: string, session: string) => {
+      const run = `/query/${runId}`;
+      const sessionPath = `/query/sessions/${session}`;
+      const send = (method: string, path: string, headers: OutgoingHttpHeaders = {}) =>
+        request(host.url, { method, path, headers: { ...caller, ...headers } });
       return [
-        fetch(run, { headers: { ...caller } }),
-        fetch(run, { headers: { ...caller, ...FULL } }),
-        fetch(run, { headers: { ...caller, ...FULL, 'last-event-id': `${runId}.0` } }),
-        fetch(run, { method: 'DELETE', headers: { ...caller } }),
-        fetch(`${host.url}/query`, {
-          method: 'POST',
-          headers: { ...caller, ...json, 'last-event-id': `${runId}.0` },
-          body,
-        }),
-        fetch(sessionUrl, { headers: { ...caller } }),
-        fetch(sessionUrl, { method: 'DELETE', headers: { ...caller } }),
+        send('GET', run),
+        send('GET', run, FULL),
+        send('GET', run, { ...FULL, 'last-event-id': `${runId}.0` }),
+        send('DELETE', run),
+        ask(host.url, 'a', { headers: { ...caller, 'last-event-id': `${runId}.0` } }),
+        send('GET', sessionPath),
+        send('DELETE', sessionPath),
       ];
     };
-    const read = (responses: Promise<Response>[]) =>
+    const read = (replies: Promise<Reply>[]) =>
       Promise.all(
-        responses.map(async (asking) => {
-          const response = await asking;
-          const headers = [...response.headers].filter(([name]) => name !== 'date');
-          return [response.status, headers, await response.text()];
+        replies.map(async (asked) => {
+          const reply = await asked;
+          return [reply.status, { ...reply.headers, date: undefined }, await reply.whole()];
         }),
       );
     const missing = await read(ways({ 'x-caller': 'bob' }, unknown, 'unknown'));
@@ -57,18 +57,18 @@ describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
     expect(call.context.signal.aborted).toBe(false);
     call.emit(message('for ann'));
     call.finish();
-    expect(answerOf((await asked.readBytes()).toString())).toEqual({
+    expect(await asked.answer()).toEqual({
       text: 'for ann',
       done: [{ status: 'completed' }],
     });
   });
 
-  it('is shared by all who are anonymous', async () => {
-    const asked = await Connection.post(host.url, 'Hello');
-    const call = await puppet.call(1);
+  it(promise('owner.anonymous'), async () => {
+    const asked = await ask(host.url, 'Hello');
+    const call = await agent.call(1);
     expect(call.context.owner).toBe('anonymous');
-    const response = await fetch(`${host.url}/query/${asked.runId}`, { method: 'DELETE' });
+    const response = await cancel(host.url, asked.runId);
     expect(response.status).toBe(200);
-    await asked.readBytes();
+    await asked.whole();
   });
 });

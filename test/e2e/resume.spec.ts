@@ -1,10 +1,12 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { type Envelope, log, MemoryRunStore, message, QueryModule } from '../../src/index.js';
-import { Connection, eventsOf, FULL, post, type ReadEvent, runIdOf } from '../support/client.js';
+import { promise } from '../promises.js';
+import { ask, eventsOf, follow, FULL, type ReadEvent, type Reply } from '../support/client.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
-import { Puppet } from '../support/puppet.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
-/** Emits what the query's text says, as a JSON array of batches: a turn of the event loop passes between two of them. */
+/** Emits the batches of envelopes that the text of the query contains as JSON, one batch per tick. */
 async function* script({ parts }: { parts: { type: string; text?: string }[] }): AsyncGenerator<Envelope> {
   for (const batch of JSON.parse(parts[0]!.text!) as Envelope[][]) {
     yield* batch;
@@ -18,19 +20,19 @@ describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
     (host = await startHost(adapter, QueryModule.forRoot(options)));
   afterEach(() => host.close());
 
-  /** Goes on where a client is, with a GET or by repeating the POST; undefined at the end. */
-  const resume = (runId: string, read: ReadEvent[], way: 'GET' | 'POST'): Promise<Connection> => {
+  /** Resumes after the events that a client has read, with a GET or by repeating the POST. */
+  const resume = (runId: string, read: ReadEvent[], way: 'GET' | 'POST'): Promise<Reply> => {
     const headers = { ...FULL, ...(read.length > 0 && { 'last-event-id': read.at(-1)!.id }) };
-    if (way === 'POST' && read.length > 0) return Connection.post(host.url, 'Hello', headers);
-    return Connection.open(`${host.url}/query/${runId}`, { headers });
+    if (way === 'POST' && read.length > 0) return ask(host.url, 'Hello', { headers });
+    return follow(host.url, runId, headers);
   };
 
-  it('is whole again, wherever the cut was', async () => {
+  it(promise('resume.any-cut'), async () => {
     await hostOf({ handler: script });
     const envelopes = [message('Hi'), log('é\n'), message('\u{1f600} "quoted"'), { type: 'x', data: null }];
-    const asked = await post(host.url, JSON.stringify([envelopes]), { headers: FULL });
-    const uncut = Buffer.from(await asked.arrayBuffer());
-    const runId = runIdOf(asked);
+    const asked = await ask(host.url, JSON.stringify([envelopes]), { headers: FULL });
+    const uncut = Buffer.from(await asked.whole());
+    const runId = asked.runId;
     const whole = eventsOf(uncut);
     expect(whole.map(({ data }) => JSON.parse(data) as unknown)).toEqual([
       ...envelopes,
@@ -39,16 +41,16 @@ describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
     expect(whole.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5].map((seq) => `${runId}.${seq}`));
 
     for (let cut = 0; cut <= uncut.length; cut++) {
-      const first = await Connection.open(`${host.url}/query/${runId}`, { headers: FULL });
-      const read = eventsOf(await first.readBytes(cut));
+      const first = await follow(host.url, runId);
+      const read = eventsOf(await first.cutAfter(cut));
       const second = await resume(runId, read, cut % 2 ? 'GET' : 'POST');
       const isAtEnd = read.length === whole.length;
       expect(second.status).toBe(isAtEnd && cut % 2 ? 204 : 200);
-      expect([cut, ...read, ...eventsOf(await second.readBytes())]).toEqual([cut, ...whole]);
+      expect([cut, ...read, ...(await second.allEvents())]).toEqual([cut, ...whole]);
     }
   });
 
-  it('is whole again, whatever the run and however often it was cut while it went on', async () => {
+  it(promise('run.numbered', 'any run, cut any number of times while it executes'), async () => {
     await hostOf({ handler: script });
     const envelope = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 40 }).map((content) => message(content)),
@@ -61,15 +63,15 @@ describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
     });
     await fc.assert(
       fc.asyncProperty(run, cuts, async (batches, ways) => {
-        const asked = await Connection.post(host.url, JSON.stringify(batches), FULL);
+        const asked = await ask(host.url, JSON.stringify(batches), { headers: FULL });
         const { runId } = asked;
         let connection = asked;
         const read: ReadEvent[] = [];
         for (const [bytes, way] of ways) {
-          read.push(...eventsOf(await connection.readBytes(bytes)));
+          read.push(...eventsOf(await connection.cutAfter(bytes)));
           connection = await resume(runId, read, way);
         }
-        read.push(...eventsOf(await connection.readBytes()));
+        read.push(...(await connection.allEvents()));
         const last = batches.flat().length + 1;
         expect(read.map(({ id }) => id)).toEqual(
           Array.from({ length: last }, (_, index) => `${runId}.${index + 1}`),
@@ -83,71 +85,75 @@ describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
     );
   });
 
-  it('can be resumed while the answer is still being made', async () => {
-    const puppet = new Puppet();
-    await hostOf({ handler: puppet.handler });
-    const first = await Connection.post(host.url, 'Hello', FULL);
-    const call = await puppet.call(1);
+  it(promise('resume.post', 'also while the run executes'), async () => {
+    const agent = new ScriptedAgent();
+    await hostOf({ handler: agent.handler });
+    const first = await ask(host.url, 'Hello', { headers: FULL });
+    const call = await agent.call(1);
     call.emit(message('a'), message('b'));
-    await first.readUntil('"b"');
+    await first.until('"b"');
     first.cut();
     call.emit(message('c'));
-    const second = await Connection.post(host.url, 'Hello', { ...FULL, 'last-event-id': `${first.runId}.1` });
-    expect(eventsOf(await second.readUntil('"c"')).map(({ id }) => id)).toEqual([
+    const second = await ask(host.url, 'Hello', {
+      headers: { ...FULL, 'last-event-id': `${first.runId}.1` },
+    });
+    expect(eventsOf(await second.until('"c"')).map(({ id }) => id)).toEqual([
       `${first.runId}.2`,
       `${first.runId}.3`,
     ]);
     call.finish();
-    expect(eventsOf(await second.readBytes()).map(({ id }) => id)).toEqual([`${first.runId}.4`]);
-    expect(puppet.calls).toHaveLength(1);
+    expect((await second.allEvents()).map(({ id }) => id)).toEqual(
+      [2, 3, 4].map((seq) => `${first.runId}.${seq}`),
+    );
+    expect(agent.calls).toHaveLength(1);
   });
 
-  it('has told its client too much to be resumed where the log no longer has what follows', async () => {
+  it(promise('cursor.expired'), async () => {
     await hostOf({ handler: script, store: new MemoryRunStore({ logLength: 100_000 }) });
     const batches = Array.from({ length: 300 }, () => [message('x'.repeat(1000))]);
-    const asked = await post(host.url, JSON.stringify(batches), { headers: FULL });
-    const runId = runIdOf(asked);
-    await asked.text();
+    const asked = await ask(host.url, JSON.stringify(batches), { headers: FULL });
+    const runId = asked.runId;
+    await asked.whole();
     const headers = { ...FULL, 'last-event-id': `${runId}.7` };
     const refusals = [
-      await fetch(`${host.url}/query/${runId}`, { headers }),
-      await fetch(`${host.url}/query/${runId}?after=7`, { headers: FULL }),
-      await post(host.url, 'Hello', { headers }),
+      await follow(host.url, runId, headers),
+      await follow(host.url, `${runId}?after=7`),
+      await ask(host.url, 'Hello', { headers }),
     ];
     for (const refusal of refusals) {
       expect(refusal.status).toBe(410);
-      expect(refusal.headers.get('content-type')).toContain('application/problem+json');
-      const problem = (await refusal.json()) as { code: string; oldest: number; latest: number };
+      expect(refusal.headers['content-type']).toBe('application/problem+json');
+      const problem = await refusal.json<{ code: string; oldest: number; latest: number }>();
       expect(problem).toMatchObject({ code: 'cursor_expired', latest: 301 });
-      const kept = await fetch(`${host.url}/query/${runId}?after=${problem.oldest - 1}`, { headers: FULL });
-      expect(eventsOf(await kept.text())).toHaveLength(301 - problem.oldest + 1);
+      const kept = await follow(host.url, `${runId}?after=${problem.oldest - 1}`);
+      expect(await kept.allEvents()).toHaveLength(301 - problem.oldest + 1);
     }
   });
 
-  it('is refused with a reason where the cursor is none', async () => {
+  it(promise('cursor.invalid'), async () => {
     await hostOf({ handler: script });
-    const asked = await post(host.url, '[]');
-    const runId = runIdOf(asked);
-    await asked.text();
+    const asked = await ask(host.url, '[]');
+    const runId = asked.runId;
+    await asked.whole();
     const other = '00000000-0000-4000-8000-000000000000';
-    const follow = (headers: object, query = '') =>
-      fetch(`${host.url}/query/${runId}${query}`, { headers: { ...FULL, ...headers } });
+    const followWith = (headers: OutgoingHttpHeaders, query = '') =>
+      follow(host.url, `${runId}${query}`, headers);
     const statuses = [
-      [await follow({ 'last-event-id': 'nonsense' }), 400],
-      [await follow({ 'last-event-id': `${runId}.-1` }), 400],
-      [await follow({ 'last-event-id': `${other}.1` }), 400],
-      [await follow({ 'last-event-id': `${runId}.2` }), 400],
-      [await follow({}, '?after=2'), 400],
-      [await follow({}, '?after=x'), 400],
-      [await follow({}, '?after=1&after=2'), 400],
-      [await post(host.url, 'Hello', { headers: { 'last-event-id': 'nonsense' } }), 400],
-      [await post(host.url, 'Hello', { headers: { 'last-event-id': `${other}.1` } }), 404],
-      [await follow({ 'last-event-id': '' }), 200],
-      [await follow({ 'last-event-id': `${runId}.1` }, '?after=0'), 204],
+      [await followWith({ 'last-event-id': 'nonsense' }), 400],
+      [await followWith({ 'last-event-id': `${runId}.-1` }), 400],
+      [await followWith({ 'last-event-id': `${other}.1` }), 400],
+      [await followWith({ 'last-event-id': `${runId}.2` }), 400],
+      [await followWith({}, '?after=2'), 400],
+      [await followWith({}, '?after=x'), 400],
+      [await followWith({}, '?after=1&after=2'), 400],
+      [await ask(host.url, 'Hello', { headers: { 'last-event-id': 'nonsense' } }), 400],
+      [await ask(host.url, 'Hello', { headers: { 'last-event-id': `${other}.1` } }), 404],
+      [await followWith({ 'last-event-id': '' }), 200],
+      [await followWith({ 'last-event-id': `${runId}.1` }, '?after=0'), 204],
     ] as const;
     for (const [response, status] of statuses) {
       expect(response.status).toBe(status);
-      const body = await response.text();
+      const body = await response.whole();
       if (status === 400) expect(JSON.parse(body)).toMatchObject({ code: 'invalid_query', status });
     }
   });

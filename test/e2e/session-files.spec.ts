@@ -1,11 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'libsql';
 import { log, message, type Query, type QueryContext, QueryModule, type RunStore } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
+import { promise } from '../promises.js';
+import { get, request } from '../support/client.js';
 import { ADAPTERS, startHost } from '../support/host.js';
 
-/** Reads every file of its session, those of earlier turns first. */
+/** Reads every file of its session, the files of earlier turns first. */
 async function* handler({ parts }: Query, { session }: QueryContext) {
   for (const turn of session!.turns) {
     for (const part of turn.parts) {
@@ -25,31 +29,34 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-session-files-'));
   });
-  afterEach(() => rm(directory, { recursive: true }));
+  afterEach(async () => {
+    const path = join(directory, 'runs.db');
+    if (existsSync(path)) {
+      const database = new Database(path);
+      expect(database.prepare('select id from runs where ended_at is null').all()).toEqual([]);
+      database.close();
+    }
+    await rm(directory, { recursive: true });
+  });
 
   const large = 'A file that does not stay in memory. '.repeat(10_000);
   const serve = (store: RunStore) => startHost(adapter, QueryModule.forRoot({ handler, store }));
-  const ask = async (url: string, content: string) => {
+  const send = async (url: string, content: string) => {
     const file = {
       type: 'file',
       name: 'a.txt',
       mimeType: 'text/plain',
       base64: Buffer.from(content).toString('base64'),
     };
-    const response = await fetch(`${url}/query`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ parts: [file], kwargs: { session_id: 's' } }),
-    });
-    const events = (await response.text()).split('\n\n').filter(Boolean);
-    return events.map((event) => (JSON.parse(event.slice('data: '.length)) as { data: unknown }).data);
+    const reply = await request(url, {}, JSON.stringify({ parts: [file], kwargs: { session_id: 's' } }));
+    return (await reply.allEnvelopes()).map(({ data }) => data);
   };
   const missing = { message: 'No turn of the session has a file with this digest.' };
 
-  it('reads the files of the earlier turns of its session', async () => {
+  it(promise('session.files'), async () => {
     const host = await serve(await openStore('memory:'));
-    await ask(host.url, large);
-    expect(await ask(host.url, 'second')).toEqual([
+    await send(host.url, large);
+    expect(await send(host.url, 'second')).toEqual([
       { content: `earlier ${large}` },
       { content: 'now second' },
       missing,
@@ -58,21 +65,45 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
     await host.close();
   });
 
-  it('reads them after a restart too, and the session is as it was', async () => {
+  it.each([
+    [11, 0],
+    [10, 1],
+  ])(
+    promise('session.files', 'files larger than %i bytes are read from the spool'),
+    async (memoryBytes, count) => {
+      /** Opens the files of the earlier turns, then says how many files the spool has. */
+      async function* countSpoolFiles(_query: Query, { session }: QueryContext) {
+        for (const { parts } of session!.turns)
+          for (const part of parts) if (part.type === 'file') await session!.file(part.sha256);
+        const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+        yield message(String(entries.filter((entry) => entry.isFile()).length));
+      }
+      const store = await openStore('memory:');
+      const options = { handler: countSpoolFiles, store, limits: { memoryBytes }, spoolDirectory: directory };
+      const host = await startHost(adapter, QueryModule.forRoot(options));
+      await send(host.url, '11 bytes...');
+      expect(await send(host.url, 'now')).toEqual([{ content: String(count) }, { status: 'completed' }]);
+      await host.close();
+      expect(await readdir(directory)).toEqual([]);
+    },
+  );
+
+  it(promise('session.durable'), async () => {
     const url = `file:${join(directory, 'runs.db')}`;
     let host = await serve(await openStore(url));
-    await ask(host.url, large);
+    await send(host.url, large);
     await host.close();
     host = await serve(await openStore(url));
-    expect(await ask(host.url, 'second')).toEqual([
+    expect(await send(host.url, 'second')).toEqual([
       { content: `earlier ${large}` },
       { content: 'now second' },
       missing,
       { status: 'completed' },
     ]);
-    expect((await fetch(`${host.url}/query/sessions/s`, { method: 'DELETE' })).status).toBe(204);
-    expect((await fetch(`${host.url}/query/sessions/s`)).status).toBe(404);
-    expect(await ask(host.url, 'third')).toEqual([
+    const path = '/query/sessions/s';
+    expect((await request(host.url, { method: 'DELETE', path })).status).toBe(204);
+    expect((await get(host.url, path)).status).toBe(404);
+    expect(await send(host.url, 'third')).toEqual([
       { content: 'now third' },
       missing,
       { status: 'completed' },

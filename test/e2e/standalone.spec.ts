@@ -3,18 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { promise } from '../promises.js';
+import { answerOf, ask, get, type Reply } from '../support/client.js';
 import { type Service, startService } from '../support/service.js';
 
 const run = promisify(execFile);
-
-async function ask(service: Service, text: string): Promise<string> {
-  const response = await fetch(`${service.url}/query`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ parts: [{ type: 'text', text }] }),
-  });
-  return response.text();
-}
 
 describe('The standalone service', () => {
   let directory: string;
@@ -30,54 +23,59 @@ describe('The standalone service', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('prints a curl line that works as printed', async () => {
+  it(promise('service.curl'), async () => {
     service = await startService();
     const line = /^curl .*$/m.exec(service.output())![0];
     expect(line).toBe(
       `curl -N -H 'Content-Type: application/json' -d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${service.url}/query`,
     );
     const { stdout } = await run('sh', ['-c', `${line} -sS`]);
-    const lines = stdout.split('\n').filter((each) => each !== '');
-    expect(lines.every((each) => each.startsWith('data: {'))).toBe(true);
-    expect(lines.at(-1)).toBe('data: {"type":"done","data":{"status":"completed"}}');
-    expect(stdout).toContain('Hello');
+    expect(stdout).toBe(await (await ask(service.url, 'Hello')).whole());
+    expect(answerOf(stdout)).toEqual({
+      text: expect.stringContaining('Hello'),
+      done: [{ status: 'completed' }],
+    });
   });
 
-  it('serves a generator function of a file that AGENT names', async () => {
+  it(promise('service.agent-file', 'a generator function'), async () => {
     const agent = `export default async function* (query, context) {
       yield { type: 'message', data: { content: query.parts[0].text.toUpperCase() + ' ' + context.owner } };
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    expect(await ask(service, 'hello')).toBe(
+    expect(await (await ask(service.url, 'hello')).whole()).toBe(
       'data: {"type":"message","data":{"content":"HELLO anonymous"}}\n\n' +
         'data: {"type":"done","data":{"status":"completed"}}\n\n',
     );
   });
 
-  it('serves a class of a file that AGENT names', async () => {
+  it(promise('service.agent-file', 'a class'), async () => {
     const agent = `export default class {
       greeting = 'Hi';
       async *handle(query) { yield { type: 'message', data: { content: this.greeting } }; }
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    expect(await ask(service, 'hello')).toContain('{"type":"message","data":{"content":"Hi"}}');
+    expect(await (await ask(service.url, 'hello')).answer()).toEqual({
+      text: 'Hi',
+      done: [{ status: 'completed' }],
+    });
   });
 
-  it('survives what a handler forgot to catch', async () => {
+  it(promise('service.unhandled-rejection'), async () => {
     const agent = `export default async function* () {
-      void Promise.reject(new Error('nobody waits for this'));
+      void Promise.reject(new Error('not awaited'));
       yield { type: 'message', data: { content: 'still here' } };
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    expect(await ask(service, '1')).toContain('still here');
-    expect(await ask(service, '2')).toContain('still here');
-    expect(service.output()).toContain('nobody waits for this');
+    const answer = { text: 'still here', done: [{ status: 'completed' }] };
+    expect(await (await ask(service.url, '1')).answer()).toEqual(answer);
+    expect(await (await ask(service.url, '2')).answer()).toEqual(answer);
+    expect(service.output().match(/Error: not awaited$/gm)).toHaveLength(2);
   });
 
-  it('goes down on SIGTERM with the exit code of the signal or 0, and lets the running answer end', async () => {
+  it(promise('service.sigterm'), async () => {
     const agent = `export default async function* () {
       yield { type: 'message', data: { content: 'first' } };
       process.kill(process.pid, 'SIGTERM');
@@ -86,22 +84,23 @@ describe('The standalone service', () => {
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    expect(await ask(service, 'go')).toBe(
+    expect(await (await ask(service.url, 'go')).whole()).toBe(
       'data: {"type":"message","data":{"content":"first"}}\n\n' +
         'data: {"type":"message","data":{"content":"last"}}\n\n' +
         'data: {"type":"done","data":{"status":"completed"}}\n\n',
     );
+    expect(await service.exited).toBe('SIGTERM');
   });
 
-  it('tells that it is live and ready', async () => {
+  it(promise('service.health'), async () => {
     service = await startService();
-    const answers = ['live', 'ready'].map((what) => fetch(`${service!.url}/health/${what}`));
+    const answers = ['live', 'ready'].map((what) => get(service!.url, `/health/${what}`));
     const [live, ready] = await Promise.all(answers);
     expect([live!.status, await live!.json()]).toEqual([200, { status: 'live' }]);
     expect([ready!.status, await ready!.json()]).toEqual([200, { status: 'ready' }]);
   });
 
-  it('is not ready while it goes down', async () => {
+  it(promise('service.not-ready'), async () => {
     const agent = `export default async function* (query, { signal }) {
       yield { type: 'message', data: { content: 'first' } };
       process.kill(process.pid, 'SIGTERM');
@@ -109,19 +108,22 @@ describe('The standalone service', () => {
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '2000' }, directory);
-    const answer = ask(service, 'go');
-    let ready: Response;
-    do ready = await fetch(`${service.url}/health/ready`);
+    const answer = await ask(service.url, 'go');
+    let ready: Reply;
+    do ready = await get(service.url, '/health/ready');
     while (ready.status === 200);
     expect([ready.status, await ready.json()]).toEqual([
       503,
       {
         status: 'not ready',
         code: 'draining',
-        detail: 'The service is going down and takes no new queries. Try again in a moment.',
+        detail: 'The service is shutting down and takes no new queries. Try again in a moment.',
       },
     ]);
-    expect(await answer).toContain('"status":"failed","error":{"code":"interrupted"');
+    expect((await answer.answer()).done).toMatchObject([
+      { status: 'failed', error: { code: 'interrupted' } },
+    ]);
+    expect(await service.exited).toBe('SIGTERM');
   });
 
   it.each([
@@ -133,11 +135,11 @@ describe('The standalone service', () => {
       { AGENT: './nowhere.mjs' },
       'AGENT is "./nowhere.mjs"; it must be "files" or the path of a JavaScript module',
     ],
-  ])('does not start with %j, and says why', async (environment, message) => {
+  ])(promise('service.environment', '%j'), async (environment, message) => {
     await expect(startService(environment, directory)).rejects.toThrow(message);
   });
 
-  it('names every variable at fault at once', async () => {
+  it(promise('service.environment', 'two at once'), async () => {
     const starting = startService({ PORT: '-1', KEEP_ALIVE_MS: 'soon' });
     await expect(starting).rejects.toThrow(
       'exit 1\nnest-agent-query cannot start.\n' +
@@ -146,7 +148,7 @@ describe('The standalone service', () => {
     );
   });
 
-  it('says which port is taken', async () => {
+  it(promise('service.port'), async () => {
     service = await startService();
     const { port } = new URL(service.url);
     await expect(startService({ PORT: port })).rejects.toThrow(

@@ -1,6 +1,7 @@
 import { VersioningType } from '@nestjs/common';
 import { log, message } from '../../src/index.js';
-import { ask, request } from '../support/raw-client.js';
+import { promise } from '../promises.js';
+import { ask, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 
@@ -19,7 +20,7 @@ describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
   beforeAll(async () => (host = await startAgent(adapter, greet)));
   afterAll(() => host.close());
 
-  it('are data lines and blank lines only, in UTF-8, where Accept does not name event streams', async () => {
+  it(promise('profile.plain'), async () => {
     const answer = await request(host.url, {}, '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}');
     expect(answer.status).toBe(200);
     expect(await answer.whole()).toBe(
@@ -32,12 +33,12 @@ describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
     expect(answer.bytes.includes(Buffer.from('c3bcc39f', 'hex'))).toBe(true);
   });
 
-  it('have a retry field, and an id for each event, where Accept names event streams', async () => {
+  it(promise('profile.full'), async () => {
     const answer = await ask(host.url, 'Hello', { headers: FULL });
     const text = await answer.whole();
-    const [, runId] = new RegExp(`^retry: 1000\n\nid: (${UUID})\\.1\n`).exec(text) ?? [];
+    const [, runId] = new RegExp(`^retry: 1000\nid: (${UUID})\\.1\n`).exec(text) ?? [];
     expect(text).toBe(
-      'retry: 1000\n\n' +
+      'retry: 1000\n' +
         `id: ${runId}.1\ndata: {"type":"log","data":{"message":"Thinking"}}\n\n` +
         `id: ${runId}.2\ndata: {"type":"message","data":{"content":"Hi"}}\n\n` +
         `id: ${runId}.3\ndata: {"type":"chart","data":[1,null,{"x":"y"}]}\n\n` +
@@ -63,14 +64,14 @@ describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
     ['application/json;q=0.9, text/event-stream;q=0.1', 'full'],
     ['application/json,text/event-stream', 'full'],
     ['text/event-stream, */*', 'full'],
-  ])('for Accept: %s have the profile %s', async (accept, profile) => {
+  ])(promise('profile.selection', 'Accept: %s is %s'), async (accept, profile) => {
     const answer = await ask(host.url, 'Hello', { headers: accept === undefined ? {} : { accept } });
     expect((await answer.whole()).split('\n', 1)[0]).toBe(
       profile === 'full' ? 'retry: 1000' : 'data: {"type":"log","data":{"message":"Thinking"}}',
     );
   });
 
-  it('come with headers that keep caches and proxies from holding them back', async () => {
+  it(promise('headers.stream'), async () => {
     const { headers } = await ask(host.url);
     expect(headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
@@ -84,7 +85,7 @@ describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
 });
 
 describe.each(ADAPTERS)('The path of a run on %s', (adapter) => {
-  it('follows a global prefix and a version in the path, and can be asked', async () => {
+  it(promise('version.path'), async () => {
     const host = await startAgent(adapter, greet, {}, (app) => {
       app.setGlobalPrefix('api');
       app.enableVersioning({ type: VersioningType.URI, defaultVersion: '2' });
@@ -98,7 +99,7 @@ describe.each(ADAPTERS)('The path of a run on %s', (adapter) => {
     await host.close();
   });
 
-  it('has no version in it where the host reads the version from a header', async () => {
+  it(promise('version.header'), async () => {
     const host = await startAgent(adapter, greet, {}, (app) => {
       app.enableVersioning({ type: VersioningType.HEADER, header: 'x-version', defaultVersion: '1' });
     });
@@ -112,8 +113,8 @@ describe.each(ADAPTERS)('The path of a run on %s', (adapter) => {
 describe.each(ADAPTERS)('While the agent is silent on %s', (adapter) => {
   it.each([
     ['plain', {}, '\n\n\n\n\n\n'],
-    ['full', FULL, 'retry: 7\n\n:\n\n:\n\n:\n\n'],
-  ])('the %s profile carries signs of life, from before the first event on', async (_, headers, silence) => {
+    ['full', FULL, 'retry: 7\n:\n:\n:\n'],
+  ])(promise('profile.keep-alive', 'the %s profile, before the first event'), async (_, headers, silence) => {
     const speak = deferred();
     const streams = { keepAliveMs: 20, retryMs: 7 };
     const host = await startAgent(

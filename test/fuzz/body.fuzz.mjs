@@ -1,9 +1,9 @@
 /**
- * Holds the body reader against `JSON.parse` and a strict decoder, with documents that were broken at random places.
+ * Compares the body reader with `JSON.parse` and a strict decoder, on random documents that are damaged at random offsets.
  *
  *   npm run build && node test/fuzz/body.fuzz.mjs [seconds = 60] [seed]
  *
- * Ends with 1 at the first difference, after printing the seed that brings it back.
+ * Prints the seed of the first difference, and exits with 1. With this seed, only that document is read again.
  */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -11,20 +11,20 @@ import { readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual, TextDecoder } from 'node:util';
 import { Base64Fault } from '../../dist/query/body/base64-decoder.js';
-import { FileContent } from '../../dist/query/body/contents.js';
-import { DEFAULT_BODY_LIMITS } from '../../dist/query/body/limits.js';
 import { readBody, readParsed } from '../../dist/query/body/read-body.js';
-import { Spool } from '../../dist/query/body/spool.js';
-import { QueryError } from '../../dist/query/errors.js';
-import { plainly } from '../support/body-oracle.mjs';
+import { QueryError } from '../../dist/query/contract/errors.js';
+import { FileContent } from '../../dist/query/files/content.js';
+import { Spool } from '../../dist/query/files/spool.js';
+import { DEFAULT_BODY_LIMITS } from '../../dist/query/options/body-limits.js';
+import { readPlainly } from '../support/body-oracle.mjs';
 
 const seconds = Number(process.argv[2] ?? 60);
 const onlySeed = process.argv[3];
 
-/** Bytes that are no UTF-8, or are none without what follows. */
+/** Bytes that are ill-formed UTF-8, or only the beginning of a character. */
 const ILL_FORMED = ['f09f98', 'c0af', 'e09fbf', 'eda080', 'f08fbfbf', 'f4908080', 'f5', '80', 'e2', 'ff'];
 
-/** A small generator with a seed (mulberry32's recurrence), so that a finding can be brought back. */
+/** A small random generator with a seed (the recurrence of mulberry32), so that a document can be made again. */
 function randomFrom(seed) {
   let state = seed >>> 0;
   const next = () => {
@@ -59,7 +59,7 @@ function document(random) {
   const object = (members) =>
     `{${members.map(([n, v]) => `${space()}${n}${space()}:${space()}${v}`).join(',')}${space()}}`;
   const list = (values) => `[${space()}${values.map((v) => v + space()).join(',' + space())}]`;
-  const many = (most, make) => Array.from({ length: below(most + 1) }, make);
+  const many = (max, make) => Array.from({ length: below(max + 1) }, make);
   const value = (depth) => {
     if (depth === 0 || chance(0.5)) return scalar();
     if (chance(0.5)) return list(many(3, () => value(depth - 1)));
@@ -72,7 +72,7 @@ function document(random) {
       'base64',
     );
     if (chance(0.25)) {
-      const at = below(text.length + 1);
+      const index = below(text.length + 1);
       const junk = pick([
         '-',
         '_',
@@ -91,7 +91,7 @@ function document(random) {
         'A',
         'B',
       ]);
-      return `"${text.slice(0, at)}${junk}${text.slice(chance(0.5) ? at : at + 1)}"`;
+      return `"${text.slice(0, index)}${junk}${text.slice(chance(0.5) ? index : index + 1)}"`;
     }
     if (chance(0.05)) text = `data:text/plain;base64,${text}`;
     return `"${chance(0.3) ? escaped(text) : text}"`;
@@ -112,64 +112,66 @@ function document(random) {
   return Buffer.from(`${chance(0.05) ? '\ufeff' : ''}${space()}${text}${space()}`);
 }
 
-function broken(bytes, random) {
+function damaged(bytes, random) {
   const { below, pick } = random;
-  const at = below(bytes.length + 1);
-  const before = bytes.subarray(0, at);
+  const offset = below(bytes.length + 1);
+  const before = bytes.subarray(0, offset);
   switch (below(6)) {
     case 0:
       return before;
     case 1:
-      return Buffer.concat([before, bytes.subarray(at + 1 + below(8))]);
+      return Buffer.concat([before, bytes.subarray(offset + 1 + below(8))]);
     case 2:
-      return Buffer.concat([before, Buffer.from([below(256)]), bytes.subarray(at + 1)]);
+      return Buffer.concat([before, Buffer.from([below(256)]), bytes.subarray(offset + 1)]);
     case 3:
       return Buffer.concat([
         before,
         Buffer.from(pick([',', '"', '\\', '{', ']', '0', '\ufeff', '\\u', ':', '\n'])),
-        bytes.subarray(at),
+        bytes.subarray(offset),
       ]);
     case 4:
-      return Buffer.concat([before, bytes.subarray(below(bytes.length), at), bytes.subarray(at)]);
+      return Buffer.concat([before, bytes.subarray(below(bytes.length), offset), bytes.subarray(offset)]);
     default:
-      return Buffer.concat([before, Buffer.from(pick(ILL_FORMED), 'hex'), bytes.subarray(at)]);
+      return Buffer.concat([before, Buffer.from(pick(ILL_FORMED), 'hex'), bytes.subarray(offset)]);
   }
 }
 
 function cut(bytes, random) {
-  const most = random.pick([1, 3, 17, 200, 1e6]);
+  const longest = random.pick([1, 3, 17, 200, 1e6]);
   const chunks = [];
-  for (let at = 0; at < bytes.length;) {
-    const size = 1 + random.below(most);
-    chunks.push(Buffer.from(bytes.subarray(at, at + size)));
-    at += size;
+  for (let offset = 0; offset < bytes.length;) {
+    const size = 1 + random.below(longest);
+    chunks.push(Buffer.from(bytes.subarray(offset, offset + size)));
+    offset += size;
   }
   return chunks;
 }
 
-/** Replaces contents by what `plainly` writes for them, after checking that they are what they say. */
-async function written(document) {
+/** Replaces contents and faults by what `readPlainly` returns for them, after checking size and digest. */
+async function withPlainContents(document) {
   const parts = document.value?.parts;
   let contents = 0;
   for (const part of Array.isArray(parts) ? parts : []) {
-    const held = part?.base64;
-    if (held instanceof Base64Fault) part.base64 = { fault: held.offset };
-    if (!(held instanceof FileContent)) continue;
+    const base64 = part?.base64;
+    if (base64 instanceof Base64Fault) part.base64 = { fault: base64.offset };
+    if (!(base64 instanceof FileContent)) continue;
     contents++;
-    const bytes = Buffer.from(await (await held.file('a', 'a/b')).arrayBuffer());
-    if (bytes.length !== held.size) throw new Error(`size is ${held.size} of ${bytes.length}`);
-    if (createHash('sha256').update(bytes).digest('hex') !== held.sha256) throw new Error('digest is wrong');
+    const bytes = Buffer.from(await (await base64.file('a', 'a/b')).arrayBuffer());
+    if (bytes.length !== base64.size)
+      throw new Error(`The size is ${base64.size}, but the content has ${bytes.length} bytes.`);
+    if (createHash('sha256').update(bytes).digest('hex') !== base64.sha256)
+      throw new Error('The digest is wrong.');
     part.base64 = { content: bytes.toString('hex') };
   }
   if (contents !== document.contents.length)
-    throw new Error(`${document.contents.length} contents for ${contents}`);
+    throw new Error(`The document lists ${document.contents.length} contents, but has ${contents}.`);
   return document.value;
 }
 
 async function outcome(read) {
   try {
     const document = await read();
-    const value = await written(document);
+    const value = await withPlainContents(document);
     await document.discard();
     return { value };
   } catch (error) {
@@ -184,9 +186,9 @@ const end = Date.now() + seconds * 1000;
 for (let seed = Number(onlySeed ?? Date.now() % 2 ** 31); Date.now() < end; seed++) {
   const random = randomFrom(seed);
   let bytes = document(random);
-  while (random.chance(0.4)) bytes = broken(bytes, random);
+  while (random.chance(0.4)) bytes = damaged(bytes, random);
   const limits = { ...DEFAULT_BODY_LIMITS, memoryBytes: random.pick([0, 10, 65536]) };
-  const expected = plainly(bytes);
+  const expected = readPlainly(bytes);
   let actual;
   let parsed;
   try {
@@ -202,7 +204,7 @@ for (let seed = Number(onlySeed ?? Date.now() % 2 ** 31); Date.now() < end; seed
   }
   if (!isDeepStrictEqual(actual, expected) || (parsed && !isDeepStrictEqual(parsed, expected))) {
     console.error(
-      `seed ${seed} differs:`,
+      `Seed ${seed} has a different outcome:`,
       bytes.toString(),
       '\nexpected',
       JSON.stringify(expected),
@@ -225,7 +227,7 @@ for (let seed = Number(onlySeed ?? Date.now() % 2 ** 31); Date.now() < end; seed
 }
 const left = await readdir(spool.directory).catch(() => []);
 if (left.length > 0) {
-  console.error(`${left.length} temporary files were left`);
+  console.error(`${left.length} temporary files are left in the spool.`);
   process.exitCode = 1;
 }
 await spool.close();

@@ -1,2 +1,2 @@
 export function faultIn(text: string): number | undefined;
-export function plainly(bytes: Uint8Array): { value: unknown } | { error: true };
+export function readPlainly(bytes: Uint8Array): { value: unknown } | { error: true };

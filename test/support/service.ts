@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 
@@ -9,19 +9,21 @@ export interface Service {
   url: string;
   /** What it has printed so far. */
   output: () => string;
-  process: ChildProcess;
-  /** Sends SIGTERM and resolves with the signal that ended it, or its exit code. */
+  /** Resolves with the signal that ended the process, or its exit code. */
+  exited: Promise<NodeJS.Signals | number | null>;
+  /** Sends SIGTERM and waits for the end of the process. */
   stop(): Promise<NodeJS.Signals | number | null>;
 }
 
-/** Starts `dist/main.js` on a free port; rejects with what it printed if it does not come to listen. */
+/** Starts `dist/main.js` on a free port; rejects with its output if it ends before it listens. */
 export async function startService(environment: Record<string, string> = {}, cwd?: string): Promise<Service> {
   const child = spawn(process.execPath, [MAIN], {
     cwd,
     env: { PATH: process.env['PATH'], PORT: '0', DATABASE_URL: 'memory:', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const exiting = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const exited = exiting.then(([code, signal]) => signal ?? code);
   let output = '';
   const url = await new Promise<string>((listening, failed) => {
     const read = (chunk: Buffer) => {
@@ -31,15 +33,15 @@ export async function startService(environment: Record<string, string> = {}, cwd
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
-    void exited.then(([code]) => failed(new Error(`exit ${code}\n${output}`)));
+    void exited.then((end) => failed(new Error(`exit ${end}\n${output}`)));
   });
   const stop = async () => {
     child.kill('SIGTERM');
-    // One that hangs must fail its test, not the whole suite.
+    // A process that hangs must fail its test, not the whole suite.
     const killer = setTimeout(() => child.kill('SIGKILL'), 10_000);
-    const [code, signal] = await exited;
+    const end = await exited;
     clearTimeout(killer);
-    return signal ?? code;
+    return end;
   };
-  return { url, output: () => output, process: child, stop };
+  return { url, output: () => output, exited, stop };
 }

@@ -1,8 +1,8 @@
 import { type FileStore, MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
 
 /**
- * A store that takes its time, as one with a database does: every step takes effect some turns of the event loop after
- * its call, and is answered some turns after that. Steps that concern one run keep their order, others do not.
+ * A store that answers late, as one with a database does. Every step takes effect some ticks after its call, and is
+ * answered some ticks after that. Steps of one run keep their order, others do not.
  */
 export class SlowRunStore extends RunStore {
   readonly #last = new Map<string, Promise<unknown>>();
@@ -12,9 +12,9 @@ export class SlowRunStore extends RunStore {
   }
 
   /**
-   * @param wait how many turns of the event loop a wait takes; asked anew for each
-   * @param durable what the store says of itself
-   * @param memory what takes the steps
+   * @param wait returns the number of ticks of a wait; called for each wait
+   * @param durable what the store claims about itself
+   * @param memory the store that executes the steps
    */
   constructor(
     private readonly wait: () => number,
@@ -27,7 +27,7 @@ export class SlowRunStore extends RunStore {
   admit(...args: Parameters<RunStore['admit']>) {
     return this.#inOrder(args[0].runId, () => {
       const admitted = this.memory.admit(...args);
-      return { ...admitted, run: still(admitted.run), ahead: admitted.ahead.map(still) };
+      return { ...admitted, run: copyOf(admitted.run), ahead: admitted.ahead.map(copyOf) };
     });
   }
 
@@ -42,14 +42,14 @@ export class SlowRunStore extends RunStore {
   finish(...args: Parameters<RunStore['finish']>) {
     return this.#inOrder(args[0].id, () => {
       const finished = this.memory.finish(...args);
-      return finished && { run: still(finished.run), next: finished.next && still(finished.next) };
+      return finished && { run: copyOf(finished.run), next: finished.next && copyOf(finished.next) };
     });
   }
 
   find(...args: Parameters<RunStore['find']>) {
     return this.#slowly(() => {
       const run = this.memory.find(...args);
-      return run && still(run);
+      return run && copyOf(run);
     });
   }
 
@@ -62,7 +62,7 @@ export class SlowRunStore extends RunStore {
   }
 
   queue(...args: Parameters<RunStore['queue']>) {
-    return this.#slowly(() => this.memory.queue(...args).map(still));
+    return this.#slowly(() => this.memory.queue(...args).map(copyOf));
   }
 
   erase(...args: Parameters<RunStore['erase']>) {
@@ -71,30 +71,30 @@ export class SlowRunStore extends RunStore {
 
   #inOrder<T>(runId: string, step: () => T): Promise<T> {
     const before = this.#last.get(runId);
-    let hasHappened!: () => void;
-    this.#last.set(runId, new Promise<void>((resolve) => (hasHappened = resolve)));
-    return this.#slowly(step, before, hasHappened);
+    let resolve!: () => void;
+    this.#last.set(runId, new Promise<void>((settle) => (resolve = settle)));
+    return this.#slowly(step, before, resolve);
   }
 
-  async #slowly<T>(step: () => T, before?: Promise<unknown>, happened?: () => void): Promise<T> {
-    await turns(this.wait());
+  async #slowly<T>(step: () => T, before?: Promise<unknown>, onDone?: () => void): Promise<T> {
+    await ticks(this.wait());
     await before;
     try {
       return step();
     } finally {
-      happened?.();
-      await turns(this.wait());
+      onDone?.();
+      await ticks(this.wait());
     }
   }
 }
 
-/** Lets so many turns of the event loop pass. */
-export async function turns(count: number): Promise<void> {
+/** Waits for a number of ticks. */
+export async function ticks(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** What a database returns does not change any more. */
-function still({
+/** A copy, because a record that a database returns does not change any more. */
+function copyOf({
   id,
   owner,
   sessionId,

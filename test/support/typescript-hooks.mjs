@@ -1,9 +1,9 @@
-/** Lets Node run the project's TypeScript from its sources, for threads that a test starts. */
+/** Lets Node run TypeScript from its source, for threads that a test starts. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
 
-/** Relative imports name the file that the compiler will write: here its source is taken instead. */
+/** Relative imports name the file that the compiler writes; its source is loaded instead. */
 export function resolve(specifier, context, next) {
   const isOurs = /^\.{1,2}\/.*\.js$/.test(specifier) && context.parentURL?.endsWith('.ts');
   return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);

@@ -2,7 +2,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf, headOf } from './file-source.js';
 import type { FileSource } from './file-source.js';
 import type { FilesLimits } from './files-limits.js';
-import { bytes, code } from './markdown.js';
+import { bytes } from './markdown.js';
 import { describeBinary } from './formats/binary.js';
 import { describeDelimited } from './formats/delimited.js';
 import type { Description } from './formats/description.js';
@@ -16,28 +16,23 @@ import { describePdf } from './formats/pdf.js';
 import { describeTar } from './formats/tar.js';
 import { describeTextFile } from './formats/text.js';
 import { describeZip } from './formats/zip.js';
-import { contradicts } from './type-families.js';
 
 /**
- * Says in Markdown what is in a file. Its bytes decide what it is; where they are text, and text alone, the type that
- * the caller declares and the extension of its name decide which kind of text.
+ * Describes in Markdown what is in a file. The bytes decide what the file is. Only for text, the extension of its name
+ * and the type that the caller declares decide which kind of text it is.
  *
- * @returns the whole answer but the file's name
- * @throws UnreadableFile if the file is broken, encrypted or passes a limit
+ * @returns the whole answer except the file's name
+ * @throws {UnreadableFile} if the file is broken, encrypted or exceeds a limit
  */
 export async function describeFile(file: FileSource, limits: FilesLimits): Promise<string> {
   if (file.size === 0) return 'An empty file (0 bytes).';
-  const { title, mimeType, body } = await examine(file, limits);
-  const facts = [`**${title}**, ${bytes(file.size)}.`];
-  if (mimeType !== undefined && contradicts(file.mimeType, mimeType)) {
-    facts.push(`It was declared as ${code(file.mimeType)}, but its bytes are something else.`);
-  }
-  return `${facts.join(' ')} ${body}`;
+  const { title, body } = await examine(file, limits);
+  return `**${title}**, ${bytes(file.size)}. ${body}`;
 }
 
 async function examine(file: FileSource, limits: FilesLimits): Promise<Description> {
   const head = await headOf(file);
-  // A PDF may be plain text all through; it is recognised before text is.
+  // A PDF may consist of plain text only: it must be recognised before text is.
   if (beginsWith(head, '%PDF-')) return describePdf(file, limits);
   const unicode = unicodeEncoding(head, head.length === file.size);
   if (unicode) return describeAsText(file, unicode, head);
@@ -46,7 +41,7 @@ async function examine(file: FileSource, limits: FilesLimits): Promise<Descripti
   if (type?.mime === 'application/pdf') return describePdf(file, limits);
   if (type?.mime === 'application/gzip') return describeGzip(file, limits);
   if (type?.mime === 'application/x-tar') {
-    return { title: 'tar archive', mimeType: type.mime, body: await describeTar(bytesOf(file), limits) };
+    return { title: 'tar archive', body: await describeTar(bytesOf(file), limits) };
   }
   if (type?.mime.startsWith('image/')) return describeImage(file, type.mime);
   const legacy = type ? undefined : legacyEncoding(head);
@@ -64,7 +59,7 @@ async function describeAsText(file: FileSource, encoding: Encoding, head: Uint8A
   return describeTextFile(file, encoding);
 }
 
-/** Which kind of text a file is said to be: by its extension or, where that says nothing, by its declared type. */
+/** The kind of text that a file's extension states or, if the extension is not known, its declared type. */
 function labelsOf(file: FileSource): { json: boolean; table: boolean; none: boolean } {
   const extension = extensionOf(file.name);
   const language = languageOf(file.name);
@@ -82,6 +77,6 @@ function looksLikeJson(text: string): boolean {
   );
 }
 
-function beginsWith(head: Uint8Array, mark: string): boolean {
-  return Buffer.from(head.subarray(0, mark.length)).toString('latin1') === mark;
+function beginsWith(head: Uint8Array, signature: string): boolean {
+  return Buffer.from(head.subarray(0, signature.length)).toString('latin1') === signature;
 }

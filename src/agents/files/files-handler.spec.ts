@@ -6,10 +6,10 @@ import { crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import type { Envelope, QueryPart } from '../../query/index.js';
+import type { Envelope, FilePart, QueryPart } from '../../query/index.js';
 import { FilesHandler, FilesLimits } from './index.js';
 
-const FIXTURES = new URL('../../../test/fixtures/files', import.meta.url);
+const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
 
 const fixture = (name: string) => readFile(new URL(name, FIXTURES));
 
@@ -32,7 +32,7 @@ async function ask(handler: FilesHandler, parts: QueryPart[], signal = new Abort
   return envelopes;
 }
 
-/** What the handler says of one file. */
+/** The handler's answer about one file. */
 async function describeOne(
   name: string,
   content: string | Buffer | Blob,
@@ -107,12 +107,12 @@ describe('FilesHandler', () => {
       ['encrypted.pdf', '### `encrypted.pdf`\n\nThis PDF is encrypted: it opens with its password only.'],
       ['encrypted.docx', 'This document is encrypted: it opens with its password only.'],
       ['encrypted.zip', 'It is encrypted: the names are readable, the contents only with the password.'],
-    ])('says of %s: %s', async (name, sentence) => {
+    ])('describes %s with: %s', async (name, sentence) => {
       expect(await describeOne(name, await fixture(name))).toContain(sentence);
     });
   });
 
-  describe('on files that are not what they should be', () => {
+  describe('on files that are broken or not what they are declared to be', () => {
     it.each([
       ['report.pdf', 3000, 'This PDF is broken or cut off: its structure cannot be read.'],
       ['archive.zip', 500, 'This ZIP archive is broken or cut off'],
@@ -129,30 +129,34 @@ describe('FilesHandler', () => {
       expect(await describeOne(name, (await fixture(name)).subarray(0, length))).toContain(sentence);
     });
 
-    it('goes by the bytes of a file whose declared type and name are wrong, and says so', async () => {
-      const content = await describeOne('notes.txt', await fixture('picture.png'), 'text/plain');
+    it('describes a file by its bytes if its declared type and name are wrong, and says so', async () => {
+      const part = filePart('notes.txt', await fixture('picture.png'), 'text/plain');
+      const [, answer] = await ask(new FilesHandler(), [
+        { ...part, detectedMimeType: 'image/png' } as FilePart,
+      ]);
+      const { content } = answer!.data as { content: string };
       expect(content).toContain('**PNG image**');
-      expect(content).toContain('It was declared as `text/plain`, but its bytes are something else.');
+      expect(content).toContain('The file was declared as `text/plain`, but its bytes are `image/png`.');
     });
 
-    it('takes bytes with zeros for binary, though they are called text', async () => {
+    it('describes bytes with zeros as binary even if they are declared as text', async () => {
       const content = await describeOne('notes.txt', Buffer.from('text\0\x01\x02 and more'), 'text/plain');
       expect(content).toContain('**Binary file**, 16 bytes. Its type cannot be told from its bytes.');
     });
 
-    it('tells where JSON breaks', async () => {
+    it('states the line and byte at which JSON is broken', async () => {
       const content = await describeOne('a.json', '{"a": 1,\n "b": [1, 2,, 3]}', 'application/json');
       expect(content).toContain('This JSON is broken: , that does not belong there at line 2, byte 13.');
     });
 
-    it('shows a hostile name and hostile contents as they are, without letting them act', async () => {
+    it('shows a hostile name and hostile contents as they are, and makes them harmless', async () => {
       const csv = 'a|b`c,<script>\n1,"x\n| y | z\u202e"\n';
       const content = await describeOne('``|<img src=x>\n# big.csv', csv, 'text/csv');
       expect(content.split('\n')[0]).toBe('### ``` ``|<img src=x> # big.csv ```');
       expect(content).toContain('| ``a\\|b`c`` | integer | 0 | 1 | `1` | `1` | 1 |\n| `<script>` | text |');
     });
 
-    it('keeps its answers small, however much a file has of everything', async () => {
+    it('keeps its answers small for files with many columns, keys or lines', async () => {
       const wide = Array.from({ length: 5000 }, (_, index) => `column ${index} ${'x'.repeat(500)}`).join(',');
       const deep = JSON.stringify(Object.fromEntries(wide.split(',').map((key) => [key, { [key]: [key] }])));
       for (const [name, text] of [
@@ -164,7 +168,7 @@ describe('FilesHandler', () => {
       }
     });
 
-    it('goes on with the other parts', async () => {
+    it('describes the other parts too', async () => {
       const envelopes = await ask(new FilesHandler(), [
         filePart('broken.pdf', '%PDF-1.7 nothing'),
         { type: 'text', text: 'Hello' },
@@ -195,7 +199,7 @@ describe('FilesHandler', () => {
     });
   });
 
-  it('answers a first "Hello" with what it was and what else can be sent', async () => {
+  it('answers a text without files with a description and a hint to send files', async () => {
     const envelopes = await ask(new FilesHandler(), [{ type: 'text', text: 'Hello' }]);
     expect(envelopes.at(-1)).toEqual({
       type: 'message',
@@ -208,14 +212,14 @@ describe('FilesHandler', () => {
     beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'files-agent-'))));
     afterEach(() => rm(folder, { recursive: true }));
 
-    it('reads them from there', async () => {
+    it('reads them from disk', async () => {
       const path = join(folder, 'a');
       await writeFile(path, 'one\ntwo\n'.repeat(200_000));
       const content = await describeOne('a.txt', await openAsBlob(path), 'text/plain');
       expect(content).toContain('400,000 lines, 400,000 words, 1,600,000 characters.');
     });
 
-    it('says so when the storage has lost one', async () => {
+    it('says so if the content is no longer available', async () => {
       const path = join(folder, 'a');
       await writeFile(path, 'one\ntwo\n');
       const blob = await openAsBlob(path);
@@ -232,7 +236,7 @@ describe('FilesHandler', () => {
       );
     });
 
-    it('ends the thread of a PDF that goes on for ever', async () => {
+    it('ends the thread of a PDF whose parsing never ends', async () => {
       const page = Buffer.concat([Buffer.from('BT /F1 12 Tf '), Buffer.alloc(50_000_000, '(Hello) Tj ')]);
       const handler = new FilesHandler(limits({ seconds: 1 }));
       expect(await describeOne('a.pdf', pdfOf(page, 1), 'application/pdf', handler)).toContain(
@@ -240,7 +244,7 @@ describe('FilesHandler', () => {
       );
     });
 
-    it('ends the thread of a PDF of a few kilobytes that unpacks to more memory than it may have', async () => {
+    it('ends the thread of a PDF of a few kilobytes that unpacks to more memory than the limit', async () => {
       const file = pdfOf(Buffer.alloc(200_000_000, ' '), 2);
       expect(file.length).toBeLessThan(10_000);
       const handler = new FilesHandler(limits({ memoryMiB: 64 }));
@@ -249,7 +253,7 @@ describe('FilesHandler', () => {
       );
     });
 
-    it('ends the thread of a JSON file whose one text fills its memory', async () => {
+    it('ends the thread of a JSON file with a text that exceeds the memory limit', async () => {
       const file = Buffer.concat([Buffer.from('["'), Buffer.alloc(80_000_000, 'äö'), Buffer.from('"]')]);
       const handler = new FilesHandler(limits({ memoryMiB: 16 }));
       expect(await describeOne('a.json', file, 'application/json', handler)).toContain(
@@ -275,7 +279,7 @@ describe('FilesHandler', () => {
       expect(content).toContain('**It unpacks to far more than it weighs: unpack it with care.**');
     });
 
-    it('stops unpacking a bomb that is dressed as a document', async () => {
+    it('stops unpacking a bomb that is an office document', async () => {
       const file = zipOf(
         'word/document.xml',
         Buffer.concat([Buffer.from('<a>'), Buffer.alloc(20_000_000, ' ')]),
@@ -286,7 +290,7 @@ describe('FilesHandler', () => {
       );
     });
 
-    it('does not believe a document that says it unpacks to less', async () => {
+    it('refuses a document that unpacks to more than it states', async () => {
       const file = zipOf('word/document.xml', Buffer.alloc(20_000_000, ' '), 100);
       expect(await describeOne('a.docx', file)).toContain('This ZIP archive is broken or cut off');
     });
@@ -298,14 +302,14 @@ describe('FilesHandler', () => {
       );
     });
 
-    it('looks at no more entries of an archive than the limit', async () => {
+    it('reads no more entries of an archive than the limit', async () => {
       const handler = new FilesHandler(limits({ entries: 1 }));
       expect(await describeOne('a.tar', await fixture('archive.tar'), undefined, handler)).toContain(
         'More than 1 file',
       );
     });
 
-    it('serves the next file after each of them', async () => {
+    it('describes the next file after a thread was ended', async () => {
       const handler = new FilesHandler(limits({ memoryMiB: 64, threads: 1 }));
       await describeOne('a.pdf', pdfOf(Buffer.alloc(200_000_000, ' '), 2), 'application/pdf', handler);
       expect(await describeOne('a.txt', 'text', 'text/plain', handler)).toContain('4 characters');
@@ -325,7 +329,7 @@ describe('FilesHandler', () => {
     expect(content).toContain('More than 1 file');
   });
 
-  it('ends within a file, and says no more, once the signal is raised', async () => {
+  it('ends within a file, without a further message, when the signal is aborted', async () => {
     const controller = new AbortController();
     const read: string[] = [];
     const file = new File([Buffer.alloc(5_000_000)], 'a.bin');
@@ -344,7 +348,7 @@ describe('FilesHandler', () => {
     expect(read.length).toBeLessThan(20);
   });
 
-  it('never waits for a place once the signal is raised', async () => {
+  it('does not wait for a slot after the signal is aborted', async () => {
     const handler = new FilesHandler(limits({ threads: 1 }));
     const controller = new AbortController();
     const first = new AbortController();
@@ -366,7 +370,7 @@ describe('FilesHandler', () => {
     expect(await describeOne('c.txt', 'text', 'text/plain', handler)).toContain('4 characters');
   });
 
-  it('writes nothing to the log of the service when files are merely broken', async () => {
+  it('writes nothing to the log of the service because of broken files', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await describeOne('a.pdf', '%PDF-1.7 nothing');
     await describeOne('a.zip', 'PK\x03\x04 nothing\0');

@@ -6,7 +6,7 @@ const hostile = fc.string({
 });
 
 describe('markdown', () => {
-  it('keeps any text within one code span of one line and a bounded length', () => {
+  it('writes any text as one code span of one line and a bounded length', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const span = code(text, 10);
@@ -22,7 +22,7 @@ describe('markdown', () => {
     );
   });
 
-  it('keeps any text within one fenced block', () => {
+  it('writes any text as one fenced block', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const lines = block(text).split('\n');
@@ -34,7 +34,7 @@ describe('markdown', () => {
     );
   });
 
-  it('gives every row of a table as many cells as its head, whatever the cells hold', () => {
+  it('writes as many cells in every row of a table as in its head, for any text in the cells', () => {
     fc.assert(
       fc.property(hostile, hostile, (a, b) => {
         const rows = table(['a', 'b'], [[code(a), code(b)]]).split('\n');
@@ -44,7 +44,7 @@ describe('markdown', () => {
     );
   });
 
-  it('cuts between characters, never within one', () => {
+  it('cuts between two characters, never within one', () => {
     expect(clip('ab😀', 3)).toBe('ab…');
     expect(clip('ab😀', 4)).toBe('ab😀');
   });
@@ -66,7 +66,7 @@ describe('markdown', () => {
     [1_500_000_000, '1.5 GB'],
   ])('writes %i bytes as %s', (amount, text) => expect(bytes(amount)).toBe(text));
 
-  it('writes the plural of everything but one', () => {
+  it('writes the plural for every amount except one', () => {
     expect([count(0, 'row'), count(1, 'row'), count(1204, 'row')]).toEqual(['0 rows', '1 row', '1,204 rows']);
   });
 });

@@ -1,23 +1,23 @@
-/** Everything that comes from a caller's file enters the Markdown through this file, bounded and disarmed. */
+/** All text of a caller's file gets into the Markdown through these functions, which bound it and make it harmless. */
 
-/** Characters and lines of an opening. */
+/** The most characters and lines of an opening. */
 const OPENING_LENGTH = 600;
 const OPENING_LINES = 15;
 
-// Controls, line and paragraph separators, and the marks that turn the direction of text: each can make a line look
-// like something that it is not.
+// Control characters, line and paragraph separators, and the marks that change the direction of text: each can make a
+// line look different from what it is.
 const UNSAFE = /[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const UNSAFE_BUT_LINES = /(?![\n\t])[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const LONE_SURROGATE = /\p{Surrogate}/gu;
 
-/** Cuts a text after so many characters, never within one, and marks the cut with an ellipsis. */
+/** Cuts a text after `length` UTF-16 code units, never within a character, and adds an ellipsis. */
 export function clip(text: string, length: number): string {
   if (text.length <= length) return text;
   const cut = text.slice(0, length);
   return `${cut.replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** One harmless line of at most `length` characters: what could break the line is a space. */
+/** One harmless line of at most `length` characters: control characters and line breaks become spaces. */
 export function plain(text: string, length = 80): string {
   return clip(
     text
@@ -29,7 +29,7 @@ export function plain(text: string, length = 80): string {
 }
 
 /**
- * A code span, which shows a hostile text as it is: no character of it has a meaning inside.
+ * A code span, which shows a hostile text as it is: no character has a special meaning inside.
  *
  * @param length characters shown, default 80
  */
@@ -44,8 +44,8 @@ export function code(text: string, length = 80): string {
 /**
  * A fenced block.
  *
- * @param text shown whole: bound it before
- * @param language name for the highlighter, default `text`
+ * @param text is shown whole: limit its length before
+ * @param language the highlighter's name of it, default `text`
  */
 export function block(text: string, language = 'text'): string {
   const shown = text.replace(/\r\n?/g, '\n').replace(UNSAFE_BUT_LINES, ' ').replace(LONE_SURROGATE, '\ufffd');
@@ -53,7 +53,7 @@ export function block(text: string, language = 'text'): string {
   return `${fence}${language}\n${shown.replace(/\n+$/, '')}\n${fence}`;
 }
 
-/** The first lines of a text, in a fenced block, with a word of how it goes on. */
+/** The first lines of a text in a fenced block, with a note if there are more. */
 export function opening(text: string, complete: boolean, language = 'text'): string {
   const lines = text.slice(0, OPENING_LENGTH * 2).split(/\r\n|\r|\n/);
   const first = lines.slice(0, OPENING_LINES).join('\n');
@@ -63,7 +63,7 @@ export function opening(text: string, complete: boolean, language = 'text'): str
   return `${block(shown, language)}${cut ? '\n\n(The beginning only.)' : ''}`;
 }
 
-/** A table; a cell is Markdown already, and a pipe in it stays a pipe. */
+/** A table. The cells are Markdown; a pipe in a cell is escaped. */
 export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
@@ -80,7 +80,7 @@ export function bytes(amount: number): string {
   if (amount < 1000) return count(amount, 'byte');
   let value = amount / 1000;
   let unit = 0;
-  // 999.95 would be written as 1,000.0.
+  // 999.5 would be written as 1,000 of the smaller unit.
   while (value >= 999.5 && unit < units.length - 1) {
     value /= 1000;
     unit += 1;

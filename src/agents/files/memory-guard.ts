@@ -1,25 +1,26 @@
-/** How often, in milliseconds, memory is looked at where nothing else asks for it. */
+/** Milliseconds between two checks by the timer. */
 const INTERVAL = 50;
-/** Bytes that may be asked for between two looks. */
+/** Bytes that may be allocated between two checks by the constructors. */
 const STEP = 1024 * 1024;
 
 /**
- * Watches the memory of typed arrays in this thread. The thread's own limits count objects and strings only; what a
- * parser unpacks lies in typed arrays, and a PDF of three kilobytes can unpack to several gigabytes.
+ * Limits the memory of typed arrays in this thread. The thread's own limits count only objects and strings, but parsers
+ * unpack into typed arrays, and a PDF of three kilobytes can unpack to several gigabytes.
  *
- * Two looks are needed: from a timer for what is unpacked in turns of the event loop, and from the constructors for
- * parsers that never give the loop a turn.
+ * Both checks are needed: a timer for memory that is allocated over many ticks of the event loop, and the constructors
+ * for parsers that block the event loop.
  *
- * @param most bytes
- * @param onExceeded called each time that more is asked for; the request itself then fails
+ * @param maxBytes the limit
+ * @param onExceeded called each time that an allocation exceeds the limit; the allocation itself then fails with a
+ *   RangeError
  */
-export function guardMemory(most: number, onExceeded: () => void): void {
-  let sinceLook = 0;
-  const ask = (bytes: number) => {
-    sinceLook += bytes;
-    if (sinceLook < STEP) return;
-    sinceLook = 0;
-    if (process.memoryUsage().arrayBuffers + bytes <= most) return;
+export function guardMemory(maxBytes: number, onExceeded: () => void): void {
+  let sinceCheck = 0;
+  const check = (bytes: number) => {
+    sinceCheck += bytes;
+    if (sinceCheck < STEP) return;
+    sinceCheck = 0;
+    if (process.memoryUsage().arrayBuffers + bytes <= maxBytes) return;
     onExceeded();
     throw new RangeError('The memory limit of this thread is reached');
   };
@@ -30,22 +31,22 @@ export function guardMemory(most: number, onExceeded: () => void): void {
     'Uint16Array',
     'Uint32Array',
   ] as const) {
-    watch(name, ask);
+    watch(name, check);
   }
   setInterval(() => {
-    if (process.memoryUsage().arrayBuffers > most) onExceeded();
+    if (process.memoryUsage().arrayBuffers > maxBytes) onExceeded();
   }, INTERVAL).unref();
 }
 
 function watch(
   name: 'ArrayBuffer' | 'Uint8Array' | 'Uint8ClampedArray' | 'Uint16Array' | 'Uint32Array',
-  ask: (bytes: number) => void,
+  check: (bytes: number) => void,
 ): void {
   const original = globalThis[name];
   const unit = 'BYTES_PER_ELEMENT' in original ? original.BYTES_PER_ELEMENT : 1;
   const watched: unknown = new Proxy(original, {
     construct(target, parameters: unknown[], newTarget) {
-      if (typeof parameters[0] === 'number') ask(parameters[0] * unit);
+      if (typeof parameters[0] === 'number') check(parameters[0] * unit);
       return Reflect.construct(target, parameters, newTarget === watched ? target : newTarget) as object;
     },
   });

@@ -2,38 +2,39 @@ import { Worker } from 'node:worker_threads';
 import { Logger } from '@nestjs/common';
 import type { FilePart } from '../../query/index.js';
 import type { FilesLimits } from './files-limits.js';
-import { Places } from './places.js';
+import { Slots } from './slots.js';
 import { threadEntry } from './thread-entry.js';
 import type { ThreadBytes, ThreadMessage, ThreadTask } from './thread-messages.js';
 import { UnreadableFile } from './unreadable-file.js';
 
-/** Bytes for which one more second is granted. */
-const BYTES_A_SECOND = 8 * 1024 * 1024;
+/** Bytes of a file for which one more second is added to its time limit. */
+const BYTES_PER_SECOND = 8 * 1024 * 1024;
 
 /**
- * Describes files in threads of their own. A thread lives for one file, so that nothing that a hostile file does to it
- * reaches another; starting one takes about 20 ms.
+ * Describes each file in a separate thread, which ends with that file: nothing that a hostile file does to its thread
+ * affects another file. Starting a thread takes about 20 ms.
  */
 export class ParserThreads {
   readonly #logger = new Logger(ParserThreads.name);
-  readonly #places: Places;
+  readonly #slots: Slots;
 
   constructor(private readonly limits: FilesLimits) {
-    this.#places = new Places(limits.threads);
+    this.#slots = new Slots(limits.threads);
   }
 
   /**
-   * Waits for its turn, then says in Markdown what is in a file.
+   * Waits for a free thread, then describes in Markdown what is in a file.
    *
    * @param signal ends the wait or the thread
-   * @throws UnreadableFile if the file is broken, encrypted or passes a limit; the signal's reason once it is raised
+   * @throws {UnreadableFile} if the file is broken, encrypted or exceeds a limit
+   * @throws the signal's reason when it is aborted
    */
   async describe(part: FilePart, signal: AbortSignal): Promise<string> {
-    const leave = await this.#places.enter(signal);
+    const release = await this.#slots.acquire(signal);
     try {
       return await this.#run(part, signal);
     } finally {
-      leave();
+      release();
     }
   }
 
@@ -43,7 +44,7 @@ export class ParserThreads {
     const thread = new Worker(threadEntry, {
       workerData: task,
       resourceLimits: { maxOldGenerationSizeMb: this.limits.memoryMiB },
-      // A parser has no business with the environment or the options of the service, nor with its output.
+      // A parser must not see the environment and the options of the service, nor write to its output.
       env: {},
       execArgv: [],
       stdout: true,
@@ -51,7 +52,7 @@ export class ParserThreads {
     });
     thread.stdout.resume();
     thread.stderr.resume();
-    const seconds = this.limits.seconds + file.size / BYTES_A_SECOND;
+    const seconds = this.limits.seconds + file.size / BYTES_PER_SECOND;
     let timer: NodeJS.Timeout | undefined;
     let onAbort: (() => void) | undefined;
     try {
@@ -108,7 +109,7 @@ function tooSlow(seconds: number): UnreadableFile {
   );
 }
 
-/** Gives a thread the bytes that it asks for. To one that has ended in the meantime nothing is said. */
+/** Sends a thread the bytes that it requests. If the thread has ended in the meantime, nothing happens. */
 async function answer(
   thread: Worker,
   file: File,
@@ -118,7 +119,7 @@ async function answer(
   try {
     bytes = await file.slice(start, end).arrayBuffer();
   } catch {
-    // Its storage has lost it. The thread hears that there is nothing, and says so in the file's own place.
+    // The content is no longer available. The thread receives no bytes, and its answer says so.
   }
   const message: ThreadBytes = { id, bytes };
   thread.postMessage(message, bytes ? [bytes] : []);

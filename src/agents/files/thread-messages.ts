@@ -1,6 +1,6 @@
 import type { FilesLimits } from './files-limits.js';
 
-/** What a thread is started with. */
+/** The input of a thread. */
 export interface ThreadTask {
   name: string;
   mimeType: string;
@@ -8,20 +8,20 @@ export interface ThreadTask {
   limits: FilesLimits;
 }
 
-/** What a thread says. */
+/** A message from a thread. */
 export type ThreadMessage =
-  /** It needs bytes of its file. */
+  /** It requests bytes of its file. */
   | { type: 'read'; id: number; start: number; end: number }
   /** The answer, in Markdown. */
   | { type: 'described'; content: string }
-  /** The file cannot be described: whole sentences for the caller. */
+  /** The file cannot be described. `reason` consists of whole sentences for the caller. */
   | { type: 'unreadable'; reason: string }
-  /** Something else went wrong: for the log of the service. */
+  /** An unexpected error. `cause` is for the log of the service. */
   | { type: 'failed'; cause: string; missingLibrary: boolean }
-  /** It needs more memory than it may have. */
+  /** It exceeds the limit for memory. */
   | { type: 'out of memory' };
 
-/** What a thread is told: the bytes that it asked for, or undefined if they cannot be had. */
+/** A message to a thread: the bytes that it requested, or undefined if they are not available. */
 export interface ThreadBytes {
   id: number;
   bytes: ArrayBuffer | undefined;

@@ -1,4 +1,4 @@
-/** Program of a thread: describes one file, then is ended by the thread that started it. */
+/** The program of a thread: describes one file. The thread that started it ends it then. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeFile } from './describe-file.js';
 import type { FileSource } from './file-source.js';
@@ -9,13 +9,13 @@ import { UnreadableFile } from './unreadable-file.js';
 const { limits, ...file } = workerData as ThreadTask;
 const port = parentPort!;
 
-function say(message: ThreadMessage): void {
+function send(message: ThreadMessage): void {
   port.postMessage(message);
 }
 
 /**
- * Files stay with the thread that received them, and bytes are asked for. A Blob cannot be handed over: Node 20 refuses
- * to clone one that is backed by a file, and ends the whole process when one that wraps such a Blob is read elsewhere.
+ * A file of the main thread, whose bytes are requested by messages. A Blob cannot be sent to a thread: Node 20 refuses to
+ * clone a Blob that is backed by a file, and crashes the process when another thread reads a Blob that wraps such a one.
  */
 class RemoteFile implements FileSource {
   readonly name = file.name;
@@ -35,22 +35,22 @@ class RemoteFile implements FileSource {
     const id = (this.#id += 1);
     const bytes = await new Promise<ArrayBuffer | undefined>((resolve) => {
       this.#waiting.set(id, resolve);
-      say({ type: 'read', id, start, end });
+      send({ type: 'read', id, start, end });
     });
     if (!bytes) throw new UnreadableFile('Its content is not available any more.');
     return new Uint8Array(bytes);
   }
 }
 
-guardMemory(limits.memoryMiB * 1024 * 1024, () => say({ type: 'out of memory' }));
+guardMemory(limits.memoryMiB * 1024 * 1024, () => send({ type: 'out of memory' }));
 
 try {
-  say({ type: 'described', content: await describeFile(new RemoteFile(), limits) });
+  send({ type: 'described', content: await describeFile(new RemoteFile(), limits) });
 } catch (error) {
-  if (error instanceof UnreadableFile) say({ type: 'unreadable', reason: error.message });
+  if (error instanceof UnreadableFile) send({ type: 'unreadable', reason: error.message });
   else {
     const missingLibrary = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-    say({
+    send({
       type: 'failed',
       cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
       missingLibrary,

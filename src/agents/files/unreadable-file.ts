@@ -1,7 +1,7 @@
 /**
- * A file that cannot be described, through no fault of this program: broken, encrypted, too costly.
+ * A file that cannot be described because of what it is: broken, encrypted or too costly.
  *
- * Its message is one or more whole sentences for the caller, and holds nothing but what the caller may know.
+ * The message consists of whole sentences for the caller, without internal details.
  */
 export class UnreadableFile extends Error {
   override readonly name = 'UnreadableFile';

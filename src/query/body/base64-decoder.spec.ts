@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import { Contents, type FileContent } from '../files/contents.js';
-import { DEFAULT_BODY_LIMITS } from './limits.js';
+import type { FileContent } from '../files/content.js';
+import { Contents } from '../files/contents.js';
+import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { Spool } from '../files/spool.js';
 
 describe('The base64 decoder', () => {
@@ -19,31 +20,33 @@ describe('The base64 decoder', () => {
   });
 
   afterAll(async () => {
+    // Contents of this size stay in memory.
+    expect(await readdir(parent)).toEqual([]);
     await spool.close();
     await rm(parent, { recursive: true });
   });
 
-  /** Decodes runs of a string's bytes, as the scanner hands them over. */
-  function decode(runs: Buffer[]): FileContent | Base64Fault {
+  /** Decodes the bytes of a string in pieces, as the scanner does. */
+  function decode(pieces: Buffer[]): FileContent | Base64Fault {
     const writer = new Contents(DEFAULT_BODY_LIMITS, spool).begin(0);
     const decoder = new Base64Decoder(writer);
-    for (const run of runs) {
-      const end = decoder.decode(run, 0, run.length);
+    for (const piece of pieces) {
+      const end = decoder.decode(piece, 0, piece.length);
       if (decoder.fault) break;
-      expect(end).toBe(run.length);
+      expect(end).toBe(piece.length);
     }
     decoder.end();
     return decoder.fault ?? writer.finish();
   }
 
   function cut(bytes: Buffer, sizes: number[]): Buffer[] {
-    const runs: Buffer[] = [];
-    let at = 0;
+    const pieces: Buffer[] = [];
+    let offset = 0;
     for (const size of sizes) {
-      runs.push(bytes.subarray(at, at + size));
-      at += size;
+      pieces.push(bytes.subarray(offset, offset + size));
+      offset += size;
     }
-    return [...runs, bytes.subarray(at)];
+    return [...pieces, bytes.subarray(offset)];
   }
 
   it.each([
@@ -60,20 +63,20 @@ describe('The base64 decoder', () => {
     ['QUJD-_', 4, 'has the URL-safe character "-"; use the standard alphabet ("+" and "/")'],
     ['QUJD_-', 4, 'has the URL-safe character "_"; use the standard alphabet ("+" and "/")'],
     ['QUJD\r\nQUJD', 4, 'has a line break; send it as one line'],
-    ['QUJD QUJD', 4, 'has white space; send it without'],
+    ['QUJD QUJD', 4, 'has white space; send it without white space'],
     ['QUJ*', 3, 'has a character "*" that is not of the base64 alphabet'],
     ['QUJ\u0141', 3, 'has a character that is not of the base64 alphabet'],
-    ['QUJDQQ', 6, 'ends inside a group of 4 characters: it was cut, or its padding ("=") is missing'],
-    ['QUJDQQ=', 7, 'ends inside a group of 4 characters: it was cut, or its padding ("=") is missing'],
-    ['QUJDQ', 5, 'ends inside a group of 4 characters: it was cut, or its padding ("=") is missing'],
-    ['QUJD=', 4, 'has padding ("=") where a character of the content is due'],
-    ['Q===', 1, 'has padding ("=") where a character of the content is due'],
-    ['QQ==QUJD', 4, 'goes on after its padding ("=")'],
-    ['QQ=Q', 3, 'goes on after its padding ("=")'],
-    ['QQ===', 4, 'goes on after its padding ("=")'],
-    ['QR==', 1, 'has bits set after its last byte: it was cut or altered'],
-    ['QUJ=', 2, 'has bits set after its last byte: it was cut or altered'],
-  ])('says of %j what is wrong at character %i: it %s', (text, offset, reason) => {
+    ['QUJDQQ', 6, 'ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing'],
+    ['QUJDQQ=', 7, 'ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing'],
+    ['QUJDQ', 5, 'ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing'],
+    ['QUJD=', 4, 'has padding ("=") where a character of the content is expected'],
+    ['Q===', 1, 'has padding ("=") where a character of the content is expected'],
+    ['QQ==QUJD', 4, 'continues after its padding ("=")'],
+    ['QQ=Q', 3, 'continues after its padding ("=")'],
+    ['QQ===', 4, 'continues after its padding ("=")'],
+    ['QR==', 1, 'has bits after its last byte that are not zero: it was cut off or altered'],
+    ['QUJ=', 2, 'has bits after its last byte that are not zero: it was cut off or altered'],
+  ])('finds the fault of %j at character %i: it %s', (text, offset, reason) => {
     expect(decode([Buffer.from(text)])).toEqual({ offset, reason });
     const long = 'QUJD'.repeat(100);
     if (!text.startsWith('data:')) {
@@ -81,7 +84,7 @@ describe('The base64 decoder', () => {
     }
   });
 
-  it('gives back any content, wherever its text is cut', () => {
+  it('decodes any content to the same bytes, wherever its text is cut', () => {
     const contents = fc.uint8Array({ maxLength: 2000 });
     const cuts = fc.array(fc.nat(300), { maxLength: 20 });
     fc.assert(
@@ -93,7 +96,7 @@ describe('The base64 decoder', () => {
     );
   });
 
-  it('finds the first fault of any text at the same place, wherever the text is cut', () => {
+  it('finds the first fault of any text at the same offset, wherever the text is cut', () => {
     const piece = fc.constantFrom(
       'Q',
       'R',

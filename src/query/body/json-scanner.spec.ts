@@ -1,31 +1,46 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { plainly } from '../../../test/support/body-oracle.mjs';
+import { readPlainly } from '../../../test/support/body-oracle.mjs';
 import { QueryError } from '../contract/errors.js';
 import { Base64Fault } from './base64-decoder.js';
-import { Contents, FileContent } from '../files/contents.js';
+import { FileContent } from '../files/content.js';
+import { Contents } from '../files/contents.js';
 import { JsonScanner } from './json-scanner.js';
-import { DEFAULT_BODY_LIMITS, type BodyLimits } from './limits.js';
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/body-limits.js';
 import { Spool } from '../files/spool.js';
 
 describe('The scanner of a query', () => {
   let parent: string;
   let spool: Spool;
+  let opened: Contents[] = [];
 
   beforeAll(async () => {
     parent = await mkdtemp(join(tmpdir(), 'scanner-'));
     spool = await Spool.open(parent);
   });
 
+  afterEach(async () => {
+    for (const contents of opened) await contents.writes.discard();
+    opened = [];
+    expect(await readdir(spool.directory).catch(() => [])).toEqual([]);
+  });
+
   afterAll(async () => {
     await spool.close();
+    expect(await readdir(parent)).toEqual([]);
     await rm(parent, { recursive: true });
   });
 
+  function open(limits: Partial<BodyLimits>): JsonScanner {
+    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, ...limits }, spool);
+    opened.push(contents);
+    return new JsonScanner(contents);
+  }
+
   function scan(chunks: (Buffer | string)[], limits: Partial<BodyLimits> = {}): unknown {
-    const scanner = new JsonScanner(new Contents({ ...DEFAULT_BODY_LIMITS, ...limits }, spool));
+    const scanner = open(limits);
     for (const chunk of chunks) scanner.scan(Buffer.from(chunk));
     return scanner.end().value;
   }
@@ -37,7 +52,7 @@ describe('The scanner of a query', () => {
       if (error instanceof QueryError) return error;
       throw error;
     }
-    throw new Error('nothing was refused');
+    throw new Error('The text was accepted.');
   }
 
   const base64s = (value: unknown) =>
@@ -70,7 +85,7 @@ describe('The scanner of a query', () => {
       '{"parts":[{"base64":"QU\nJD"}]}',
       'at byte 23, expected the rest of a string, control characters being escaped, found the byte 0x0A.',
     ],
-  ])('says where and why %j is no JSON, however it is cut', (text, sentence) => {
+  ])('states where and why %j is not JSON, however it is cut', (text, sentence) => {
     const whole = refusal([text]);
     expect(whole.code).toBe('invalid_json');
     expect(whole.detail.replace('The body is not JSON: ', '')).toBe(sentence);
@@ -86,12 +101,12 @@ describe('The scanner of a query', () => {
     [[0xf5, 0x80], 4],
     [[0x80], 4],
     [[0xe2, 0x82], 6],
-  ])('refuses the ill-formed UTF-8 %p at byte %i', (bytes, place) => {
+  ])('refuses the ill-formed UTF-8 %p at byte %i', (bytes, offset) => {
     const text = Buffer.concat([Buffer.from(' [" '), Buffer.from(bytes), Buffer.from('"]')]);
-    expect(refusal([text]).detail).toContain(`at byte ${place}, expected well-formed UTF-8`);
+    expect(refusal([text]).detail).toContain(`at byte ${offset}, expected well-formed UTF-8`);
   });
 
-  it('passes over one byte order mark at the beginning', () => {
+  it('ignores one byte order mark at the beginning', () => {
     expect(scan(['\ufeff{"a":"é"}'])).toEqual({ a: 'é' });
     expect(scan([Buffer.of(0xef), Buffer.of(0xbb), Buffer.of(0xbf), '1'])).toBe(1);
     expect(refusal([Buffer.of(0xef), Buffer.of(0xbb), '1']).code).toBe('invalid_json');
@@ -116,17 +131,17 @@ describe('The scanner of a query', () => {
     expect(scan(['[[{"type":"file","base64":"QQ=="}]]'])).toEqual([[{ type: 'file', base64: 'QQ==' }]]);
   });
 
-  it('knows names and characters by their escapes too', () => {
+  it('recognises names and characters that are written as escapes', () => {
     const value = scan(['{"p\\u0061rts":[{"base64":"\\u0051\\/\\/=","ty\\u0070e":"fil\\u0065"}]}']);
     expect(base64s(value)).toEqual([
-      new Base64Fault('has bits set after its last byte: it was cut or altered', 2),
+      new Base64Fault('has bits after its last byte that are not zero: it was cut off or altered', 2),
     ]);
     expect(base64s(scan(['{"parts":[{"\\u0062ase64":"Q\\/\\/\\u002f","type":"file"}]}']))).toMatchObject([
       { size: 3 },
     ]);
   });
 
-  it('lets the last of several members with one name count', () => {
+  it('uses the last of several members with one name', () => {
     const twice =
       '{"parts":[{"type":"file","base64":"QUJD"}],"parts":[{"type":"file","base64":"!","base64":"QQ=="},{}]}';
     expect(base64s(scan([twice]))).toMatchObject([{ size: 1 }, undefined]);
@@ -134,13 +149,13 @@ describe('The scanner of a query', () => {
     expect(base64s(scan(['{"parts":[{"type":"file","base64":"QQ==","base64":7}]}']))).toEqual([7]);
   });
 
-  it('drops the base64 of a part that turns out to be no file', () => {
+  it('drops the base64 of a part whose type is not file', () => {
     expect(scan(['{"parts":[{"base64":"!","type":"text","text":"a"},{"base64":"QQ=="}]}'])).toEqual({
       parts: [{ type: 'text', text: 'a' }, {}],
     });
   });
 
-  it('keeps __proto__ a member like any other', () => {
+  it('treats __proto__ as a member like any other', () => {
     const value = scan(['{"__proto__":{"parts":1},"parts":[{"__proto__":{"type":"file"},"base64":"QQ=="}]}']);
     expect(JSON.stringify(value)).toBe('{"__proto__":{"parts":1},"parts":[{"__proto__":{"type":"file"}}]}');
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
@@ -162,9 +177,9 @@ describe('The scanner of a query', () => {
     ['parts', { parts: 2 }, '{"parts":[1,2,3', ']}', 2],
     ['depth', { depth: 3 }, '{"a":[[[', ']]]}', undefined],
     ['documentBytes', { documentBytes: 9 }, '{"a":12345', '}', undefined],
-  ])('refuses what passes %s (%j) before the body ends', (limit, limits, beginning, rest, part) => {
+  ])('refuses a body that exceeds %s (%j) before it ends', async (limit, limits, beginning, rest, part) => {
     const value = limits[limit as keyof BodyLimits]!;
-    const scanner = new JsonScanner(new Contents({ ...DEFAULT_BODY_LIMITS, ...limits }, spool));
+    const scanner = open(limits);
     let refused: unknown;
     try {
       scanner.scan(Buffer.from(beginning));
@@ -173,28 +188,31 @@ describe('The scanner of a query', () => {
     }
     expect(refused).toMatchObject({ code: 'limit_exceeded', extras: { limit, value } });
     expect((refused as QueryError).extras?.part).toBe(part);
-    expect(() => scan([beginning, rest], { ...limits, [limit]: value + 20 })).not.toThrow();
+    const text = beginning + rest;
+    expect(await outcome([text], { ...limits, [limit]: value + 20 })).toEqual(readPlainly(Buffer.from(text)));
   });
 
-  it('accepts what reaches a limit exactly', () => {
+  it('accepts a body that reaches each limit exactly', async () => {
     const limits = { fileBytes: 4, filesBytes: 8, textBytes: 4, parts: 3, depth: 3, documentBytes: 63 };
     const text = '{"parts":[{"base64":"QUJDRA=="},{"base64":"QUJDRA=="},{"text":"\\ud83d\\ude00"}]}';
-    expect(() => scan([text], limits)).not.toThrow();
+    expect(await outcome([text], limits)).toEqual({
+      value: { parts: [{}, {}, { text: '😀' }] },
+    });
     expect(refusal([text], { ...limits, documentBytes: 62 }).extras?.limit).toBe('documentBytes');
   });
 
-  /** JSON text of a value; `escapes` says in turn which letters of its strings are written as escapes. */
+  /** JSON text of a value; `escapes` states one after another which letters of its strings are written as escapes. */
   function write(value: unknown, escapes: boolean[]): string {
-    let turn = 0;
+    let count = 0;
     const letter = (text: string) =>
-      text.length === 1 && escapes[turn++ % escapes.length]
+      text.length === 1 && escapes[count++ % escapes.length]
         ? `\\u00${text.charCodeAt(0).toString(16)}`
         : text;
     const string = (text: string) => text.replace(/\\u....|\\.|[a-z+/]/g, letter);
     return JSON.stringify(value).replace(/"(?:[^"\\]|\\.)*"/g, string);
   }
 
-  it('has the outcome of JSON.parse and a strict decoder for any document, however it is cut', async () => {
+  it('has the same outcome as JSON.parse and a strict decoder for any document, however it is cut', async () => {
     const base64 = fc.oneof(
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('base64')),
       fc.base64String(),
@@ -219,32 +237,36 @@ describe('The scanner of a query', () => {
       { weight: 5, arbitrary: fc.record({ parts, kwargs: fc.jsonValue() }, { requiredKeys: ['parts'] }) },
       { weight: 1, arbitrary: fc.jsonValue() },
     );
-    const damage = fc.option(
-      fc.record({ at: fc.nat(400), bytes: fc.uint8Array({ maxLength: 3 }), removed: fc.nat(3) }),
+    const damages = fc.option(
+      fc.record({ offset: fc.nat(400), bytes: fc.uint8Array({ maxLength: 3 }), removed: fc.nat(3) }),
     );
     const cuts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
     await fc.assert(
-      fc.asyncProperty(body, fc.array(fc.boolean()), damage, cuts, async (value, escapes, harm, sizes) => {
+      fc.asyncProperty(body, fc.array(fc.boolean()), damages, cuts, async (value, escapes, damage, sizes) => {
         let bytes = Buffer.from(write(value, escapes));
-        if (harm) {
-          const at = harm.at % (bytes.length + 1);
-          bytes = Buffer.concat([bytes.subarray(0, at), harm.bytes, bytes.subarray(at + harm.removed)]);
+        if (damage) {
+          const from = damage.offset % (bytes.length + 1);
+          const rest = bytes.subarray(from + damage.removed);
+          bytes = Buffer.concat([bytes.subarray(0, from), damage.bytes, rest]);
         }
         const chunks: Buffer[] = [];
-        for (let at = 0; at < bytes.length; at += chunks.at(-1)!.length) {
-          chunks.push(bytes.subarray(at, at + sizes[chunks.length % sizes.length]!));
+        for (let offset = 0; offset < bytes.length; offset += chunks.at(-1)!.length) {
+          chunks.push(bytes.subarray(offset, offset + sizes[chunks.length % sizes.length]!));
         }
-        expect(await outcome(chunks)).toEqual(plainly(bytes));
+        expect(await outcome(chunks)).toEqual(readPlainly(bytes));
       }),
       { numRuns: 1500 },
     );
   });
 
-  async function outcome(chunks: Buffer[]): Promise<{ value: unknown } | { error: true }> {
+  async function outcome(
+    chunks: (Buffer | string)[],
+    limits: Partial<BodyLimits> = {},
+  ): Promise<{ value: unknown } | { error: true }> {
     let value: unknown;
     try {
-      value = scan(chunks);
+      value = scan(chunks, limits);
     } catch (error) {
       expect(error).toMatchObject({ code: 'invalid_json' });
       return { error: true };

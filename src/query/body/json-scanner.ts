@@ -1,23 +1,10 @@
-import { QueryError } from '../contract/errors.js';
-import type { Contents, FileContent } from '../files/contents.js';
+import type { FileContent } from '../files/content.js';
+import type { Contents } from '../files/contents.js';
 import { DocumentBytes } from './document-bytes.js';
 import { Role, StringToken } from './json-string.js';
-import { NumberToken } from './json-tokens.js';
+import { expectedIn, State, syntaxError } from './json-syntax-error.js';
+import { LiteralToken, NumberToken } from './json-tokens.js';
 import { PartContents } from './part-contents.js';
-
-/** What the grammar of RFC 8259 allows next, or the token that the last byte left unfinished. */
-enum Now {
-  Value,
-  ValueOrClose,
-  Name,
-  NameOrClose,
-  Colon,
-  CommaOrClose,
-  End,
-  Literal,
-  Number,
-  String,
-}
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -27,273 +14,254 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const LOWER_F = 0x66;
+const LOWER_N = 0x6e;
+const LOWER_T = 0x74;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-/** Bytes of the longest way to write a name that matters: six characters, each as `\u0000`. */
+/** Bytes of the longest way to write a name that the scanner looks for: six characters, each as `\u0000`. */
 const LONGEST_NAME = 36;
 
 const ROLES = { text: Role.PartText, base64: Role.Content, other: Role.Other };
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
 /**
- * Reads a query's JSON as its bytes arrive, cut anywhere. What stands in the `base64` of parts is decoded and leaves;
- * the rest is gathered and given to `JSON.parse` at the end, so that the outcome is that of `JSON.parse` for every text.
+ * Reads a query's JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the `base64` of parts at once
+ * and leaves it out of the document. It gathers the rest and gives it to `JSON.parse` at the end, so that the outcome is
+ * that of `JSON.parse` for every text.
  *
- * Faults of the grammar and of UTF-8 are found at their byte: QueryError `invalid_json`, naming the byte (the first of
- * the body is 0) and what was expected there. A byte order mark at the beginning is passed over.
+ * A fault of the grammar or of UTF-8 is found at its byte: QueryError `invalid_json` states the offset of the byte in the
+ * body and what was expected there. A byte order mark at the beginning is ignored.
  */
 export class JsonScanner {
-  private now = Now.Value;
-  /** Bytes of the body before those being scanned. */
-  private offset = 0;
-  private bytes: Buffer = NOTHING;
-  /** Where in `bytes` that begins which is not gathered yet. */
-  private mark = 0;
+  private state = State.Value;
+  private chunk: Buffer = EMPTY;
+  /** Offset in the body of the first byte of `chunk`. */
+  private chunkOffset = 0;
+  /** Index in `chunk` of the first byte that is not gathered yet. */
+  private ungathered = 0;
+  /** Offset in the document of the first byte of the latest name. */
   private nameStart = 0;
-  private markBytes = 0;
-  private literal = '';
-  private literalAt = 0;
+  private byteOrderMarkBytes = 0;
   private readonly document: DocumentBytes;
   private readonly parts: PartContents;
   private readonly string: StringToken;
   private readonly number = new NumberToken();
+  private readonly literal = new LiteralToken();
 
   constructor(contents: Contents) {
-    this.string = new StringToken(contents, (at, expected) => this.fail(at, expected));
+    this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
     this.document = new DocumentBytes(contents.limits.documentBytes);
-    this.parts = new PartContents(contents.limits, (content) => contents.queue(() => content.discard()));
+    this.parts = new PartContents(contents.limits, (content) => contents.drop(content));
   }
 
   /**
-   * Takes the next bytes, at most 64 KiB.
+   * Scans the next bytes, at most 64 KiB.
    *
-   * @throws QueryError `invalid_json` or `limit_exceeded`; the scanner is of no use after that
+   * @throws {QueryError} `invalid_json` · `limit_exceeded`; the scanner cannot be used after that
    */
-  scan(bytes: Buffer): void {
-    this.bytes = bytes;
-    this.string.nextBytes();
-    let at = this.offset < BYTE_ORDER_MARK.length ? this.byteOrderMark() : 0;
-    this.mark = at;
-    while (at < bytes.length) at = this.step(at);
-    if (!this.string.apart) this.gather(bytes.length);
-    this.offset += bytes.length;
+  scan(chunk: Buffer): void {
+    this.chunk = chunk;
+    this.string.beginChunk();
+    let index = this.chunkOffset < BYTE_ORDER_MARK.length ? this.skipByteOrderMark() : 0;
+    this.ungathered = index;
+    while (index < chunk.length) index = this.step(index);
+    if (!this.string.leftOut) this.gather(chunk.length);
+    this.chunkOffset += chunk.length;
   }
 
   /**
-   * The body has ended.
+   * Ends the body.
    *
-   * @returns the document, with its contents in place, and those contents
-   * @throws QueryError `invalid_json` where something is missing
+   * @returns the document with its contents in their places, and those contents
+   * @throws {QueryError} `invalid_json` if something is missing
    */
   end(): { value: unknown; contents: FileContent[] } {
-    const complete = this.now === Now.End || (this.now === Now.Number && this.number.complete);
+    const complete = this.state === State.End || (this.state === State.Number && this.number.complete);
     if (!complete || this.parts.closer !== undefined) {
-      this.bytes = NOTHING;
+      this.chunk = EMPTY;
       this.fail(0);
     }
     const value: unknown = JSON.parse(this.document.text(0, this.string.ascii ? 'latin1' : 'utf8'));
-    return { value, contents: this.parts.putInto(value) };
+    return { value, contents: this.parts.insertInto(value) };
   }
 
-  private step(at: number): number {
-    switch (this.now) {
-      case Now.String:
-        return this.inString(at);
-      case Now.Number:
-        return this.inNumber(at);
-      case Now.Literal:
-        return this.inLiteral(at);
+  /** Scans from an index on: one byte or more. Returns the index of the next byte to scan. */
+  private step(index: number): number {
+    switch (this.state) {
+      case State.String:
+        return this.scanString(index);
+      case State.Number:
+        return this.scanNumber(index);
+      case State.Literal:
+        return this.scanLiteral(index);
       default:
-        return this.between(at);
+        return this.scanStructure(index);
     }
   }
 
-  /** White space and the bytes that give the text its structure. */
-  private between(at: number): number {
-    const byte = this.bytes[at]!;
-    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return at + 1;
-    switch (this.now) {
-      case Now.ValueOrClose:
-        if (byte === CLOSE_ARRAY) return this.close(at);
-        return this.beginValue(at, byte);
-      case Now.Value:
-        return this.beginValue(at, byte);
-      case Now.NameOrClose:
-        if (byte === CLOSE_OBJECT) return this.close(at);
-        return this.beginName(at, byte);
-      case Now.Name:
-        return this.beginName(at, byte);
-      case Now.Colon:
-        if (byte !== COLON) this.fail(at);
-        this.now = Now.Value;
-        return at + 1;
-      case Now.CommaOrClose:
-        if (byte === this.parts.closer) return this.close(at);
-        if (byte !== COMMA) this.fail(at);
-        this.now = this.parts.closer === CLOSE_ARRAY ? Now.Value : Now.Name;
-        return at + 1;
+  /** White space, and the bytes that give the text its structure. */
+  private scanStructure(index: number): number {
+    const byte = this.chunk[index]!;
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return index + 1;
+    switch (this.state) {
+      case State.ValueOrClose:
+        if (byte === CLOSE_ARRAY) return this.close(index);
+        return this.beginValue(index, byte);
+      case State.Value:
+        return this.beginValue(index, byte);
+      case State.NameOrClose:
+        if (byte === CLOSE_OBJECT) return this.close(index);
+        return this.beginName(index, byte);
+      case State.Name:
+        return this.beginName(index, byte);
+      case State.Colon:
+        if (byte !== COLON) this.fail(index);
+        this.state = State.Value;
+        return index + 1;
+      case State.CommaOrClose:
+        if (byte === this.parts.closer) return this.close(index);
+        if (byte !== COMMA) this.fail(index);
+        this.state = this.parts.closer === CLOSE_ARRAY ? State.Value : State.Name;
+        return index + 1;
       default:
-        return this.fail(at);
+        return this.fail(index);
     }
   }
 
-  private beginValue(at: number, byte: number): number {
-    this.parts.value();
+  private beginValue(index: number, byte: number): number {
+    this.parts.beginValue();
     switch (byte) {
       case QUOTE:
-        return this.beginString(at);
+        return this.beginString(index);
       case OPEN_OBJECT:
         this.parts.open(CLOSE_OBJECT);
-        this.now = Now.NameOrClose;
-        return at + 1;
+        this.state = State.NameOrClose;
+        return index + 1;
       case OPEN_ARRAY:
         this.parts.open(CLOSE_ARRAY);
-        this.now = Now.ValueOrClose;
-        return at + 1;
-      case 0x74:
-        return this.beginLiteral(at, 'true');
-      case 0x66:
-        return this.beginLiteral(at, 'false');
-      case 0x6e:
-        return this.beginLiteral(at, 'null');
+        this.state = State.ValueOrClose;
+        return index + 1;
+      case LOWER_T:
+        return this.beginLiteral(index, 'true');
+      case LOWER_F:
+        return this.beginLiteral(index, 'false');
+      case LOWER_N:
+        return this.beginLiteral(index, 'null');
     }
-    if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) this.fail(at);
+    if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) this.fail(index);
     this.number.begin(byte);
-    this.now = Now.Number;
-    return at + 1;
+    this.state = State.Number;
+    return index + 1;
   }
 
-  private close(at: number): number {
+  private close(index: number): number {
     this.parts.close();
     this.endValue();
-    return at + 1;
+    return index + 1;
   }
 
   private endValue(): void {
-    this.now = this.parts.closer === undefined ? Now.End : Now.CommaOrClose;
+    this.state = this.parts.closer === undefined ? State.End : State.CommaOrClose;
   }
 
-  private beginName(at: number, byte: number): number {
-    if (byte !== QUOTE) this.fail(at);
-    this.nameStart = this.document.length + at + 1 - this.mark;
-    this.now = Now.String;
+  private beginName(index: number, byte: number): number {
+    if (byte !== QUOTE) this.fail(index);
+    this.nameStart = this.document.length + index + 1 - this.ungathered;
+    this.state = State.String;
     this.string.begin(Role.Name, -1);
-    return at + 1;
+    return index + 1;
   }
 
-  private beginString(at: number): number {
-    const { partMember, index } = this.parts;
-    this.now = Now.String;
-    if (partMember === 'base64') this.gather(at + 1);
-    this.string.begin(ROLES[partMember ?? 'other'], index);
-    return at + 1;
+  private beginString(index: number): number {
+    const { partMember, partIndex } = this.parts;
+    this.state = State.String;
+    if (partMember === 'base64') this.gather(index + 1);
+    this.string.begin(ROLES[partMember ?? 'other'], partIndex);
+    return index + 1;
   }
 
-  private inString(from: number): number {
+  private scanString(from: number): number {
     const { string } = this;
-    const at = string.take(this.bytes, from);
-    if (at === this.bytes.length) return at;
-    // What was decoded is left out of the document, where the two quotes remain.
-    if (string.apart) this.mark = at;
+    const index = string.scan(this.chunk, from);
+    if (index === this.chunk.length) return index;
+    // Of a string that is left out, the document has the two quotes.
+    if (string.leftOut) this.ungathered = index;
     const isName = string.role === Role.Name;
     const content = string.end();
-    if (content) this.parts.add(content);
-    if (isName && this.parts.namesMatter) this.endName(at);
-    if (isName) this.now = Now.Colon;
+    if (content) this.parts.set(content);
+    if (isName && this.parts.namesMatter) this.endName(index);
+    if (isName) this.state = State.Colon;
     else this.endValue();
-    return at + 1;
+    return index + 1;
   }
 
-  private endName(at: number): void {
-    this.gather(at);
+  private endName(index: number): void {
+    this.gather(index);
     const short = this.document.length - this.nameStart <= LONGEST_NAME;
     const written = short ? this.document.text(this.nameStart, 'utf8') : '';
-    this.parts.name(written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written);
+    this.parts.beginMember(written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written);
   }
 
-  private inNumber(from: number): number {
-    const { bytes, number } = this;
-    let at = from;
-    while (at < bytes.length && number.take(bytes[at]!)) at++;
-    if (at === bytes.length) return at;
-    if (!number.complete) this.fail(at);
+  private scanNumber(from: number): number {
+    const { chunk, number } = this;
+    let index = from;
+    while (index < chunk.length && number.accept(chunk[index]!)) index++;
+    if (index === chunk.length) return index;
+    if (!number.complete) this.fail(index);
     this.endValue();
-    return at;
+    return index;
   }
 
-  private beginLiteral(at: number, literal: string): number {
-    this.now = Now.Literal;
-    this.literal = literal;
-    this.literalAt = 1;
-    return at + 1;
+  private beginLiteral(index: number, text: LiteralToken['text']): number {
+    this.state = State.Literal;
+    this.literal.begin(text);
+    return index + 1;
   }
 
-  private inLiteral(at: number): number {
-    if (this.bytes[at] !== this.literal.charCodeAt(this.literalAt)) this.fail(at);
-    this.literalAt++;
-    if (this.literalAt === this.literal.length) this.endValue();
-    return at + 1;
+  private scanLiteral(index: number): number {
+    if (!this.literal.accept(this.chunk[index]!)) this.fail(index);
+    if (this.literal.complete) this.endValue();
+    return index + 1;
   }
 
-  private byteOrderMark(): number {
-    const { bytes, offset } = this;
-    if (offset > 0 && this.markBytes < offset) return 0;
-    let at = 0;
-    while (this.markBytes < BYTE_ORDER_MARK.length && bytes[at] === BYTE_ORDER_MARK[this.markBytes]) {
-      this.markBytes++;
-      at++;
+  /** Returns the index of the first byte of the chunk after a byte order mark, which may be cut. */
+  private skipByteOrderMark(): number {
+    const { chunk, chunkOffset } = this;
+    if (this.byteOrderMarkBytes < chunkOffset) return 0;
+    let index = 0;
+    while (chunk[index] === BYTE_ORDER_MARK[this.byteOrderMarkBytes] && index < chunk.length) {
+      this.byteOrderMarkBytes++;
+      index++;
     }
-    if (at < bytes.length && this.markBytes % BYTE_ORDER_MARK.length !== 0)
-      this.fail(at, 'well-formed UTF-8');
-    return at;
+    const isCut = this.byteOrderMarkBytes % BYTE_ORDER_MARK.length !== 0;
+    if (index < chunk.length && isCut) this.fail(index, 'well-formed UTF-8');
+    return index;
   }
 
+  /** Adds the bytes of the chunk before an index to the document. */
   private gather(to: number): void {
-    this.document.append(this.bytes, this.mark, to);
-    this.mark = to;
+    this.document.append(this.chunk, this.ungathered, to);
+    this.ungathered = to;
   }
 
-  private fail(at: number, expected = this.expected()): never {
-    const place = this.offset + at;
-    const byte = this.bytes[at];
-    if (place === 0 && byte === undefined) throw new QueryError('invalid_json', 'The body is empty.');
-    const found = byte === undefined ? 'the end of the body' : shown(byte);
-    throw new QueryError(
-      'invalid_json',
-      `The body is not JSON: at byte ${place}, expected ${expected}, found ${found}.`,
-    );
+  private fail(index: number, expected = this.expected()): never {
+    throw syntaxError(this.chunkOffset + index, expected, this.chunk[index]);
   }
 
   private expected(): string {
-    const closer = this.parts.closer === CLOSE_ARRAY ? '"]"' : '"}"';
-    switch (this.now) {
-      case Now.Value:
-        return 'a value';
-      case Now.ValueOrClose:
-        return `a value or ${closer}`;
-      case Now.Name:
-        return 'a name in double quotes';
-      case Now.NameOrClose:
-        return `a name in double quotes or ${closer}`;
-      case Now.Colon:
-        return '":"';
-      case Now.CommaOrClose:
-        return `"," or ${closer}`;
-      case Now.End:
-        return 'nothing more';
-      case Now.Literal:
-        return `"${this.literal}"`;
-      case Now.Number:
-        return this.number.complete ? `"," or ${closer}` : 'a digit';
-      case Now.String:
+    const { state } = this;
+    const { closer } = this.parts;
+    switch (state) {
+      case State.Literal:
+        return `"${this.literal.text}"`;
+      case State.Number:
+        return this.number.complete ? expectedIn(State.CommaOrClose, closer) : 'a digit';
+      case State.String:
         return this.string.expected;
+      default:
+        return expectedIn(state, closer);
     }
   }
-}
-
-function shown(byte: number): string {
-  if (byte === QUOTE) return 'a double quote';
-  if (byte > 0x20 && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;
-  return `the byte 0x${byte.toString(16).padStart(2, '0').toUpperCase()}`;
 }

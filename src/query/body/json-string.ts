@@ -1,9 +1,11 @@
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
-import type { Contents, ContentWriter, FileContent } from '../files/contents.js';
+import { limitExceeded } from '../contract/refusals.js';
+import type { FileContent } from '../files/content.js';
+import type { ContentWriter } from '../files/content-writer.js';
+import type { Contents } from '../files/contents.js';
 import { EscapeToken, Utf8Sequence } from './json-tokens.js';
-import { limitExceeded } from './limits.js';
 
-/** What a string is to the query. */
+/** What a string of the JSON text is in the query. The roles from `Content` on are left out of the document. */
 export enum Role {
   Other,
   /** The name of a member. */
@@ -12,41 +14,45 @@ export enum Role {
   PartText,
   /** The `base64` of a part. */
   Content,
-  /** The rest of a `base64` after its fault: no longer decoded. */
+  /** The rest of a `base64` after a fault in it: no longer decoded. */
   Faulty,
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** 1 for each byte that stands for itself in a string. */
-const PLAIN = new Uint8Array(256).fill(1, 0x20, 0x80);
-PLAIN[QUOTE] = PLAIN[BACKSLASH] = 0;
+/** 1 for each ASCII byte that may stand in a string unescaped. */
+const UNESCAPED = new Uint8Array(256).fill(1, 0x20, 0x80);
+UNESCAPED[QUOTE] = UNESCAPED[BACKSLASH] = 0;
 
-/** A string (RFC 8259 §7) after its opening quote, cut anywhere: checked, counted, and decoded where it is a content. */
+/**
+ * A string (RFC 8259 §7) after its opening quote, in chunks that may be cut anywhere: checks it, counts a `text` against
+ * its limit, and decodes a `base64`.
+ */
 export class StringToken {
   /** What the string is; `Other` between strings. */
   role = Role.Other;
   /** False once a character came that is not ASCII. */
   ascii = true;
+  /** Indexes in the current chunk; -1 if they are not known. */
   private nextQuote = -1;
   private nextBackslash = -1;
   private escaping = false;
   private part = -1;
   private textBytes = 0;
-  private highSurrogate = false;
+  private afterHighSurrogate = false;
   private writer: ContentWriter | undefined;
   private decoder: Base64Decoder | undefined;
   private readonly escape = new EscapeToken();
   private readonly utf8 = new Utf8Sequence();
 
   /**
-   * @param contents takes what is decoded
-   * @param refuse throws the error for the byte at a position and what was expected there
+   * @param contents receives what is decoded
+   * @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there
    */
   constructor(
     private readonly contents: Contents,
-    private readonly refuse: (at: number, expected: string) => never,
+    private readonly refuse: (index: number, expected: string) => never,
   ) {}
 
   /** What may come next, for an error. */
@@ -54,13 +60,13 @@ export class StringToken {
     return this.escaping ? this.escape.expected : 'the rest of a string';
   }
 
-  /** True where the bytes of the string do not belong into the document. */
-  get apart(): boolean {
+  /** True if the bytes of the string are left out of the document. */
+  get leftOut(): boolean {
     return this.role >= Role.Content;
   }
 
-  /** Forgets positions in the bytes before. */
-  nextBytes(): void {
+  /** A new chunk begins: what is known of the previous one no longer applies. */
+  beginChunk(): void {
     this.nextQuote = this.nextBackslash = -1;
   }
 
@@ -70,7 +76,7 @@ export class StringToken {
     this.part = part;
     if (role === Role.PartText) {
       this.textBytes = 0;
-      this.highSurrogate = false;
+      this.afterHighSurrogate = false;
     } else if (role === Role.Content) {
       this.writer = this.contents.begin(part);
       this.decoder = new Base64Decoder(this.writer);
@@ -78,25 +84,25 @@ export class StringToken {
   }
 
   /**
-   * Takes what there is of the string in `bytes`.
+   * Scans the string from an index of the chunk on.
    *
-   * @returns the position of the closing quote, or `bytes.length` if it has not come
-   * @throws QueryError `invalid_json` or `limit_exceeded`
+   * @returns the index of the closing quote, or `bytes.length` if it has not come
+   * @throws {QueryError} `invalid_json` · `limit_exceeded`
    */
-  take(bytes: Buffer, from: number): number {
-    let at = from;
-    while (at < bytes.length) {
+  scan(bytes: Buffer, from: number): number {
+    let index = from;
+    while (index < bytes.length) {
       if (this.escaping) {
-        at = this.inEscape(bytes, at);
+        index = this.scanEscape(bytes, index);
         continue;
       }
-      at = this.role === Role.Content ? this.inContent(bytes, at) : this.inText(bytes, at);
-      if (!this.escaping && bytes[at] === QUOTE) return at;
+      index = this.role === Role.Content ? this.scanContent(bytes, index) : this.scanText(bytes, index);
+      if (!this.escaping && bytes[index] === QUOTE) return index;
     }
-    return at;
+    return index;
   }
 
-  /** Ends the string at its closing quote. Returns its content, if it is one. */
+  /** Ends the string at its closing quote. Returns its content or its fault, if it is a `base64`. */
   end(): FileContent | Base64Fault | undefined {
     const { role, decoder } = this;
     this.role = Role.Other;
@@ -108,85 +114,85 @@ export class StringToken {
     return decoder!.fault;
   }
 
-  /** Returns the position of the closing quote, that after a backslash, or the end. */
-  private inText(bytes: Buffer, from: number): number {
-    let at = this.utf8.open ? this.sequence(bytes, from) : from;
-    while (at < bytes.length) {
-      const byte = bytes[at]!;
-      if (PLAIN[byte]) {
-        at++;
+  /** Returns the index of the closing quote, the index after a backslash, or the end of the chunk. */
+  private scanText(bytes: Buffer, from: number): number {
+    let index = this.utf8.open ? this.scanSequence(bytes, from) : from;
+    while (index < bytes.length) {
+      const byte = bytes[index]!;
+      if (UNESCAPED[byte]) {
+        index++;
       } else if (byte >= 0x80) {
-        at = this.sequence(bytes, at);
+        index = this.scanSequence(bytes, index);
       } else {
-        this.count(at - from);
-        if (byte === QUOTE) return at;
-        if (byte === BACKSLASH) return this.beginEscape(at);
-        this.refuse(at, 'the rest of a string, control characters being escaped');
+        this.count(index - from);
+        if (byte === QUOTE) return index;
+        if (byte === BACKSLASH) return this.beginEscape(index);
+        this.refuse(index, 'the rest of a string, control characters being escaped');
       }
     }
-    this.count(at - from);
-    return at;
+    this.count(index - from);
+    return index;
   }
 
-  /** Passes over the bytes of a character that is not ASCII. */
-  private sequence(bytes: Buffer, from: number): number {
+  /** Returns the index after the bytes of a character that is not ASCII. */
+  private scanSequence(bytes: Buffer, from: number): number {
     this.ascii = false;
-    let at = from;
+    let index = from;
     do {
-      if (!this.utf8.take(bytes[at]!)) this.refuse(at, 'well-formed UTF-8');
-      at++;
-    } while (this.utf8.open && at < bytes.length);
-    return at;
+      if (!this.utf8.accept(bytes[index]!)) this.refuse(index, 'well-formed UTF-8');
+      index++;
+    } while (this.utf8.open && index < bytes.length);
+    return index;
   }
 
-  private inContent(bytes: Buffer, from: number): number {
-    // Each search goes on where the last one ended, so that no byte is looked at again for every short string.
-    if (this.nextQuote < from) this.nextQuote = next(bytes, QUOTE, from);
-    if (this.nextBackslash < from) this.nextBackslash = next(bytes, BACKSLASH, from);
+  private scanContent(bytes: Buffer, from: number): number {
+    // Each search continues where the last one ended: a chunk of many short strings is searched only once.
+    if (this.nextQuote < from) this.nextQuote = indexOrEnd(bytes, QUOTE, from);
+    if (this.nextBackslash < from) this.nextBackslash = indexOrEnd(bytes, BACKSLASH, from);
     const decoder = this.decoder!;
-    const at = decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
-    if (decoder.fault) this.giveUpContent();
-    else if (bytes[at] === BACKSLASH) return this.beginEscape(at);
-    return at;
+    const index = decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
+    if (decoder.fault) this.discardContent();
+    else if (bytes[index] === BACKSLASH) return this.beginEscape(index);
+    return index;
   }
 
-  private giveUpContent(): void {
+  private discardContent(): void {
     this.writer!.discard();
     this.role = Role.Faulty;
   }
 
-  private beginEscape(at: number): number {
+  private beginEscape(index: number): number {
     this.escape.begin();
     this.escaping = true;
-    return at + 1;
+    return index + 1;
   }
 
-  private inEscape(bytes: Buffer, at: number): number {
+  private scanEscape(bytes: Buffer, index: number): number {
     const { escape } = this;
-    if (!escape.take(bytes[at]!)) this.refuse(at, escape.expected);
-    if (!escape.done) return at + 1;
+    if (!escape.accept(bytes[index]!)) this.refuse(index, escape.expected);
+    if (!escape.complete) return index + 1;
     this.escaping = false;
     if (this.role === Role.PartText) this.countEscaped(escape.code);
     else if (this.role !== Role.Content) this.count(1);
-    else if (!this.decoder!.put(escape.code)) this.giveUpContent();
-    return at + 1;
+    else if (!this.decoder!.decodeCharacter(escape.code)) this.discardContent();
+    return index + 1;
   }
 
-  /** Counts bytes of a string that stand for themselves. */
+  /** Counts bytes of a string that are not part of an escape. */
   private count(bytes: number): void {
     if (bytes === 0) return;
     if (this.role === Role.PartText) {
-      this.highSurrogate = false;
+      this.afterHighSurrogate = false;
       this.countText(bytes);
     } else if (this.role === Role.Faulty) {
-      this.writer!.skipped(bytes);
+      this.writer!.countUndecoded(bytes);
     }
   }
 
-  /** An escaped code unit counts as in UTF-8: the second of a surrogate pair adds one byte to the three of the first. */
+  /** Counts an escaped code unit as in UTF-8: the second of a surrogate pair adds one byte to the three of the first. */
   private countEscaped(code: number): void {
-    const pair = this.highSurrogate && code >= 0xdc00 && code <= 0xdfff;
-    this.highSurrogate = code >= 0xd800 && code <= 0xdbff;
+    const pair = this.afterHighSurrogate && code >= 0xdc00 && code <= 0xdfff;
+    this.afterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
     this.countText(code < 0x80 ? 1 : code < 0x800 ? 2 : pair ? 1 : 3);
   }
 
@@ -197,7 +203,7 @@ export class StringToken {
   }
 }
 
-function next(bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from);
-  return at < 0 ? bytes.length : at;
+function indexOrEnd(bytes: Buffer, byte: number, from: number): number {
+  const index = bytes.indexOf(byte, from);
+  return index < 0 ? bytes.length : index;
 }

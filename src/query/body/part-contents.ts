@@ -1,29 +1,30 @@
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from '../files/contents.js';
-import { limitExceeded, type BodyLimits } from './limits.js';
+import { limitExceeded } from '../contract/refusals.js';
+import { FileContent } from '../files/content.js';
+import type { BodyLimits } from '../options/body-limits.js';
 
 const CLOSE_ARRAY = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-/** Depths of the value of `parts` and of the members of a part, as the number of arrays and objects around them. */
+/** How many arrays and objects are around a value: the members of the body, the parts, the members of a part. */
 const IN_BODY = 1;
 const IN_PARTS = 2;
 const IN_PART = 3;
 
 /**
- * Follows where in the query the scanner is, counts its parts, and keeps which part has which content.
+ * Tracks where in the query the scanner is, counts the parts, and keeps the content of each part.
  *
- * As in `JSON.parse`, the last of several members with one name is the one that counts.
+ * Of several members with one name the last one counts, as in `JSON.parse`.
  */
 export class PartContents {
-  /** The part that the scanner is in, or was in last. */
-  index = -1;
-  /** The closing bytes that are due, the innermost last. */
+  /** Index of the part that the scanner is in, or was in last. */
+  partIndex = -1;
+  /** The bytes that close the open arrays and objects, the innermost last. */
   private readonly closers: number[] = [];
   private inParts = false;
-  /** The name of the latest member, where names matter. */
+  /** The name of the latest member, if names matter there. */
   private member = '';
-  private readonly found: (FileContent | Base64Fault | undefined)[] = [];
+  private readonly contents: (FileContent | Base64Fault | undefined)[] = [];
 
   /**
    * @param limits for `parts` and `depth`
@@ -39,7 +40,7 @@ export class PartContents {
     return this.closers[this.closers.length - 1];
   }
 
-  /** Whether the members of the object that the scanner is in have names that matter. */
+  /** True if the names of members matter in the object that the scanner is in. */
   get namesMatter(): boolean {
     const depth = this.closers.length;
     return depth === IN_BODY || (depth === IN_PART && this.inParts);
@@ -51,24 +52,33 @@ export class PartContents {
     return this.member === 'text' || this.member === 'base64' ? this.member : undefined;
   }
 
-  /** The name of a member, where names matter. */
-  name(name: string): void {
+  /** A member begins, where names matter. Contents of an earlier member of the same name are dropped. */
+  beginMember(name: string): void {
     this.member = name;
     if (this.closers.length === IN_BODY && name === 'parts') {
-      this.found.forEach((_, index) => this.set(index, undefined));
-      this.index = -1;
+      this.contents.forEach((_, part) => this.replace(part, undefined));
+      this.partIndex = -1;
     }
-    if (this.closers.length === IN_PART && name === 'base64') this.set(this.index, undefined);
+    if (this.closers.length === IN_PART && name === 'base64') this.replace(this.partIndex, undefined);
   }
 
-  /** A value begins. Throws QueryError `limit_exceeded`. */
-  value(): void {
+  /**
+   * A value begins.
+   *
+   * @throws {QueryError} `limit_exceeded`
+   */
+  beginValue(): void {
     if (!this.inParts || this.closers.length !== IN_PARTS) return;
-    this.index++;
-    if (this.index >= this.limits.parts) throw limitExceeded('parts', this.limits.parts, this.index);
+    this.partIndex++;
+    if (this.partIndex >= this.limits.parts) throw limitExceeded('parts', this.limits.parts, this.partIndex);
   }
 
-  /** An array or object begins. Throws QueryError `limit_exceeded`. */
+  /**
+   * An array or object begins.
+   *
+   * @param closer the byte that closes it
+   * @throws {QueryError} `limit_exceeded`
+   */
   open(closer: number): void {
     const depth = this.closers.length;
     if (depth >= this.limits.depth) throw limitExceeded('depth', this.limits.depth);
@@ -84,36 +94,36 @@ export class PartContents {
     if (this.closers.length === IN_BODY) this.inParts = false;
   }
 
-  /** The `base64` of the part at hand. */
-  add(content: FileContent | Base64Fault): void {
-    this.set(this.index, content);
+  /** Sets the `base64` of the current part. */
+  set(content: FileContent | Base64Fault): void {
+    this.replace(this.partIndex, content);
   }
 
   /**
-   * Puts the contents where they stood in the document. A part that is no file loses its `base64`.
+   * Puts the contents into the document, in the places of their `base64`. A part that is not a file loses its `base64`.
    *
-   * @param document what `JSON.parse` made of the body, each content being a string in it
-   * @returns the contents that were put
+   * @param document what `JSON.parse` returned for the body, in which each content is an empty string
+   * @returns the contents that are in the document now
    */
-  putInto(document: unknown): FileContent[] {
-    const kept: FileContent[] = [];
-    this.found.forEach((content, index) => {
+  insertInto(document: unknown): FileContent[] {
+    const inserted: FileContent[] = [];
+    this.contents.forEach((content, index) => {
       if (content === undefined) return;
       const part = (document as { parts: Record<string, unknown>[] }).parts[index]!;
       if (part['type'] !== 'file') {
         delete part['base64'];
-        this.set(index, undefined);
+        this.replace(index, undefined);
         return;
       }
       part['base64'] = content;
-      if (content instanceof FileContent) kept.push(content);
+      if (content instanceof FileContent) inserted.push(content);
     });
-    return kept;
+    return inserted;
   }
 
-  private set(index: number, content: FileContent | Base64Fault | undefined): void {
-    const former = this.found[index];
+  private replace(part: number, content: FileContent | Base64Fault | undefined): void {
+    const former = this.contents[part];
     if (former instanceof FileContent) this.drop(former);
-    this.found[index] = content;
+    this.contents[part] = content;
   }
 }

@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Base64Fault } from './base64-decoder.js';
-import { FileContent } from '../files/contents.js';
-import { DEFAULT_BODY_LIMITS, refuseByLength, type BodyLimits } from './limits.js';
-import { BodyAborted, drain, readBody, readParsed, type ReadDocument } from './read-body.js';
+import { FileContent } from '../files/content.js';
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/body-limits.js';
+import { refuseByLength } from './refuse-by-length.js';
+import { drain } from './drain.js';
+import { BodyAborted, readBody, readParsed, type ReadDocument } from './read-body.js';
 import { Spool } from '../files/spool.js';
 
 describe('Reading a body', () => {
@@ -31,11 +33,14 @@ describe('Reading a body', () => {
     for (const socket of sockets) socket.destroy();
     server.closeAllConnections();
     server.close();
+    expect(await files()).toEqual([]);
+    expect(await openFiles()).toEqual([]);
     await spool.close();
+    expect(await readdir(parent)).toEqual([]);
     await rm(parent, { recursive: true });
   });
 
-  /** Sends the head of a request and whatever `bytes` are, and leaves the connection open. */
+  /** Sends the head of a request and `bytes`, and leaves the connection open. */
   async function send(
     headers: Record<string, string | number>,
     ...bytes: (string | Buffer)[]
@@ -63,7 +68,7 @@ describe('Reading a body', () => {
 
   const files = () => readdir(spool.directory).catch(() => []);
 
-  /** Descriptors of this process that are open on files of the spool. */
+  /** Paths of the spool's files that this process has open. */
   async function openFiles(): Promise<string[]> {
     const links = (await readdir('/proc/self/fd')).map((fd) =>
       readlink(`/proc/self/fd/${fd}`).catch(() => ''),
@@ -80,7 +85,7 @@ describe('Reading a body', () => {
   const bodyOf = (bytes: Buffer) =>
     JSON.stringify({ parts: [{ type: 'file', base64: bytes.toString('base64') }] });
 
-  it('takes a large file from the socket to the disk', async () => {
+  it('writes a large file from the socket to the disk', async () => {
     const bytes = randomBytes(3_000_000);
     const document = await read(bodyOf(bytes));
     expect(document.contents).toHaveLength(1);
@@ -119,9 +124,10 @@ describe('Reading a body', () => {
     const document = await read(compress(bodyOf(bytes)), { 'Content-Encoding': encoding });
     const file = await document.contents[0]!.file('a', 'b/c');
     expect(Buffer.from(await file.arrayBuffer()).equals(bytes)).toBe(true);
+    await document.discard();
   });
 
-  it('names the content encodings that it reads when it meets another', async () => {
+  it('refuses another content encoding and names those that it reads', async () => {
     await expect(read('{}', { 'Content-Encoding': 'zstd' })).rejects.toMatchObject({
       code: 'unsupported_encoding',
       detail: 'The content encoding "zstd" is not read; send gzip, deflate, br or none.',
@@ -129,16 +135,16 @@ describe('Reading a body', () => {
   });
 
   it.each([
-    ['cut', gzipSync(bodyOf(randomBytes(1000))).subarray(0, 700)],
-    ['no gzip at all', '{"parts":[]}'],
+    ['cut off', gzipSync(bodyOf(randomBytes(1000))).subarray(0, 700)],
+    ['not gzip', '{"parts":[]}'],
   ])('refuses a compressed body that is %s', async (_, body) => {
     await expect(read(body, { 'Content-Encoding': 'gzip' })).rejects.toMatchObject({
       code: 'invalid_json',
-      detail: 'The body is cut off or not in the encoding "gzip" that it names.',
+      detail: 'The body is cut off, or it does not have the content encoding "gzip" that its header states.',
     });
   });
 
-  it.each(['documentBytes', 'fileBytes'])('ends a compression bomb at the limit of %s', async (limit) => {
+  it.each(['documentBytes', 'fileBytes'])('refuses a compression bomb at the limit of %s', async (limit) => {
     const filling = limit === 'fileBytes' ? 'A' : ' ';
     const bomb = gzipSync(`{"parts":[{"base64":"${filling.repeat(50_000_000)}`);
     const body = limit === 'fileBytes' ? bomb : gzipSync(`{"a":${' '.repeat(50_000_000)}`);
@@ -180,9 +186,9 @@ describe('Reading a body', () => {
   });
 
   it.each([
-    ['so many bytes have come', 100_000, 60_000],
-    ['so long a time has passed', 1_000_000_000, 20],
-  ])('drains no further once %s', async (_, maxBytes, maxMs) => {
+    ['maxBytes have come', 100_000, 60_000],
+    ['maxMs have passed', 1_000_000_000, 20],
+  ])('stops draining once %s', async (_, maxBytes, maxMs) => {
     const { request } = await send({ 'Content-Length': 10_000_000 }, 'A'.repeat(200_000));
     const before = listeners(request);
     await drain(request, maxBytes, maxMs);
@@ -190,7 +196,7 @@ describe('Reading a body', () => {
     expect(listeners(request)).toEqual(before);
   });
 
-  it('gives up on a sender that falls silent', async () => {
+  it('refuses a body whose sender sends nothing for idleMs', async () => {
     const { request } = await send({ 'Content-Length': 1000 }, '{"parts":[');
     await expect(readBody(request, { ...DEFAULT_BODY_LIMITS, idleMs: 20 }, spool)).rejects.toMatchObject({
       code: 'body_timeout',
@@ -199,7 +205,7 @@ describe('Reading a body', () => {
   });
 
   it.each([{}, { 'Content-Encoding': 'gzip' }])(
-    'leaves nothing of a sender that leaves (%j)',
+    'leaves no file and no listener when the sender disconnects (%j)',
     async (headers) => {
       const beginning = `{"parts":[{"type":"file","base64":"${randomBytes(1_500_000).toString('base64')}`;
       const bytes = 'Content-Encoding' in headers ? gzipSync(beginning).subarray(0, 1_500_000) : beginning;
@@ -217,7 +223,7 @@ describe('Reading a body', () => {
     },
   );
 
-  it('tells at once that the sender has left before the reading began', async () => {
+  it('rejects at once if the sender disconnected before the reading began', async () => {
     const { socket, request } = await send({ 'Content-Length': 1000 }, '{');
     const closed = new Promise((resolve) => request.on('close', resolve));
     socket.destroy();
@@ -225,17 +231,18 @@ describe('Reading a body', () => {
     await expect(readBody(request, DEFAULT_BODY_LIMITS, spool)).rejects.toBeInstanceOf(BodyAborted);
   });
 
-  it('does not wait for a body that was read before', async () => {
+  it('rejects at once for a body that was read before', async () => {
     const { request } = await send({ 'Content-Length': 2 }, '{}');
     await readBody(request, DEFAULT_BODY_LIMITS, spool);
     await expect(readBody(request, DEFAULT_BODY_LIMITS, spool)).rejects.toThrow('The body was read before.');
   });
 
-  it('takes a body of any size in one chunk, with its end behind it', async () => {
+  it('reads a body of any size that comes in one chunk', async () => {
     const bytes = randomBytes(5_000_000);
     const request = Object.assign(Readable.from([Buffer.from(bodyOf(bytes))]), { headers: {} });
     const document = await readBody(request, DEFAULT_BODY_LIMITS, spool);
     expect(document.contents[0]!.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
+    await document.discard();
   });
 
   it.each([
@@ -243,17 +250,17 @@ describe('Reading a body', () => {
     ['10 GB', { 'content-length': '10000000000' }, true],
     ['10 GB, compressed', { 'content-length': '10000000000', 'content-encoding': 'gzip' }, false],
     ['unknown', {}, false],
-  ])('refuses by its length alone only what cannot fit: %s', (_, headers, refused) => {
+  ])('refuses a body by its length alone only if it cannot fit: %s', (_, headers, refused) => {
     const check = () => refuseByLength(headers, DEFAULT_BODY_LIMITS);
     if (refused) expect(check).toThrow('The files are larger than 536870912 bytes together.');
-    else expect(check).not.toThrow();
+    else expect(check()).toBeUndefined();
   });
 
   describe('that the host has parsed', () => {
     const parsed = (value: unknown, limits: Partial<BodyLimits> = {}) =>
       readParsed(value, { ...DEFAULT_BODY_LIMITS, ...limits }, spool);
 
-    it('has the same outcome, and leaves the value of the host as it is', async () => {
+    it('has the same outcome, and does not change the value of the host', async () => {
       const bytes = randomBytes(300_000);
       const value = {
         parts: [
@@ -282,7 +289,7 @@ describe('Reading a body', () => {
       expect(await files()).toEqual([]);
     });
 
-    it('takes text and bytes for JSON that nobody has parsed', async () => {
+    it('reads text and bytes as JSON text', async () => {
       const text = '{"parts":[{"type":"file","base64":"QQ=="}]}';
       for (const body of [text, Buffer.from(text), new TextEncoder().encode(text)]) {
         const { value } = (await parsed(body)) as { value: { parts: [{ base64: unknown }] } };
@@ -303,7 +310,14 @@ describe('Reading a body', () => {
       await expect(refused).rejects.toMatchObject({ code: 'limit_exceeded', extras: { limit } });
       await refused.catch((error: { extras: { part?: number } }) => expect(error.extras.part).toBe(part));
       const wider = { [limit]: limits[limit as keyof BodyLimits]! + 1 };
-      await expect(parsed(value, wider)).resolves.toBeDefined();
+      const document = await parsed(value, wider);
+      const content = expect.objectContaining({
+        size: 3,
+        sha256: createHash('sha256').update('ABC').digest('hex'),
+      }) as unknown;
+      expect(document.value).toEqual(
+        JSON.parse(JSON.stringify(value), (name, member: unknown) => (name === 'base64' ? content : member)),
+      );
     });
   });
 });

@@ -2,26 +2,27 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { QueryError } from '../contract/errors.js';
-import { Contents, type FileContent } from '../files/contents.js';
-import { JsonScanner } from './json-scanner.js';
-import { takeParsed } from './parsed-body.js';
-import type { BodyLimits } from './limits.js';
+import type { FileContent } from '../files/content.js';
+import { Contents } from '../files/contents.js';
 import type { Spool } from '../files/spool.js';
+import type { BodyLimits } from '../options/body-limits.js';
+import { JsonScanner } from './json-scanner.js';
+import { decodeParsed } from './parsed-body.js';
 
 /** A body that was read. */
 export interface ReadDocument {
   /**
-   * What `JSON.parse` gives for the body, but for the `base64` strings of file parts: in their place stands a
-   * `FileContent`, or a `Base64Fault` where the string is no base64.
+   * What `JSON.parse` returns for the body, except the `base64` strings of file parts. In their places are a
+   * `FileContent` each, or a `Base64Fault` if the string is not base64.
    */
   value: unknown;
   /** The contents in `value`. */
   contents: FileContent[];
-  /** Gives up all contents and removes their files. Can be called again; never rejects for a file that is gone. */
+  /** Frees all contents and removes their files. Can be called again; does not reject for a file that is gone. */
   discard(): Promise<void>;
 }
 
-/** The sender left before its body was complete: nobody is there to be answered. */
+/** The sender left before its body was complete. There is no one to answer. */
 export class BodyAborted extends Error {
   override readonly name = 'BodyAborted';
 
@@ -33,10 +34,10 @@ export class BodyAborted extends Error {
 /** What `readBody` needs of a request. */
 export type BodyRequest = Readable & Pick<IncomingMessage, 'headers'>;
 
-/** The most that is scanned before the loop turns to others or to a disk that does not keep up. */
+/** Bytes that are scanned at once, at most. Between two steps the reader can wait for a slow disk. */
 const STEP_BYTES = 64 * 1024;
 
-const INFLATE = new Map([
+const DECOMPRESSORS = new Map([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createInflate],
@@ -46,91 +47,72 @@ const INFLATE = new Map([
 /**
  * Reads a query's body as it arrives, undoes its `Content-Encoding` (gzip, deflate, br) and decodes its files.
  *
- * After a rejection no content, file, timer or listener is left, and the request is paused where it stood: answer, then
+ * After a rejection no content, file, timer or listener is left, and the request is paused where it was: answer it, then
  * `drain` or destroy it.
  *
- * @throws QueryError `invalid_json`, `limit_exceeded`, `unsupported_encoding`, `body_timeout` or `storage_full`
- * @throws BodyAborted if the sender left
+ * @throws {QueryError} `invalid_json` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full`
+ * @throws {BodyAborted} if the sender left
+ * @throws {Error} if the body was read before
  */
 export function readBody(request: BodyRequest, limits: BodyLimits, spool: Spool): Promise<ReadDocument> {
-  return new Promise((resolve, reject) => new Reading(request, limits, spool, resolve, reject).start());
+  return new Promise((resolve, reject) => new BodyReader(request, limits, spool, resolve, reject).start());
 }
 
 /**
- * The same for a body that the host has parsed already: the same outcome, the same limits. A string or bytes are taken
- * for the JSON text itself. The host's value is left as it is.
+ * Reads a body that the host has already parsed: with the same outcome and the same limits as `readBody`.
  *
- * `documentBytes` is held against the shortest JSON text that the value has, escapes not counted.
+ * The limit `documentBytes` applies to the shortest JSON text that the value has, without escapes.
  *
- * @throws QueryError `invalid_json` (text only), `limit_exceeded` or `storage_full`
+ * @param value what the host's parser returned; it is not changed. A string or bytes are read as JSON text
+ * @throws {QueryError} `invalid_json` (text only) · `limit_exceeded` · `storage_full`
  */
 export async function readParsed(value: unknown, limits: BodyLimits, spool: Spool): Promise<ReadDocument> {
   const contents = new Contents(limits, spool);
   try {
-    if (typeof value === 'string') return await scanWhole(Buffer.from(value), contents);
+    if (typeof value === 'string') return await scanText(Buffer.from(value), contents);
     if (value instanceof Uint8Array)
-      return await scanWhole(Buffer.from(value.buffer, value.byteOffset, value.byteLength), contents);
-    return await documentOf(await takeParsed(value, contents), contents);
+      return await scanText(Buffer.from(value.buffer, value.byteOffset, value.byteLength), contents);
+    return await documentOf(await decodeParsed(value, contents), contents);
   } catch (error) {
-    await contents.discard();
+    await contents.writes.discard();
     throw error;
   }
 }
 
-/**
- * Reads on and throws away, so that a sender that is still sending comes to read the answer: until the body ends, the
- * sender leaves, `maxBytes` have come or `maxMs` have passed. The request is then paused; destroy its socket.
- */
-export function drain(request: Readable, maxBytes: number, maxMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    let left = maxBytes;
-    const stop = () => {
-      clearTimeout(timer);
-      request.off('data', onData).off('end', stop).off('error', stop).off('close', stop).pause();
-      resolve();
-    };
-    const onData = (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left <= 0) stop();
-    };
-    const timer = setTimeout(stop, maxMs);
-    if (request.readableEnded || request.destroyed) return stop();
-    request.on('data', onData).on('end', stop).on('error', stop).on('close', stop).resume();
-  });
-}
-
-async function scanWhole(bytes: Buffer, contents: Contents): Promise<ReadDocument> {
+async function scanText(bytes: Buffer, contents: Contents): Promise<ReadDocument> {
   const scanner = new JsonScanner(contents);
-  for (let at = 0; at < bytes.length; at += STEP_BYTES) {
-    scanner.scan(bytes.subarray(at, at + STEP_BYTES));
-    if (contents.congested) await contents.settled();
+  for (let offset = 0; offset < bytes.length; offset += STEP_BYTES) {
+    scanner.scan(bytes.subarray(offset, offset + STEP_BYTES));
+    if (contents.writes.congested) await contents.writes.settled();
   }
   return documentOf(scanner.end(), contents);
 }
 
 async function documentOf(
   read: { value: unknown; contents: FileContent[] },
-  contents: Contents,
+  { writes }: Contents,
 ): Promise<ReadDocument> {
-  await contents.settled();
+  await writes.settled();
   return {
     ...read,
     async discard() {
       for (const content of read.contents) await content.discard();
-      await contents.discard();
+      await writes.discard();
     },
   };
 }
 
-/** One body under way. Its source is paused while the disk does not keep up. */
-class Reading {
+/** Reads one body. Its source is paused while the disk is too slow. */
+class BodyReader {
   private readonly contents: Contents;
   private readonly scanner: JsonScanner;
+  /** The request, or the decompressor behind it. */
   private readonly source: Readable;
-  private timer: NodeJS.Timeout | undefined;
-  private waiting = false;
-  private ended = false;
-  private over = false;
+  private idleTimer: NodeJS.Timeout | undefined;
+  private waitsForDisk = false;
+  private sourceEnded = false;
+  /** True once the body is complete or has failed: the request is no longer used. */
+  private detached = false;
 
   constructor(
     private readonly request: BodyRequest,
@@ -141,29 +123,29 @@ class Reading {
   ) {
     this.contents = new Contents(limits, spool);
     this.scanner = new JsonScanner(this.contents);
-    this.source = inflated(request);
+    this.source = decompressed(request);
   }
 
   start(): void {
     const { request, source } = this;
     if (request.readableEnded) throw new Error('The body was read before.');
     if (request.destroyed) return this.fail(new BodyAborted());
-    this.timer = setTimeout(this.onIdle, this.limits.idleMs);
-    request.on('close', this.onClose).on('error', this.onLost);
+    this.idleTimer = setTimeout(this.onIdle, this.limits.idleMs);
+    request.on('close', this.onClose).on('error', this.onRequestError);
     source.on('end', this.onEnd).on('data', this.onData);
-    if (source !== request) request.pipe(source.on('error', this.onBadEncoding) as Duplex);
+    if (source !== request) request.pipe(source.on('error', this.onDecompressionError) as Duplex);
   }
 
   private readonly onData = (chunk: Buffer): void => {
-    this.timer?.refresh();
-    this.take(chunk);
+    this.idleTimer?.refresh();
+    this.scan(chunk);
   };
 
-  private take(chunk: Buffer): void {
+  private scan(chunk: Buffer): void {
     try {
-      for (let at = 0; at < chunk.length; at += STEP_BYTES) {
-        this.scanner.scan(chunk.length <= STEP_BYTES ? chunk : chunk.subarray(at, at + STEP_BYTES));
-        if (this.contents.congested) return this.waitForDisk(chunk.subarray(at + STEP_BYTES));
+      for (let index = 0; index < chunk.length; index += STEP_BYTES) {
+        this.scanner.scan(chunk.length <= STEP_BYTES ? chunk : chunk.subarray(index, index + STEP_BYTES));
+        if (this.contents.writes.congested) return this.waitForDisk(chunk.subarray(index + STEP_BYTES));
       }
     } catch (error) {
       this.fail(error);
@@ -171,42 +153,42 @@ class Reading {
   }
 
   private waitForDisk(rest: Buffer): void {
-    this.waiting = true;
+    this.waitsForDisk = true;
     this.source.pause();
-    this.contents.settled().then(
-      () => this.goOn(rest),
+    this.contents.writes.settled().then(
+      () => this.continueWith(rest),
       (error: unknown) => this.fail(error),
     );
   }
 
-  private goOn(rest: Buffer): void {
-    if (this.over) return;
-    this.waiting = false;
-    this.timer?.refresh();
-    this.take(rest);
-    if (this.waiting || this.over) return;
-    if (this.ended) this.finish();
+  private continueWith(rest: Buffer): void {
+    if (this.detached) return;
+    this.waitsForDisk = false;
+    this.idleTimer?.refresh();
+    this.scan(rest);
+    if (this.waitsForDisk || this.detached) return;
+    if (this.sourceEnded) this.complete();
     else this.source.resume();
   }
 
   private readonly onEnd = (): void => {
-    this.ended = true;
-    if (!this.waiting) this.finish();
+    this.sourceEnded = true;
+    if (!this.waitsForDisk) this.complete();
   };
 
-  private finish(): void {
+  private complete(): void {
     try {
       const read = this.scanner.end();
-      this.release();
-      documentOf(read, this.contents).then(this.resolve, (error: unknown) => this.giveUp(error));
+      this.detach();
+      documentOf(read, this.contents).then(this.resolve, (error: unknown) => this.discardAndReject(error));
     } catch (error) {
       this.fail(error);
     }
   }
 
   private readonly onIdle = (): void => {
-    if (this.waiting) {
-      this.timer?.refresh();
+    if (this.waitsForDisk) {
+      this.idleTimer?.refresh();
       return;
     }
     const { idleMs } = this.limits;
@@ -217,52 +199,47 @@ class Reading {
     if (!this.request.readableEnded) this.fail(new BodyAborted());
   };
 
-  private readonly onLost = (cause: Error): void => this.fail(new BodyAborted({ cause }));
+  private readonly onRequestError = (cause: Error): void => this.fail(new BodyAborted({ cause }));
 
-  private readonly onBadEncoding = (): void => {
+  private readonly onDecompressionError = (): void => {
     const encoding = this.request.headers['content-encoding'];
-    this.fail(
-      new QueryError(
-        'invalid_json',
-        `The body is cut off or not in the encoding "${encoding}" that it names.`,
-      ),
-    );
+    const detail = `The body is cut off, or it does not have the content encoding "${encoding}" that its header states.`;
+    this.fail(new QueryError('invalid_json', detail));
   };
 
   private fail(error: unknown): void {
-    if (this.over) return;
-    this.release();
+    if (this.detached) return;
+    this.detach();
     this.request.pause();
-    this.giveUp(error);
+    this.discardAndReject(error);
   }
 
-  private giveUp(error: unknown): void {
-    this.contents.discard().then(
-      () => this.reject(error),
-      () => this.reject(error),
-    );
+  private discardAndReject(error: unknown): void {
+    const reject = () => this.reject(error);
+    this.contents.writes.discard().then(reject, reject);
   }
 
-  /** Lets go of the request, the inflater and the timer. */
-  private release(): void {
+  /** Removes the listeners and the timer, and destroys the decompressor. */
+  private detach(): void {
     const { request, source } = this;
-    this.over = true;
-    clearTimeout(this.timer);
-    request.off('close', this.onClose).off('error', this.onLost);
+    this.detached = true;
+    clearTimeout(this.idleTimer);
+    request.off('close', this.onClose).off('error', this.onRequestError);
     source.off('end', this.onEnd).off('data', this.onData);
     if (source === request) return;
     request.unpipe(source as Duplex);
-    source.off('error', this.onBadEncoding).destroy();
+    source.off('error', this.onDecompressionError).destroy();
   }
 }
 
-function inflated(request: BodyRequest): Readable {
+/** The request's bytes without their `Content-Encoding`. */
+function decompressed(request: BodyRequest): Readable {
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return request;
-  const inflate = INFLATE.get(encoding);
-  if (inflate === undefined) {
+  const decompress = DECOMPRESSORS.get(encoding);
+  if (decompress === undefined) {
     const detail = `The content encoding "${encoding}" is not read; send gzip, deflate, br or none.`;
     throw new QueryError('unsupported_encoding', detail);
   }
-  return inflate({ chunkSize: STEP_BYTES });
+  return decompress({ chunkSize: STEP_BYTES });
 }

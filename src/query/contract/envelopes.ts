@@ -22,12 +22,12 @@ export function log(text: string): LogEnvelope {
   return { type: 'log', data: { message: text } };
 }
 
-/** How a run ends that is lost with its process. */
+/** The end of a run whose process stopped before the run had ended. */
 export const INTERRUPTED: RunEnd = {
   status: 'failed',
   error: {
     code: 'interrupted',
-    message: 'The service went down before the run had ended. Send the query again.',
+    message: 'The service stopped before the run had ended. Send the query again.',
   },
 };
 
@@ -37,11 +37,11 @@ export function doneText(end: RunEnd): string {
 }
 
 /**
- * The JSON text of what a handler emitted: one line, with the members `type` and `data` in this order.
+ * The JSON text of an envelope that a handler emitted: one line, with the members `type` and `data` in this order.
  *
- * @param value anything at all
- * @param maxLength how many characters the text may have
- * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong with it
+ * @param value what the handler emitted, of any type
+ * @param maxLength the most characters of JSON that the data may have
+ * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong
  */
 export function envelopeText(value: unknown, maxLength: number): string {
   if (typeof value !== 'object' || value === null) throw invalid(`it is ${kindOf(value)}, not an object`);
@@ -62,8 +62,8 @@ export function envelopeText(value: unknown, maxLength: number): string {
 }
 
 /**
- * The envelope of a type whose data is a text: written by hand where there is nothing else in it, in a third of the time
- * that `JSON.stringify` takes for the whole; undefined where there may be.
+ * The JSON of an envelope whose data has one member, a text. It is put together here because `JSON.stringify` of the whole
+ * envelope takes three times as long. Returns undefined if the data may have other members.
  */
 function textOnly(data: unknown, type: string, member: string, begin: string): string | undefined {
   const text: unknown = (data as Record<string, unknown> | null | undefined)?.[member];
@@ -78,13 +78,13 @@ function jsonText(type: string, data: unknown): string {
     text = JSON.stringify({ type, data });
   } catch (error) {
     throw invalid(
-      'its `data` holds a cycle, a BigInt, or something else that cannot be written as JSON',
+      'its `data` contains a cycle, a BigInt, or something else that JSON cannot represent',
       error,
     );
   }
-  // A member that JSON cannot hold is left out. Within the type a quote would be escaped.
+  // `JSON.stringify` leaves out a member that JSON cannot represent. A quote inside the type would be escaped.
   if (!text.includes('"data":', type.length)) {
-    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot hold`);
+    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot represent`);
   }
   return text;
 }

@@ -1,65 +1,80 @@
+import { STATUS_CODES } from 'node:http';
+
 /**
- * Everything that can be wrong, by its stable code: the HTTP status that it becomes before a stream has begun, and the
- * title of its problem document (RFC 9457 §3.1.4). A code without a status of its own occurs only at the end of a run,
- * as `error.code` of the `done` envelope; asked for over HTTP it would be a 500.
+ * Every error by its stable code, with the HTTP status that it has before a stream has begun. Codes of the last group occur
+ * only at the end of a run, as `error.code` of the `done` envelope.
  */
-const CODES = {
-  invalid_json: { status: 400, title: 'The body is not JSON' },
-  invalid_query: { status: 400, title: 'The query is not valid' },
-  unauthorized: { status: 401, title: 'A credential is needed' },
-  forbidden: { status: 403, title: 'The credential is not sufficient' },
-  not_found: { status: 404, title: 'There is nothing here' },
-  body_timeout: { status: 408, title: 'The body did not arrive in time' },
-  session_busy: { status: 409, title: 'The session is busy' },
-  cursor_expired: { status: 410, title: 'The cursor lies before what is still kept' },
-  limit_exceeded: { status: 413, title: 'A limit is passed' },
-  unsupported_media_type: { status: 415, title: 'The content type is not read' },
-  unsupported_encoding: { status: 415, title: 'The content encoding is not read' },
-  idempotency_conflict: { status: 422, title: 'The idempotency key was used with another query' },
-  rate_limited: { status: 429, title: 'Too many requests' },
-  session_full: { status: 429, title: 'Too many queries of the session are waiting' },
-  internal: { status: 500, title: 'The service failed' },
-  at_capacity: { status: 503, title: 'The service is at capacity' },
-  draining: { status: 503, title: 'The service is going down' },
-  unavailable: { status: 503, title: 'The service is not available' },
-  storage_full: { status: 507, title: 'There is no room for the body' },
-  handler_failed: { status: 500, title: 'The agent failed' },
-  invalid_envelope: { status: 500, title: 'The agent emitted something that is not an envelope' },
-  run_timeout: { status: 500, title: 'The run took too long' },
-  interrupted: { status: 500, title: 'The run was lost with its process' },
+const STATUS_OF_CODE = {
+  invalid_json: 400,
+  invalid_query: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  body_timeout: 408,
+  session_busy: 409,
+  cursor_expired: 410,
+  limit_exceeded: 413,
+  unsupported_media_type: 415,
+  unsupported_encoding: 415,
+  idempotency_conflict: 422,
+  rate_limited: 429,
+  session_full: 429,
+  refused: 400,
+  internal: 500,
+  at_capacity: 503,
+  draining: 503,
+  unavailable: 503,
+  storage_full: 507,
+
+  handler_failed: 500,
+  invalid_envelope: 500,
+  run_timeout: 500,
+  interrupted: 500,
 } as const;
 
-/** The closed list of codes, in problems and in the `done` envelope. Codes are added, never changed. */
-export type ErrorCode = keyof typeof CODES;
+/**
+ * The closed list of codes, in problems and in the `done` envelope. Codes are added, never changed.
+ *
+ * `refused` is for every other 4xx that the host itself answers with, for example from a guard; status and detail are the
+ * host's.
+ */
+export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
-/** One fault of a request. */
+/** One fault in the body of a request. */
 export interface FieldError {
-  /** Where it is: a JSON Pointer (RFC 6901) into the request's body. */
+  /** A JSON Pointer (RFC 6901) to the faulty value. */
   pointer: string;
+  /** What is wrong: the rest of a sentence whose subject is the value. */
   detail: string;
 }
 
 /** Members of a problem that only some codes have. */
 export interface ErrorExtras {
-  /** The faults of the request's body. */
+  /** All faults of the body. */
   errors?: FieldError[];
-  /** `limit_exceeded`: the limit's name, … */
+  /** `limit_exceeded`: the name of the limit. */
   limit?: string;
-  /** … its value, in bytes or in parts, … */
+  /** `limit_exceeded`: the value of the limit, in its own unit (bytes, parts, levels). */
   value?: number;
-  /** … and the index of the part that passed it. */
+  /** `limit_exceeded`: the index of the part that exceeded it, if one part did. */
   part?: number;
-  /** `cursor_expired`: the first number that is still kept … */
+  /** `cursor_expired`: the number of the first envelope that is still kept. */
   oldest?: number;
-  /** … and the last. */
+  /** `cursor_expired`: the number of the last envelope. */
   latest?: number;
-  /** Seconds until another try makes sense; sent as `Retry-After`. */
+  /** Seconds to wait before the next try; sent as `Retry-After`. */
   retryAfter?: number;
 }
 
 /**
- * Something that a caller is told: a code of the closed list and a sentence that says what was wrong, where, and what to
- * do. The sentence reaches the caller as it is, so it holds no stack, no path and no text of an unexpected exception.
+ * An error that a caller may read: a code of the closed list and a sentence that says what was wrong, where, and what to do.
+ * The sentence reaches the caller unchanged. It must not contain a stack trace, a path or the text of an unexpected
+ * exception.
+ *
+ * A handler may throw it: the run then ends as `failed` with this code and sentence.
+ *
+ * @example
+ * throw new QueryError('invalid_query', 'The query needs a PDF. Send one as a file part.');
  */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
@@ -67,8 +82,8 @@ export class QueryError extends Error {
   /**
    * @param code what went wrong
    * @param detail the sentence for the caller
-   * @param extras members that the code has besides
-   * @param options `cause`: what the operator's log is to show besides
+   * @param extras further members of the problem, for the codes that have them
+   * @param options `cause`: what the operator's log shows besides
    */
   constructor(
     readonly code: ErrorCode,
@@ -81,11 +96,15 @@ export class QueryError extends Error {
 
   /** The HTTP status of the code. */
   get status(): number {
-    return CODES[this.code].status;
+    return STATUS_OF_CODE[this.code];
   }
+}
 
-  /** The title of the code: the same for every occurrence. */
-  get title(): string {
-    return CODES[this.code].title;
-  }
+/**
+ * The title of a problem whose `type` is `about:blank`: the phrase of its status (RFC 9457 §4.2.1).
+ *
+ * @param status an HTTP status
+ */
+export function titleOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
 }

@@ -1,6 +1,6 @@
 import { QueryError } from './errors.js';
 
-/** The refusals that every store makes, so that callers read the same sentence whatever the store is. */
+/** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 
 /** The owner has no such run. */
 export function runNotFound(): QueryError {
@@ -53,4 +53,32 @@ export function cursorExpired(after: number, oldest: number, latest: number): Qu
 export function storageFull(cause?: unknown): QueryError {
   const detail = 'There is no storage space left for the files of this query. Try again later.';
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
+}
+
+/** The limits that a caller can exceed, by the names that a problem states. */
+export type CallerLimit = 'fileBytes' | 'filesBytes' | 'textBytes' | 'documentBytes' | 'parts' | 'depth';
+
+const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
+  fileBytes: (value) => `The file is larger than ${value} bytes.`,
+  filesBytes: (value) => `The files are larger than ${value} bytes together.`,
+  textBytes: (value) => `The text is longer than ${value} bytes.`,
+  documentBytes: (value) => `The body has more than ${value} bytes besides the content of its files.`,
+  parts: (value) => `The query has more than ${value} parts.`,
+  depth: (value) => `The body nests arrays and objects more than ${value} deep.`,
+};
+
+/**
+ * The query exceeds a limit.
+ *
+ * @param limit the name of the limit
+ * @param value its value, in bytes, parts or levels
+ * @param part the index of the part that exceeds it, if one part does
+ */
+export function limitExceeded(limit: CallerLimit, value: number, part?: number): QueryError {
+  const where = part === undefined ? '' : `Part ${part}: `;
+  return new QueryError('limit_exceeded', where + LIMIT_SENTENCES[limit](value), {
+    limit,
+    value,
+    ...(part === undefined ? {} : { part }),
+  });
 }

@@ -1,12 +1,12 @@
-/** JSON shapes that cross the network. Types only: nothing here exists at run time. */
+/** The JSON shapes of the interface. This file contains types only. */
 
 import type { ErrorCode, ErrorExtras } from './errors.js';
 
 /** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
 export interface Envelope {
-  /** Tells events apart. `message`, `log` and `done` have the meaning below; any other name may be used. */
+  /** The kind of the event. `message`, `log` and `done` have the meaning below; any other name may be used. */
   type: string;
-  /** Any value that JSON can hold. */
+  /** Any value that JSON can represent. */
   data: unknown;
 }
 
@@ -22,7 +22,7 @@ export interface LogEnvelope extends Envelope {
   data: { message: string };
 }
 
-/** The last envelope of every run. It is written by the service, never by a handler. */
+/** The last envelope of every run. The service writes it, never a handler. */
 export interface DoneEnvelope extends Envelope {
   type: 'done';
   data: RunEnd;
@@ -38,10 +38,10 @@ export interface RunFailure {
 export type RunEnd =
   { status: 'completed' } | { status: 'cancelled' } | { status: 'failed'; error: RunFailure };
 
-/** Where a run stands: in line, executing, or how it ended. */
+/** The state of a run: in a queue, executing, or how it ended. */
 export type RunStatus = 'waiting' | 'running' | RunEnd['status'];
 
-/** A run as `GET {base}/query/{runId}` shows it. Times are ISO 8601 in UTC. */
+/** A run as `GET {base}/query/{runId}` returns it. Times are ISO 8601 in UTC. */
 export interface RunView {
   id: string;
   status: RunStatus;
@@ -50,13 +50,13 @@ export interface RunView {
   createdAt: string;
   startedAt: string | null;
   endedAt: string | null;
-  /** How many envelopes the log has had so far, `done` included. */
+  /** The number of envelopes so far, `done` included. */
   events: number;
-  /** Why the run failed; absent unless it did. */
+  /** Why the run failed; absent for any other status. */
   error?: RunFailure;
 }
 
-/** A file of an earlier turn: what is kept of it. */
+/** A file of an earlier turn, without its content. */
 export interface TurnFile {
   type: 'file';
   name: string;
@@ -76,9 +76,9 @@ export interface TurnText {
 /** One question and its answer in a session. Times are ISO 8601 in UTC. */
 export interface Turn {
   runId: string;
-  /** The user's parts; of a file its name, type, size and digest. */
+  /** The user's parts; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];
-  /** The contents of the answer's `message` envelopes, joined; at most the first 1 MiB of them. */
+  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
   text: string;
   /** How the run ended. */
   end: RunEnd;
@@ -86,12 +86,12 @@ export interface Turn {
   endedAt: string;
 }
 
-/** A page of a session's turns, as `GET {base}/query/sessions/{session_id}` shows it. */
+/** A page of a session's turns, as `GET {base}/query/sessions/{session_id}` returns it. */
 export interface SessionPage {
   id: string;
   /** Oldest first. */
   turns: Turn[];
-  /** What to send as `after` for the next page; null at the end. */
+  /** The value of `after` for the next page; null at the end. */
   next: number | null;
 }
 

@@ -3,64 +3,64 @@ import { cursorExpired } from '../contract/refusals.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /**
- * A stretch of the log is closed when it has so many characters; it is also the most that is read at once. A connection
- * that nobody reads holds the text of one stretch, a connection that is read has one write for it.
+ * A segment is closed at this length, which is also the most that one read returns. A connection that nobody reads holds the
+ * text of one segment; a connection that is read takes a segment in one write.
  */
 const SEGMENT_LENGTH = 16 * 1024;
 
-/** It is also closed when it has so many texts: one of them all takes half of their memory. */
+/** A segment is also closed when it has so many texts: joined, they take half the memory. */
 const SEGMENT_TEXTS = 64;
 
-/** Consecutive envelopes, and where they stand. */
+/** Consecutive envelopes. */
 interface Segment {
   /** The number of the first envelope. */
   first: number;
   /** The number of the last envelope. */
   last: number;
-  /** How many characters of JSON come before it, since the beginning of the log. */
-  start: number;
+  /** Where it starts, in characters of JSON since the beginning of the log. */
+  startOffset: number;
   /** How many characters of JSON it has. */
   length: number;
-  /** One text: thousands of them cost twice the memory. */
+  /** One text, because thousands of small ones take twice the memory. */
   lines: string;
 }
 
 /**
- * The event log of one run: envelopes numbered 1, 2, 3, … without a hole. It grows at its end and is trimmed at its
- * beginning, a stretch at a time, so that neither costs more the longer the log is.
+ * The event log of one run: envelopes numbered 1, 2, 3, … without gaps. It grows at its end and is trimmed at its beginning,
+ * one segment at a time. The cost of both does not depend on the length of the log.
  *
- * Its newest stretch is open. There it keeps what was gathered between two reads as texts of their own, because those who
- * follow a log that grows read just the last of them.
+ * The newest segment is open. It keeps a text for each group of envelopes that was appended between two reads, because a
+ * follower of a growing log reads only the last group.
  */
 export class EventLog {
   #closed: Segment[] = [];
-  /** The number of the first envelope of the open stretch. */
+  /** The number of the first envelope of the open segment. */
   #first: number;
-  /** How many characters of JSON come before the open stretch. */
-  #start: number;
-  /** What was gathered, as lines. */
+  /** Where the open segment starts, in characters of JSON. */
+  #startOffset: number;
+  /** The groups of the open segment, as lines. */
   #texts: string[] = [];
-  /** The number of the first envelope of the last of them. */
-  #firstOfText = 0;
-  /** What nobody has read yet, as lines. */
+  /** The number of the first envelope of the last group. */
+  #firstOfLastText = 0;
+  /** Envelopes that were appended since the last read, as lines. */
   #unread = '';
-  /** The number of its first envelope. */
+  /** The number of the first of them. */
   #firstUnread: number;
   #last: number;
   #newestLength = 0;
-  #position: number;
+  #endOffset: number;
   #ended = false;
 
   /**
-   * @param last the number of the envelope before the first one here
-   * @param position how many characters of JSON come before it
+   * @param last the number of the envelope before the first one of this log
+   * @param endOffset where that envelope ends, in characters of JSON
    */
-  constructor(last = 0, position = 0) {
+  constructor(last = 0, endOffset = 0) {
     this.#first = last + 1;
     this.#firstUnread = last + 1;
     this.#last = last;
-    this.#start = position;
-    this.#position = position;
+    this.#startOffset = endOffset;
+    this.#endOffset = endOffset;
   }
 
   /** The number of the newest envelope; 0 before the first. */
@@ -73,51 +73,52 @@ export class EventLog {
     return this.#closed[0]?.first ?? this.#first;
   }
 
-  /** How many characters of JSON there have been, since the beginning of the log. */
+  /** Where the log ends, in characters of JSON since its beginning. */
   get endOffset(): number {
-    return this.#position;
+    return this.#endOffset;
   }
 
   /** How many characters of JSON are kept. */
   get length(): number {
-    return this.#position - (this.#closed[0]?.start ?? this.#start);
+    return this.#endOffset - (this.#closed[0]?.startOffset ?? this.#startOffset);
   }
 
-  /** How many characters of JSON the newest envelope has; 0 before the first here. */
+  /** How many characters of JSON the newest envelope has; 0 if the log is empty. */
   get newestLength(): number {
     return this.#newestLength;
   }
 
-  /** Whether nothing will follow. */
+  /** Whether the log has ended: nothing will follow. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** Returns whether a stretch was closed, and may be trimmed. */
+  /** Appends one envelope. Returns whether a segment was closed, and so may be trimmed. */
   append(envelope: string): boolean {
-    const isFull = this.#position - this.#start >= SEGMENT_LENGTH || this.#texts.length >= SEGMENT_TEXTS;
+    const isFull =
+      this.#endOffset - this.#startOffset >= SEGMENT_LENGTH || this.#texts.length >= SEGMENT_TEXTS;
     if (isFull) this.#close();
     this.#unread = this.#unread === '' ? envelope : `${this.#unread}\n${envelope}`;
     this.#newestLength = envelope.length;
-    this.#position += envelope.length;
+    this.#endOffset += envelope.length;
     this.#last++;
     return isFull;
   }
 
-  /** Nothing will follow. */
+  /** Ends the log: nothing will follow. */
   end(): void {
     this.#ended = true;
     this.#gather();
     if (this.#texts.length === 0) return;
     this.#texts = [this.#joined()];
-    this.#firstOfText = this.#first;
+    this.#firstOfLastText = this.#first;
   }
 
   /**
-   * Drops the oldest stretch, unless it is the open one.
+   * Drops the oldest segment, unless it is the open one.
    *
-   * @param kept so many characters before the newest envelope are not dropped
-   * @returns how many characters were dropped; 0 where that is not possible
+   * @param kept how many characters before the newest envelope must stay
+   * @returns how many characters were dropped; 0 if nothing can be dropped
    */
   trim(kept = 0): number {
     const oldest = this.#closed[0];
@@ -126,67 +127,72 @@ export class EventLog {
     return oldest.length;
   }
 
-  /** @throws {QueryError} `cursor_expired` */
+  /**
+   * Returns envelopes after a cursor: one segment at most.
+   *
+   * @throws {QueryError} `cursor_expired`: they were trimmed
+   */
   read(after: number): LogSlice {
-    const position = this.#position;
+    const endOffset = this.#endOffset;
     const ended = this.#ended;
-    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', endOffset: position, ended };
+    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', endOffset, ended };
     if (after + 1 >= this.#first) {
       this.#gather();
       return {
         first: after + 1,
         count: this.#last - after,
         lines: this.#linesAfter(after),
-        endOffset: position,
+        endOffset,
         ended,
       };
     }
     if (after + 1 < this.oldest) throw cursorExpired(after, this.oldest, this.#last);
-    const { first, last, start, length, lines } = this.#find(after + 1);
+    const { first, last, startOffset, length, lines } = this.#find(after + 1);
     return {
       first: after + 1,
       count: last - after,
       lines: dropLines(lines, after + 1 - first),
-      endOffset: start + length,
+      endOffset: startOffset + length,
       ended: false,
     };
   }
 
-  /** Closes the open stretch, and begins the next. */
+  /** Closes the open segment, and begins the next. */
   #close(): void {
     this.#gather();
     this.#closed.push({
       first: this.#first,
       last: this.#last,
-      start: this.#start,
-      length: this.#position - this.#start,
+      startOffset: this.#startOffset,
+      length: this.#endOffset - this.#startOffset,
       lines: this.#joined(),
     });
     this.#first = this.#last + 1;
-    this.#start = this.#position;
+    this.#startOffset = this.#endOffset;
     this.#texts = [];
   }
 
-  /** Makes one text of what nobody has read yet. */
+  /** Makes a group of the envelopes that were appended since the last read. */
   #gather(): void {
     if (this.#unread === '') return;
     this.#texts.push(this.#unread);
-    this.#firstOfText = this.#firstUnread;
+    this.#firstOfLastText = this.#firstUnread;
     this.#firstUnread = this.#last + 1;
     this.#unread = '';
   }
 
-  /** The open stretch as one text. */
+  /** The open segment as one text. */
   #joined(): string {
     const lines = this.#texts.join('\n');
-    // Until it is looked through, it is kept as a tree of the pieces that it was put together from.
+    // V8 keeps a joined string as a tree of its pieces until something reads through it.
     Buffer.byteLength(lines);
     return lines;
   }
 
-  /** What follows an envelope in the open stretch. */
+  /** What follows an envelope in the open segment. */
   #linesAfter(after: number): string {
-    if (after + 1 >= this.#firstOfText) return dropLines(this.#texts.at(-1)!, after + 1 - this.#firstOfText);
+    if (after + 1 >= this.#firstOfLastText)
+      return dropLines(this.#texts.at(-1)!, after + 1 - this.#firstOfLastText);
     return dropLines(this.#texts.join('\n'), after + 1 - this.#first);
   }
 
@@ -202,7 +208,7 @@ export class EventLog {
   }
 }
 
-/** What follows the first lines of a text that has more of them. */
+/** A text without its first lines. It has more lines than these. */
 function dropLines(text: string, count: number): string {
   let at = 0;
   for (let dropped = 0; dropped < count; dropped++) at = text.indexOf('\n', at) + 1;

@@ -1,62 +1,75 @@
+import type { Awaitable, LogSlice, RunRef, RunStore } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
-import type { Awaitable, LogSlice } from '../ports/run-store.js';
 
-/** A log as its followers see it. */
+/** A log that can be followed. */
 export interface ReadableLog {
-  /** What comes after the envelope with this number. */
+  /** Returns the envelopes after this number. */
   read(after: number): Awaitable<LogSlice>;
 }
 
-/** Where a follower delivers what it reads. */
+/** The log of a run in a store. */
+export class StoredLog implements ReadableLog {
+  constructor(
+    private readonly store: RunStore,
+    private readonly run: RunRef,
+  ) {}
+
+  read(after: number): Awaitable<LogSlice> {
+    return this.store.read(this.run, after);
+  }
+}
+
+/** Where a follower writes what it reads. */
 export interface Sink {
-  /** Takes one stretch of the log. False: no more, please, until `Follower.wake` is called. */
-  deliver(slice: LogSlice): boolean;
-  /** The log has ended, and all of it was delivered. */
+  /** Writes a slice of the log. Returns false if it takes no more until it has called `Follower.drained`. */
+  write(slice: LogSlice): boolean;
+  /** The log has ended, and all of it was written. */
   end(): void;
   /** The log cannot be read any further. */
   fail(error: unknown): void;
-  /** The service is going down: the stream is cut here and can be resumed later. */
+  /** The stream ends here without `done`. The caller can resume it later. */
   disconnect(): void;
 }
 
 /**
- * One reader of one run. It pulls from the log: nothing is queued for it, so that one who does not read costs a cursor
- * and what its socket holds, and goes on where it was when it reads again.
+ * One reader of one log. It pulls from the log and keeps no queue. A reader that stops costs a cursor and the bytes in its
+ * socket, and continues at its cursor when it reads again.
  */
 export class Follower {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   offset = 0;
-  #reading = false;
-  /** The log has grown since the read that is under way began. */
-  #news = false;
-  #blocked = false;
-  #left = false;
+  #isReading = false;
+  /** The log has grown since the current read began. */
+  #hasNews = false;
+  /** The sink takes no more at present. */
+  #isBlocked = false;
+  #hasLeft = false;
 
   /**
    * @param log what is read
-   * @param cursor the number of the last envelope that the reader has already
-   * @param sink where what follows is delivered
-   * @param audience the followers of the run, where it is alive in this process; otherwise what there is is delivered, and
-   * unless that ends with `done` the stream is cut
+   * @param cursor the number of the last envelope that the reader has
+   * @param sink where the envelopes after the cursor are written
+   * @param group the followers of the run, if it is alive in this process. Without a group no news will come: the follower
+   * writes what the log has, and disconnects unless the log ends with `done`
    */
   constructor(
     private readonly log: ReadableLog,
     private cursor: number,
     private readonly sink: Sink,
-    private readonly audience: Followers | undefined,
+    private readonly group: Followers | undefined,
   ) {
-    audience?.join(this);
+    group?.join(this);
   }
 
-  /** There may be news: reads on, unless the sink is not ready for more. */
+  /** There may be news: reads on, unless the sink is blocked. */
   notify(): void {
-    this.#news = true;
+    this.#hasNews = true;
     try {
-      while (!this.#left && !this.#reading && !this.#blocked) {
-        this.#news = false;
+      while (!this.#hasLeft && !this.#isReading && !this.#isBlocked) {
+        this.#hasNews = false;
         const slice = this.log.read(this.cursor);
         if (slice instanceof Promise) return this.#await(slice);
-        if (!this.#deliver(slice)) return;
+        if (!this.#write(slice)) return;
       }
     } catch (error) {
       this.#fail(error);
@@ -65,55 +78,54 @@ export class Follower {
 
   /** The sink takes more. */
   drained(): void {
-    this.#blocked = false;
+    this.#isBlocked = false;
     this.notify();
-    this.audience?.advanced();
+    this.group?.advanced();
   }
 
-  /** Nothing more is delivered. */
+  /** The reader has gone: nothing more is written. */
   leave(): void {
-    this.#left = true;
-    this.audience?.leave(this);
+    this.#hasLeft = true;
+    this.group?.leave(this);
   }
 
-  /** Cuts the stream, unless it has ended. */
+  /** Ends the stream without `done`, unless it has ended. */
   disconnect(): void {
-    if (this.#left) return;
+    if (this.#hasLeft) return;
     this.leave();
     this.sink.disconnect();
   }
 
   #await(reading: Promise<LogSlice>): void {
-    this.#reading = true;
+    this.#isReading = true;
     reading
       .then((slice) => {
-        this.#reading = false;
-        if (this.#left) return;
-        if (this.#deliver(slice) || this.#news) this.notify();
-        this.audience?.advanced();
+        this.#isReading = false;
+        if (this.#hasLeft) return;
+        if (this.#write(slice) || this.#hasNews) this.notify();
+        this.group?.advanced();
       })
       .catch((error: unknown) => this.#fail(error));
   }
 
   /** Returns whether there may be more to read at once. */
-  #deliver(slice: LogSlice): boolean {
+  #write(slice: LogSlice): boolean {
     this.offset = slice.endOffset;
     if (slice.count > 0) {
       this.cursor = slice.first + slice.count - 1;
-      this.#blocked = !this.sink.deliver(slice);
+      this.#isBlocked = !this.sink.write(slice);
     }
-    if (slice.ended && !this.#left) {
+    if (slice.ended && !this.#hasLeft) {
       this.leave();
       this.sink.end();
     }
     if (slice.count > 0) return true;
-    // Nobody would tell of what comes: whoever asks again finds out.
-    if (!this.audience) this.disconnect();
+    if (!this.group) this.disconnect();
     return false;
   }
 
   #fail(error: unknown): void {
-    if (this.#left) return;
+    if (this.#hasLeft) return;
     this.leave();
     this.sink.fail(error);
   }

@@ -1,43 +1,44 @@
-/** What an audience knows of a follower. */
+/** A follower as its group sees it. */
 interface Member {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
-  /** Has it read on, if it can take more. */
+  /** The log has news: reads on, if its connection takes more. */
   notify(): void;
-  /** Cuts its stream in a way that can be resumed. */
+  /** Ends its stream in a way that can be resumed. */
   disconnect(): void;
 }
 
 /**
- * So many audiences wait for the end of the turn at most; the next one does when these have been served. What a processor
- * has at hand of a run while its handler emits, it would have to fetch again after thousands of others.
+ * The most groups that wait for the end of the tick. When there are more, they are flushed at once: after thousands of other
+ * runs, the processor's caches would no longer hold the data of the first.
  */
-const MOST_DUE = 64;
+const MAX_PENDING = 64;
 
-/** Audiences whose log has news in this turn of the event loop. */
-let due: Followers[] = [];
+/** Groups whose log has news in this tick of the event loop. */
+let pending: Followers[] = [];
 
-function serve(): void {
-  const audiences = due;
-  due = [];
-  for (const audience of audiences) audience.flush();
+function flushAll(): void {
+  const groups = pending;
+  pending = [];
+  for (const group of groups) group.flush();
 }
 
 /**
  * The followers of one run that is alive in this process.
  *
- * What becomes visible in a log during one turn of the event loop leaves together: `ring` marks the audience, and one
- * `setImmediate` serves all audiences of the turn.
+ * Everything that is appended in one tick of the event loop leaves in one write. For this, `notify` only marks the group,
+ * and one `setImmediate` flushes all marked groups.
  */
 export class Followers {
-  /** In the order in which they came. */
-  readonly #readers: Member[] = [];
-  #onProgress: (() => void) | undefined;
-  #isDue = false;
+  /** In the order in which they joined. */
+  readonly #members: Member[] = [];
+  #onAdvance: (() => void) | undefined;
+  #onEmptied: (() => void) | undefined;
+  #isPending = false;
 
   /**
-   * @param onFirst called when the first follower has come
-   * @param onEmpty called when the last one has left
+   * @param onFirst called when the first follower has joined
+   * @param onEmpty called when the last follower has left
    */
   constructor(
     private readonly onFirst: () => void,
@@ -45,58 +46,70 @@ export class Followers {
   ) {}
 
   get size(): number {
-    return this.#readers.length;
+    return this.#members.length;
   }
 
-  join(reader: Member): void {
-    if (this.#readers.push(reader) === 1) this.onFirst();
+  join(member: Member): void {
+    if (this.#members.push(member) === 1) this.onFirst();
   }
 
-  leave(reader: Member): void {
-    const index = this.#readers.indexOf(reader);
+  leave(member: Member): void {
+    const index = this.#members.indexOf(member);
     if (index === -1) return;
-    this.#readers.splice(index, 1);
+    this.#members.splice(index, 1);
     this.advanced();
-    if (this.#readers.length === 0) this.onEmpty();
+    if (this.#members.length > 0) return;
+    this.#onEmptied?.();
+    this.onEmpty();
   }
 
-  /** There is news in the log. */
+  /** The log has news. */
   notify(): void {
-    if (this.#isDue || this.#readers.length === 0) return;
-    if (due.length === MOST_DUE) serve();
-    this.#isDue = true;
-    if (due.push(this) === 1) setImmediate(serve);
+    if (this.#isPending || this.#members.length === 0) return;
+    if (pending.length === MAX_PENDING) flushAll();
+    this.#isPending = true;
+    if (pending.push(this) === 1) setImmediate(flushAll);
   }
 
-  /** Lets every follower read what is new. */
+  /** Lets every follower read the news. */
   flush(): void {
-    this.#isDue = false;
-    // From the last on, because one that has read all of it leaves.
-    for (let index = this.#readers.length - 1; index >= 0; index--) this.#readers[index]?.notify();
+    this.#isPending = false;
+    // Backwards, because a follower that has read everything leaves.
+    for (let index = this.#members.length - 1; index >= 0; index--) this.#members[index]?.notify();
     this.advanced();
   }
 
-  /** How far the fastest follower is behind a position in the log; 0 where nobody follows. */
-  lag(position: number): number {
-    if (this.#readers.length === 0) return 0;
+  /**
+   * How far the fastest follower is behind.
+   *
+   * @param endOffset the end of the log, in characters of JSON
+   * @returns characters of JSON; 0 without followers
+   */
+  lag(endOffset: number): number {
+    if (this.#members.length === 0) return 0;
     let fastest = 0;
-    for (const reader of this.#readers) fastest = Math.max(fastest, reader.offset);
-    return position - fastest;
+    for (const member of this.#members) fastest = Math.max(fastest, member.offset);
+    return endOffset - fastest;
   }
 
   /** Resolves when a follower has read on or has left. */
   nextAdvance(): Promise<void> {
-    return new Promise((resolve) => (this.#onProgress = resolve));
+    return new Promise((resolve) => (this.#onAdvance = resolve));
   }
 
   /** A follower has read on. */
   advanced(): void {
-    this.#onProgress?.();
-    this.#onProgress = undefined;
+    this.#onAdvance?.();
+    this.#onAdvance = undefined;
   }
 
-  /** Cuts every stream that has not ended. */
+  /** Resolves when all followers have left. */
+  async emptied(): Promise<void> {
+    if (this.#members.length > 0) await new Promise<void>((resolve) => (this.#onEmptied = resolve));
+  }
+
+  /** Disconnects every follower. */
   disconnectAll(): void {
-    for (const reader of [...this.#readers]) reader.disconnect();
+    for (const member of [...this.#members]) member.disconnect();
   }
 }

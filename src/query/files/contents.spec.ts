@@ -2,11 +2,12 @@ import { jest } from '@jest/globals';
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Contents, type FileContent } from './contents.js';
-import { DEFAULT_BODY_LIMITS } from '../body/limits.js';
+import type { FileContent } from './content.js';
+import { Contents } from './contents.js';
+import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { Spool } from './spool.js';
 
-/** The smallest PNG: its signature and header are enough to be known. */
+/** A PNG of one pixel. */
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -23,16 +24,18 @@ describe('The content of a file part', () => {
 
   afterEach(async () => {
     jest.restoreAllMocks();
+    expect(await files()).toEqual([]);
     await spool.close();
+    expect(await readdir(parent)).toEqual([]);
     await rm(parent, { recursive: true });
   });
 
-  function take(contents: Contents, bytes: Buffer): FileContent {
+  function write(contents: Contents, bytes: Buffer): FileContent {
     const writer = contents.begin(0);
-    for (let at = 0; at < bytes.length; at += 40_000) {
-      const piece = bytes.subarray(at, at + 40_000);
-      piece.copy(writer.room(piece.length), writer.position);
-      writer.wrote(piece.length);
+    for (let offset = 0; offset < bytes.length; offset += 40_000) {
+      const piece = bytes.subarray(offset, offset + 40_000);
+      piece.copy(writer.reserve(piece.length), writer.offset);
+      writer.commit(piece.length);
     }
     return writer.finish();
   }
@@ -43,12 +46,12 @@ describe('The content of a file part', () => {
     ['in memory', 64 * 1024, 0],
     ['on disk', 64 * 1024 - 1, 1],
   ])(
-    'lies %s beside a threshold of %i bytes, and is a File that is read again and again',
+    'is kept %s with a limit of %i bytes for memory, and is a File that can be read repeatedly',
     async (_, memoryBytes, count) => {
       const bytes = Buffer.from('0123456789abcdef'.repeat(4096));
       const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
-      const content = take(contents, bytes);
-      await contents.settled();
+      const content = write(contents, bytes);
+      await contents.writes.settled();
       expect(await files()).toHaveLength(count);
 
       const file = await content.file('Ä b.txt', 'text/plain; charset=utf-8');
@@ -71,54 +74,62 @@ describe('The content of a file part', () => {
     },
   );
 
-  it('prints no warning when a file lies on disk', async () => {
+  it('prints no warning when a file is on disk', async () => {
     const warned = jest.spyOn(process, 'emitWarning');
     const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
-    const content = take(contents, PNG);
-    await contents.settled();
+    const content = write(contents, PNG);
+    await contents.writes.settled();
     await (await content.file('a.png', 'image/png')).arrayBuffer();
     expect(warned).not.toHaveBeenCalled();
+    await content.discard();
   });
 
-  it.each([0, 64 * 1024])('tells its type by its first bytes (%i bytes in memory)', async (memoryBytes) => {
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
-    const [image, text, empty] = [PNG, Buffer.from('plain text'), Buffer.alloc(0)].map((b) =>
-      take(contents, b),
-    );
-    await contents.settled();
-    expect(await image!.detectType()).toBe('image/png');
-    expect(await text!.detectType()).toBeUndefined();
-    expect(await empty!.detectType()).toBeUndefined();
-  });
+  it.each([0, 64 * 1024])(
+    'has a type that its first bytes show (limit for memory: %i bytes)',
+    async (memoryBytes) => {
+      const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
+      const [image, text, empty] = [PNG, Buffer.from('plain text'), Buffer.alloc(0)].map((b) =>
+        write(contents, b),
+      );
+      await contents.writes.settled();
+      expect(await image!.detectType()).toBe('image/png');
+      expect(await text!.detectType()).toBeUndefined();
+      expect(await empty!.detectType()).toBeUndefined();
+      await contents.writes.discard();
+    },
+  );
 
-  it('goes to disk in part when many small files would fill the memory', async () => {
+  it('is written to disk if the other contents of the body fill their share of the memory', async () => {
     const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 1000 }, spool);
-    const taken = Array.from({ length: 100 }, () => take(contents, Buffer.alloc(1000, 'a')));
-    await contents.settled();
+    const written = Array.from({ length: 100 }, () => write(contents, Buffer.alloc(1000, 'a')));
+    await contents.writes.settled();
     expect(await files()).toHaveLength(36);
-    expect(await (await taken[99]!.file('a', 'b/c')).text()).toBe('a'.repeat(1000));
-    await contents.discard();
+    expect(await (await written[99]!.file('a', 'b/c')).text()).toBe('a'.repeat(1000));
+    await contents.writes.discard();
     expect(await files()).toEqual([]);
   });
 
-  it.each(['ENOSPC', 'EDQUOT'])('reports %s as storage that is full, and leaves nothing', async (code) => {
-    const probe = await open(parent);
-    const handles = Object.getPrototypeOf(probe) as { writeFile: () => Promise<void> };
-    await probe.close();
-    jest.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error(code), { code }));
-    const contents = new Contents(DEFAULT_BODY_LIMITS, spool);
-    take(contents, Buffer.alloc(2_000_000));
-    await expect(contents.settled()).rejects.toMatchObject({ code: 'storage_full' });
-    expect(await files()).toHaveLength(1);
-    await contents.discard();
-    expect(await files()).toEqual([]);
-  });
+  it.each(['ENOSPC', 'EDQUOT'])(
+    'refuses the body with storage_full on %s, and leaves no file',
+    async (code) => {
+      const probe = await open(parent);
+      const handles = Object.getPrototypeOf(probe) as { writeFile: () => Promise<void> };
+      await probe.close();
+      jest.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error(code), { code }));
+      const contents = new Contents(DEFAULT_BODY_LIMITS, spool);
+      write(contents, Buffer.alloc(2_000_000));
+      await expect(contents.writes.settled()).rejects.toMatchObject({ code: 'storage_full' });
+      expect(await files()).toHaveLength(1);
+      await contents.writes.discard();
+      expect(await files()).toEqual([]);
+    },
+  );
 
-  it('hands on what else the disk says as it is', async () => {
+  it('rejects with any other error of the disk unchanged', async () => {
     const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     await spool.close();
-    take(contents, PNG);
-    await expect(contents.settled()).rejects.toThrow('The spool is closed.');
-    await contents.discard();
+    write(contents, PNG);
+    await expect(contents.writes.settled()).rejects.toThrow('The spool is closed.');
+    await contents.writes.discard();
   });
 });

@@ -1,22 +1,30 @@
 import { Logger } from '@nestjs/common';
-import { FileContent } from './contents.js';
+import { FileContent } from './content.js';
 import type { Spool, SpoolFile } from './spool.js';
 import { QueryError } from '../contract/errors.js';
 import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
 import type { FileStore } from '../ports/file-store.js';
 import type { TurnFile, TurnText } from '../contract/wire.js';
 
-/** A file up to this size is read into memory, a larger one into the spool. */
-const MEMORY_BYTES = 64 * 1024;
-
-/** The files of queries, between the store that keeps them and the handlers that read them. */
+/** Moves the files of queries between the store that keeps them and the handlers that read them. */
 export class Files {
+  /**
+   * @param store keeps the contents
+   * @param spool has the contents that are too large for memory while a run reads them
+   * @param memoryBytes a file up to this size is read into memory, a larger one into the spool
+   */
   constructor(
     private readonly store: FileStore,
     private readonly spool: Spool,
+    private readonly memoryBytes: number,
   ) {}
 
-  /** Has the files of a query kept for a run that is about to be admitted. Returns whether there were any. */
+  /**
+   * Keeps the files of a query for a run that is about to be admitted. If one file cannot be kept, none is.
+   *
+   * @returns whether the query has files
+   * @throws {QueryError} `storage_full` · `unavailable`
+   */
   async keep(runId: string, query: Query): Promise<boolean> {
     const files = query.parts.filter((part) => part.type === 'file');
     try {
@@ -28,18 +36,20 @@ export class Files {
     return files.length > 0;
   }
 
-  /** The run was not admitted. Never rejects: what is left is swept. */
+  /** Tells the store that the run was not admitted. Never rejects: the store's sweep removes what is left. */
   async release(runId: string): Promise<void> {
     try {
       await this.store.release(runId);
     } catch {
-      // The database is away.
+      // The database is unavailable.
     }
   }
 
   /**
-   * The parts of a query as its handler was to be given them, out of what is kept of them.
+   * Restores the parts of a query as its handler receives them.
    *
+   * @param parts the parts as they are kept with the run
+   * @param opened receives the files
    * @throws {QueryError} `not_found`: a file is no longer kept · `unavailable`
    */
   async restore(runId: string, parts: (TurnText | TurnFile)[], opened: OpenedFiles): Promise<QueryPart[]> {
@@ -52,9 +62,9 @@ export class Files {
   }
 
   /**
-   * A file of a run or a turn, to be read any number of times until `opened` is closed.
+   * Opens a file of a run or a turn. It can be read any number of times until `opened` is closed.
    *
-   * @throws {QueryError} `not_found`: it is no longer kept · `unavailable`
+   * @throws {QueryError} `not_found`: the file is no longer kept · `unavailable`
    */
   async open(runId: string, { name, mimeType, size, sha256 }: TurnFile, opened: OpenedFiles): Promise<File> {
     const bytes = await this.store.read(runId, sha256);
@@ -70,12 +80,12 @@ export class Files {
   }
 
   async #fetch(bytes: AsyncIterable<Uint8Array>, size: number): Promise<Buffer | SpoolFile> {
-    if (size <= MEMORY_BYTES) {
+    if (size <= this.memoryBytes) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of bytes) chunks.push(chunk);
       return Buffer.concat(chunks);
     }
-    const file = this.spool.file();
+    const file = this.spool.newFile();
     try {
       for await (const chunk of bytes) await file.write(chunk);
       await file.close();
@@ -87,23 +97,24 @@ export class Files {
   }
 }
 
-/** The files that a run has opened. They are given up with it. */
+/** The files that a run has opened. They are removed when the run no longer needs them. */
 export class OpenedFiles {
   static readonly #logger = new Logger('Query');
   #contents: FileContent[] = [];
   #closed = false;
 
+  /** Adds a file. Once this is closed, the file is removed at once. */
   add(content: FileContent): void {
     this.#contents.push(content);
     if (this.#closed) this.close();
   }
 
-  /** What is opened later is given up at once. */
+  /** Removes all files, and those that are added later. Does not wait for it; a failure is logged. Can be called again. */
   close(): void {
     this.#closed = true;
     for (const content of this.#contents) {
       content.discard().catch((error: Error) => {
-        OpenedFiles.#logger.warn(`A file could not be removed: ${error.message}`);
+        OpenedFiles.#logger.warn(`A temporary file of a query could not be removed: ${error.message}`);
       });
     }
     this.#contents = [];

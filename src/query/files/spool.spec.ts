@@ -21,7 +21,7 @@ describe('The spool', () => {
     return /^(nest-agent-query-)([0-9a-f]{8})-(\d+)-(\d+)-([0-9a-f]{12})$/.exec(basename(spool.directory))!;
   }
 
-  async function leave(name: string): Promise<void> {
+  async function makeDirectory(name: string): Promise<void> {
     await mkdir(join(parent, name));
     await writeFile(join(parent, name, '1'), 'left');
   }
@@ -32,9 +32,9 @@ describe('The spool', () => {
     return child.pid!;
   }
 
-  it('touches the disk with its first file, which nobody else can read', async () => {
+  it('makes its directory with its first file, and no other user can read either', async () => {
     const spool = await Spool.open(parent);
-    const file = spool.file();
+    const file = spool.newFile();
     expect(await readdir(parent)).toEqual([]);
     await file.write(Buffer.from('first '));
     await file.write(Buffer.from('second'));
@@ -46,39 +46,41 @@ describe('The spool', () => {
     expect(await readdir(parent)).toEqual([]);
   });
 
-  it('makes its parent directory where that is missing', async () => {
+  it('makes its parent directory if it is missing', async () => {
     const spool = await Spool.open(join(parent, 'a', 'b'));
-    await spool.file().write(Buffer.from('a'));
+    await spool.newFile().write(Buffer.from('a'));
     expect(await readdir(join(parent, 'a', 'b'))).toHaveLength(1);
     await spool.close();
+    expect(await readdir(join(parent, 'a', 'b'))).toEqual([]);
   });
 
-  it('goes on after a cleaner of temporary files took its directory', async () => {
+  it('makes its directory again after a cleaner of temporary files removed it', async () => {
     const spool = await Spool.open(parent);
-    await spool.file().write(Buffer.from('a'));
+    await spool.newFile().write(Buffer.from('a'));
     await rm(spool.directory, { recursive: true });
-    const file = spool.file();
+    const file = spool.newFile();
     await file.write(Buffer.from('b'));
     expect(await readFile(file.path, 'utf8')).toBe('b');
     await file.remove();
     await file.remove();
     expect(await readdir(spool.directory)).toEqual([]);
     await spool.close();
+    expect(await readdir(parent)).toEqual([]);
   });
 
   it('makes no file once it is closed', async () => {
     const spool = await Spool.open(parent);
-    const file = spool.file();
+    const file = spool.newFile();
     await spool.close();
     await expect(file.write(Buffer.from('a'))).rejects.toThrow('The spool is closed.');
     expect(await readdir(parent)).toEqual([]);
   });
 
-  it('sweeps at its start what dead processes left, and nothing else', async () => {
+  it('removes at its start the spools of dead processes, and nothing else', async () => {
     const [, prefix, machine, pid, start] = await nameOfOurs();
-    const gone = [
+    const abandoned = [
       `${prefix}${machine}-${await deadProcess()}-1-000000000000`,
-      // This process's id, of an earlier process that had it.
+      // An earlier process with the id of this one.
       `${prefix}${machine}-${pid}-1-000000000000`,
       `${prefix}00000000-1-1-aaaaaaaaaaaa`,
     ];
@@ -86,11 +88,11 @@ describe('The spool', () => {
       `${prefix}${machine}-${pid}-${start}-000000000000`,
       `${prefix}00000000-1-1-bbbbbbbbbbbb`,
       `${prefix}${machine}-999999999-1-other`,
-      'somebody-else',
+      'another-program',
     ];
-    for (const name of [...gone, ...kept]) await leave(name);
+    for (const name of [...abandoned, ...kept]) await makeDirectory(name);
     const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 60 * 60;
-    await utimes(join(parent, gone[2]!), twoDaysAgo, twoDaysAgo);
+    await utimes(join(parent, abandoned[2]!), twoDaysAgo, twoDaysAgo);
 
     await Spool.open(parent);
     expect((await readdir(parent)).sort()).toEqual(kept.sort());

@@ -4,40 +4,45 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 
-/** Bytes of one block: large enough that a write is worth its call, small enough to hash without holding up others. */
+/** Bytes of one block: large enough that few calls write a file, small enough that hashing one does not delay other runs. */
 const BLOCK_BYTES = 256 * 1024;
-const FREE_BLOCKS = 16;
+/** Blocks that are held for reuse, at most. */
+const MAX_FREE_BLOCKS = 16;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PREFIX = 'nest-agent-query';
 
-/** One temporary file, written once from its beginning to its end. It exists from its first byte on. */
+/** One temporary file, written once from its beginning to its end. It exists on disk from its first byte on. */
 export class SpoolFile {
   private handle: FileHandle | undefined;
   private exists = false;
 
   /**
    * @param path absolute
-   * @param makeDirectory called where the directory is missing
+   * @param makeDirectory called if the directory of `path` is missing
    */
   constructor(
     readonly path: string,
     private readonly makeDirectory: () => Promise<void>,
   ) {}
 
-  /** Appends all of `bytes`. Rejects with the system's error. */
+  /**
+   * Appends all of `bytes`.
+   *
+   * @throws the system's error
+   */
   async write(bytes: Uint8Array): Promise<void> {
     this.handle ??= await this.make();
     await this.handle.writeFile(bytes);
   }
 
-  /** Ends the writing. Can be called again. */
+  /** Closes the file after its last byte. Can be called again. */
   async close(): Promise<void> {
     const handle = this.handle;
     this.handle = undefined;
     await handle?.close();
   }
 
-  /** Closes and unlinks. Can be called again. */
+  /** Closes the file and removes it. Can be called again. */
   async remove(): Promise<void> {
     await this.close();
     if (this.exists) await unlink(this.path).catch(ignoreMissing);
@@ -47,7 +52,7 @@ export class SpoolFile {
   private async make(): Promise<FileHandle> {
     let handle = await open(this.path, 'wx', 0o600).catch(ignoreMissing);
     if (handle === undefined) {
-      // The first file of all, or the directory fell to a cleaner of temporary files.
+      // This is the first file of the spool, or a cleaner of temporary files removed the directory.
       await this.makeDirectory();
       handle = await open(this.path, 'wx', 0o600);
     }
@@ -57,8 +62,8 @@ export class SpoolFile {
 }
 
 /**
- * Where the contents of large files lie while a run needs them: one directory of this process, mode 0700, which appears
- * with its first file.
+ * The temporary files that have the contents of large files while a run needs them. They are in one directory of this
+ * process, mode 0700, which is made with its first file.
  *
  * @example
  * const spool = await Spool.open();
@@ -68,8 +73,8 @@ export class SpoolFile {
  * await spool.close();
  */
 export class Spool {
-  private readonly free: Buffer[] = [];
-  private files = 0;
+  private readonly freeBlocks: Buffer[] = [];
+  private fileCount = 0;
   private closed = false;
 
   private constructor(
@@ -78,13 +83,15 @@ export class Spool {
   ) {}
 
   /**
-   * Sweeps what crashed processes left in `parent`, then makes a spool in it.
+   * Removes the spools that crashed processes left in `parent`, then makes a spool there.
    *
-   * A directory is swept if this user owns it and the process that its name tells is dead, or has a start time other
-   * than that of the process which has this id now. The directory of another machine (a shared volume) is swept once
-   * nothing in it has changed for a day.
+   * The name of a spool's directory states the machine, the process id and the start time of its process. A directory is
+   * removed if this user owns it and that process is dead, which is also the case if the process that has its id now
+   * started at another time. The directory of another machine (a shared volume) is removed once it has not changed for a
+   * day.
    *
    * @param parent made if it is missing. Default: the system's directory for temporary files
+   * @throws the system's error if `parent` cannot be made or read
    */
   static async open(parent: string = tmpdir()): Promise<Spool> {
     await mkdir(parent, { recursive: true, mode: 0o700 });
@@ -93,30 +100,30 @@ export class Spool {
     return new Spool(join(parent, name.join('-')));
   }
 
-  /** A file of this spool that only this user can read. */
-  file(): SpoolFile {
-    return new SpoolFile(join(this.directory, String(++this.files)), () => this.makeDirectory());
+  /** A new temporary file, which only this user can read. */
+  newFile(): SpoolFile {
+    return new SpoolFile(join(this.directory, String(++this.fileCount)), () => this.makeDirectory());
   }
 
-  /** A buffer of 256 KiB with any content. */
+  /** A buffer of 256 KiB with arbitrary bytes. */
   takeBlock(): Buffer {
-    return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    return this.freeBlocks.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Returns what `takeBlock` gave; any other buffer is left to the garbage collector. */
-  giveBlock(block: Buffer): void {
-    if (block.length === BLOCK_BYTES && this.free.length < FREE_BLOCKS) this.free.push(block);
+  /** Makes a buffer that `takeBlock` gave available again. Ignores a buffer of another size. */
+  returnBlock(block: Buffer): void {
+    if (block.length === BLOCK_BYTES && this.freeBlocks.length < MAX_FREE_BLOCKS) this.freeBlocks.push(block);
   }
 
-  /** Called by Nest, when nobody reads any more. */
+  /** Called by Nest once all requests have ended. */
   onApplicationShutdown(): Promise<void> {
     return this.close();
   }
 
-  /** Removes the directory with all that is in it. Contents that are still held can no longer be read. */
+  /** Removes the directory and all files in it. Contents that are still held can no longer be read. Can be called again. */
   async close(): Promise<void> {
     this.closed = true;
-    this.free.length = 0;
+    this.freeBlocks.length = 0;
     await rm(this.directory, { recursive: true, force: true });
   }
 
@@ -131,21 +138,22 @@ async function sweep(parent: string): Promise<void> {
   await Promise.all(
     names.map(async (name) => {
       const path = join(parent, name);
-      if (await isLeftOver(name, path)) await rm(path, { recursive: true, force: true });
+      if (await isAbandoned(name, path)) await rm(path, { recursive: true, force: true });
     }),
   );
 }
 
-async function isLeftOver(name: string, path: string): Promise<boolean> {
-  const [, owner, pid, start] =
+async function isAbandoned(name: string, path: string): Promise<boolean> {
+  const [, machineName, pid, start] =
     new RegExp(`^${PREFIX}-([0-9a-f]{8})-(\\d+)-(\\d+)-[0-9a-f]{12}$`).exec(name) ?? [];
-  if (owner === undefined || pid === undefined) return false;
+  if (machineName === undefined || pid === undefined) return false;
   const found = await lstat(path).catch(ignoreMissing);
   if (!found?.isDirectory() || (process.getuid && found.uid !== process.getuid())) return false;
-  if (owner !== machine()) return Date.now() - found.mtimeMs > DAY_MS;
+  if (machineName !== machine()) return Date.now() - found.mtimeMs > DAY_MS;
   return !isAlive(Number(pid)) || (await startOf(Number(pid))) !== start;
 }
 
+/** Eight hexadecimal digits that stand for this machine. */
 function machine(): string {
   return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
 }
@@ -159,10 +167,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A process id is given again after a while; with the start time (ticks since boot, proc(5)) it is unique. Elsewhere `0`. */
+/**
+ * The start time of a process in clock ticks since boot (proc(5)): systems reuse process ids, but never an id and a start
+ * time together. `0` on systems without `/proc`.
+ */
 async function startOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
-  // The second field is the program's name, which may hold anything; the start time is the 20th after it.
+  // The second field is the program's name, which may contain anything; the start time is the 20th field after it.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
 }
 

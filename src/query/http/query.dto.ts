@@ -15,13 +15,10 @@ import {
   validateSync,
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
-import { FileContent } from '../files/contents.js';
-import { QueryError, type FieldError } from '../contract/errors.js';
-
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const PARAMETER = `${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
-/** RFC 9110 §8.3.1 */
-const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${PARAMETER})*$`);
+import { FileContent } from '../files/content.js';
+import { type FieldError, QueryError } from '../contract/errors.js';
+import { isMediaType } from '../contract/media-types.js';
+import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
 @ValidatorConstraint({ name: 'fileName' })
 class FileNameRule implements ValidatorConstraintInterface {
@@ -45,7 +42,7 @@ function faultOfName(name: string): string | undefined {
 @ValidatorConstraint({ name: 'mediaType' })
 class MediaTypeRule implements ValidatorConstraintInterface {
   validate(value: unknown): boolean {
-    return typeof value === 'string' && value.length <= 255 && MEDIA_TYPE.test(value);
+    return typeof value === 'string' && value.length <= 255 && isMediaType(value);
   }
 
   defaultMessage({ value }: ValidationArguments): string {
@@ -72,8 +69,13 @@ class PartDto {
   type!: unknown;
 }
 
-/** A text of the user's message. */
-export class TextPartDto {
+/**
+ * A text of the user's message, validated.
+ *
+ * @example
+ * const part: TextPartDto = { type: 'text', text: 'Hello' };
+ */
+export class TextPartDto implements TextPart {
   @Expose()
   type!: 'text';
 
@@ -82,8 +84,13 @@ export class TextPartDto {
   text!: string;
 }
 
-/** A file of the user's message. */
-export class FilePartDto {
+/**
+ * A file of the user's message, validated.
+ *
+ * @example
+ * const isFile = (part: TextPartDto | FilePartDto): part is FilePartDto => part.type === 'file';
+ */
+export class FilePartDto implements FilePart {
   @Expose()
   type!: 'file';
 
@@ -95,9 +102,14 @@ export class FilePartDto {
   @Validate(MediaTypeRule)
   mimeType!: string;
 
-  /** The content, decoded while it arrived. */
+  /** The content, decoded while it arrived. Absent when the file is open. */
   @Validate(ContentRule)
-  base64!: FileContent;
+  base64?: FileContent;
+
+  /** See `FilePart`. */
+  declare sha256: string;
+  declare file: File;
+  declare detectedMimeType?: string;
 }
 
 class KwargsRule {
@@ -106,23 +118,28 @@ class KwargsRule {
   session_id?: string;
 }
 
-/** The body of `POST {base}/query`. */
-export class QueryDto {
+/**
+ * The body of `POST {base}/query`, validated.
+ *
+ * @example
+ * const texts = (query: QueryDto) => query.parts.filter((part) => part.type === 'text');
+ */
+export class QueryDto implements Query {
   @ValidateNested({ each: true, message: 'must be an object' })
-  @ArrayNotEmpty({ message: 'must hold at least one part' })
+  @ArrayNotEmpty({ message: 'must contain at least one part' })
   @IsArray({ message: 'must be an array of parts' })
   parts!: (TextPartDto | FilePartDto)[];
 
-  @IsOptional()
+  /** The caller's metadata; an empty object where the body has none or null. */
   @IsObject({ message: 'must be an object' })
-  kwargs?: Record<string, unknown> | null | undefined;
+  kwargs!: Record<string, unknown>;
 }
 
 /**
- * Validates the body of a query. Members that the interface does not know are left out.
+ * Validates the body of a query. Members that are not part of the interface are dropped.
  *
- * @param body the document as it was read, with `FileContent` or `Base64Fault` where the base64 of a part stood
- * @throws {QueryError} `invalid_query` with every fault and its pointer
+ * @param body the document as it was read, with a `FileContent` or a `Base64Fault` as the `base64` of a part
+ * @throws {QueryError} `invalid_query` with every fault and its JSON Pointer
  */
 export function validateQuery(body: unknown): QueryDto {
   if (!isObject(body)) {
@@ -132,7 +149,7 @@ export function validateQuery(body: unknown): QueryDto {
   query.parts = (
     Array.isArray(body['parts']) ? body['parts'].map(toPart) : body['parts']
   ) as QueryDto['parts'];
-  query.kwargs = body['kwargs'] as QueryDto['kwargs'];
+  query.kwargs = (body['kwargs'] ?? {}) as QueryDto['kwargs'];
   const faults = faultsOf(validateSync(query, { stopAtFirstError: true, forbidUnknownValues: false }), '');
   if (isObject(query.kwargs)) faults.push(...faultsOfKwargs(query.kwargs));
   if (faults.length > 0) throw invalid(faults);
@@ -140,13 +157,13 @@ export function validateQuery(body: unknown): QueryDto {
 }
 
 function toPart(part: unknown): unknown {
-  // class-validator would take an array for an object.
+  // class-validator accepts an array as an object.
   if (!isObject(part)) return null;
   const { base64, ...rest } = part;
   const options = { excludeExtraneousValues: true };
   if (rest['type'] === 'text') return plainToInstance(TextPartDto, rest, options);
   if (rest['type'] !== 'file') return plainToInstance(PartDto, rest, options);
-  // Set afterwards: class-transformer would copy the content.
+  // Assigned afterwards, because class-transformer would copy the content.
   return Object.assign(plainToInstance(FilePartDto, rest, options), { base64 });
 }
 

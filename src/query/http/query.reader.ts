@@ -1,29 +1,28 @@
 import { MIMEType } from 'node:util';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { FileContent } from '../files/contents.js';
-import { welcomeBody } from '../platform/host-parsers.js';
-import { type BodyLimits, DEFAULT_BODY_LIMITS, refuseByLength } from '../body/limits.js';
+import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
-import { Spool } from '../files/spool.js';
 import { QueryError } from '../contract/errors.js';
-import { header, type HostRequest, rawRequest } from '../platform/host.js';
-import { isPlainlyAnother } from './media-types.js';
-import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
-import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
+import { contradicts } from '../contract/media-types.js';
+import { Spool } from '../files/spool.js';
+import { type BodyLimits, DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from '../options/query.options.js';
+import { header, type HostRequest, rawRequest } from '../platform/host.js';
+import { sendContinue } from '../platform/host-parsers.js';
+import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 interface WithBody {
   body?: unknown;
 }
 
-/** A query that has arrived whole and is valid. */
-export interface ReceivedQuery {
-  query: Query;
-  /** Gives up the files; to be called when nobody needs them any more. */
+/** A valid query, with its files. */
+export interface ReadQuery {
+  query: QueryDto;
+  /** Removes the files. Call it when the run no longer needs them. */
   release: () => void;
 }
 
-/** Reads the query out of a request: checks the headers, reads the body as it arrives, validates it, makes the files. */
+/** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()
 export class QueryReader {
   readonly #logger = new Logger('Query');
@@ -37,75 +36,61 @@ export class QueryReader {
   }
 
   /**
-   * @throws {QueryError} `unsupported_media_type`; whatever else is wrong with the request: see `refuseByLength`,
-   * `readBody` and `validateQuery`
-   * @throws {BodyAborted} the sender left
+   * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength`, `readBody` and `validateQuery`
+   * @throws {BodyAborted} the caller closed the connection
    */
-  async read(request: HostRequest): Promise<ReceivedQuery> {
+  async read(request: HostRequest): Promise<ReadQuery> {
     requireJson(header(request, 'content-type'));
     refuseByLength(rawRequest(request).headers, this.#limits);
     const document = await this.#document(request);
     try {
-      const query = await this.#query(validateQuery(document.value));
-      return { query, release: () => void document.discard().catch((error) => this.#undiscarded(error)) };
+      const query = validateQuery(document.value);
+      for (const [index, part] of query.parts.entries()) {
+        if (part instanceof FilePartDto) await this.#open(part, index);
+      }
+      return { query, release: () => void document.discard().catch((error) => this.#notRemoved(error)) };
     } catch (error) {
       await document.discard();
       throw error;
     }
   }
 
-  /** The host may have parsed the body before us: a middleware (which Fastify runs on Node's request), a serverless adapter. */
+  /** A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed the body already. */
   async #document(request: HostRequest): Promise<ReadDocument> {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
     if (isRead && body !== undefined) return readParsed(body, this.#limits, this.spool);
-    welcomeBody(raw);
+    sendContinue(raw);
     return readBody(raw, this.#limits, this.spool);
   }
 
-  #undiscarded(error: unknown): void {
+  #notRemoved(error: unknown): void {
     this.#logger.warn(`The files of a query could not be removed: ${(error as Error).message}`);
   }
 
-  async #query({ parts, kwargs }: QueryDto): Promise<Query> {
-    const made: QueryPart[] = [];
-    for (const [index, part] of parts.entries()) {
-      if (part instanceof FilePartDto) made.push(await this.#file(part, index));
-      else made.push({ type: 'text', text: part.text });
-    }
-    return { parts: made, kwargs: kwargs ?? {} };
+  async #open(part: FilePartDto, index: number): Promise<void> {
+    const content = part.base64!;
+    delete part.base64;
+    part.sha256 = content.sha256;
+    part.file = await content.file(part.name, part.mimeType);
+    const detected = await content.detectType();
+    if (detected === undefined || !contradicts(part.mimeType, detected)) return;
+    if (this.options.rejectMismatchedTypes) throw mismatch(index, part.mimeType, detected);
+    part.detectedMimeType = detected;
   }
-
-  async #file({ name, mimeType, base64 }: FilePartDto, index: number): Promise<FilePart> {
-    const part: FilePart = {
-      type: 'file',
-      name,
-      mimeType,
-      sha256: base64.sha256,
-      file: await base64.file(name, mimeType),
-    };
-    const detected = await detectOther(base64, mimeType);
-    if (detected === undefined) return part;
-    if (this.options.rejectMismatchedTypes) throw mismatch(index, mimeType, detected);
-    return { ...part, detectedMimeType: detected };
-  }
-}
-
-async function detectOther(content: FileContent, declared: string): Promise<string | undefined> {
-  const detected = await content.detectType();
-  return detected !== undefined && isPlainlyAnother(declared, detected) ? detected : undefined;
 }
 
 function requireJson(contentType: string | undefined): void {
+  if (isJson(contentType)) return;
   const sent =
-    contentType === undefined ? 'none was sent' : `not ${JSON.stringify(contentType.slice(0, 100))}`;
-  if (!isJson(contentType)) {
-    throw new QueryError(
-      'unsupported_media_type',
-      `The body must be sent as Content-Type: application/json; ${sent}.`,
-    );
-  }
+    contentType === undefined
+      ? 'The request has none.'
+      : `The request has ${JSON.stringify(contentType.slice(0, 100))}.`;
+  throw new QueryError(
+    'unsupported_media_type',
+    `The body must be sent as Content-Type: application/json. ${sent}`,
+  );
 }
 
 function isJson(contentType = ''): boolean {
@@ -119,7 +104,7 @@ function isJson(contentType = ''): boolean {
 }
 
 function mismatch(index: number, declared: string, detected: string): QueryError {
-  const detail = `is said to be ${declared}, but its bytes are ${detected}`;
+  const detail = `is declared as ${declared}, but its bytes are ${detected}`;
   return new QueryError('invalid_query', `"/parts/${index}" ${detail}.`, {
     errors: [{ pointer: `/parts/${index}/mimeType`, detail }],
   });

@@ -5,14 +5,14 @@ interface Content {
   runs: Set<string>;
 }
 
-/** Contents of files in this process's memory, bounded: those that came first go first. */
+/** Keeps contents of files in the memory of this process, within a limit: the oldest are dropped first. */
 export class MemoryFileStore extends FileStore {
-  /** In the order in which they came. */
+  /** In the order in which they were stored. */
   readonly #contents = new Map<string, Content>();
   readonly #runs = new Map<string, string[]>();
   #bytes = 0;
 
-  /** @param maxBytes how much is kept; a content of more than a sixteenth of it is not, for its place is on disk */
+  /** @param maxBytes how much is kept. A content of more than a sixteenth of it is not kept */
   constructor(private readonly maxBytes: number) {
     super();
   }
@@ -20,7 +20,7 @@ export class MemoryFileStore extends FileStore {
   async keep(runId: string, sha256: string, content: Blob): Promise<void> {
     if (content.size > this.maxBytes / 16) return;
     const bytes = this.#contents.get(sha256)?.bytes ?? new Uint8Array(await content.arrayBuffer());
-    // Another run may have brought the same content meanwhile.
+    // Another run may have stored the same content meanwhile.
     let kept = this.#contents.get(sha256);
     if (!kept) {
       kept = { bytes, runs: new Set() };

@@ -15,7 +15,10 @@ import { Run, Runs } from './runs.js';
 import { keyOf, Sessions } from './sessions.js';
 
 /**
- * Runs and sessions in this process's memory, bounded: what ended longest ago goes first.
+ * Keeps runs and sessions in the memory of this process, within limits: what ended longest ago is dropped first.
+ *
+ * @example
+ * QueryModule.forRoot({ handler: MyHandler, store: new MemoryRunStore({ runMs: 10 * 60_000 }) })
  */
 export class MemoryRunStore extends RunStore {
   readonly durable = false;
@@ -23,7 +26,7 @@ export class MemoryRunStore extends RunStore {
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
 
-  /** @param retention what is kept; the defaults are those of `RetentionOptions` */
+  /** @param retention how much is kept, and for how long. Default: `MEMORY_RETENTION_DEFAULTS` */
   constructor(retention: Partial<RetentionOptions> = {}) {
     super();
     const limits = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
@@ -39,13 +42,13 @@ export class MemoryRunStore extends RunStore {
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
     if (repeated) return { run: repeat(repeated, idempotency!.digest), created: false, ahead: [] };
 
-    const before = this.#before(admission);
+    const ahead = this.#ahead(admission);
     if (admission.refusal) throw admission.refusal;
     const { runId, parts, session } = admission;
     const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest);
     this.#runs.add(run);
-    this.#sessions.join(run);
-    return { run, created: true, ahead: before };
+    this.#sessions.enqueue(run);
+    return { run, created: true, ahead };
   }
 
   start(name: RunRef): boolean {
@@ -69,7 +72,7 @@ export class MemoryRunStore extends RunStore {
     run.status = end.status;
     run.endedAt = Date.now();
     this.#runs.end(run);
-    const next = run.sessionId === undefined ? undefined : this.#sessions.leave(run, turnOf(run, end, text));
+    const next = run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
     run.parts = undefined;
     this.#sweep();
     return { run, next };
@@ -93,35 +96,35 @@ export class MemoryRunStore extends RunStore {
   }
 
   queue(owner: string, sessionId: string): RunRecord[] {
-    return [...this.#sessions.line(owner, sessionId)];
+    return [...this.#sessions.queue(owner, sessionId)];
   }
 
   erase(owner: string, sessionId: string): boolean {
-    if (this.#sessions.line(owner, sessionId).length > 0) throw sessionBusy();
+    if (this.#sessions.queue(owner, sessionId).length > 0) throw sessionBusy();
     if (!this.#sessions.erase(owner, sessionId)) return false;
     this.#runs.erase(owner, sessionId);
     return true;
   }
 
   #run(name: RunRef): Run | undefined {
-    // Mostly it is the run itself, and need not be looked for with every envelope.
+    // Usually it is the run itself, so that no envelope needs a look-up.
     if (name instanceof Run) return name.isDropped ? undefined : name;
     return this.#runs.get(name.owner, name.id);
   }
 
-  /** What stands before a new run in its session. */
-  #before({ owner, session, refusalIfQueued: refusalIfQueued }: Admission): Run[] {
-    const line = session ? this.#sessions.line(owner, session.id) : [];
-    if (!session || line.length === 0) return [];
+  /** Returns the runs ahead of a new run. */
+  #ahead({ owner, session, refusalIfQueued }: Admission): Run[] {
+    const queue = session ? this.#sessions.queue(owner, session.id) : [];
+    if (!session || queue.length === 0) return [];
     if (session.policy === 'reject') throw sessionBusy();
     if (session.policy === 'enqueue') {
-      if (line.length > session.maxWaiting) throw sessionFull(session.maxWaiting);
+      if (queue.length > session.maxWaiting) throw sessionFull(session.maxWaiting);
       if (refusalIfQueued) throw refusalIfQueued;
     }
-    return [...line];
+    return [...queue];
   }
 
-  /** Drops what is too old or too much. */
+  /** Drops what is too old or exceeds the limits. */
   #sweep(): void {
     this.#runs.sweep();
     this.#sessions.sweep();

@@ -26,7 +26,12 @@ export interface RetentionOptions {
   filesBytes: number;
 }
 
-/** What a `MemoryRunStore` keeps unless its options say otherwise. */
+/**
+ * The defaults of a `MemoryRunStore`.
+ *
+ * @example
+ * new MemoryRunStore({ totalLength: 4 * MEMORY_RETENTION_DEFAULTS.totalLength })
+ */
 export const MEMORY_RETENTION_DEFAULTS: Readonly<RetentionOptions> = Object.freeze({
   runMs: 60 * 60_000,
   logLength: 64 * 1024 * 1024,

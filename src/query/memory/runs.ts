@@ -3,13 +3,13 @@ import type { RunEnd, RunStatus } from '../contract/wire.js';
 import { EventLog } from '../event-log/event-log.js';
 import type { RetentionOptions } from './retention.js';
 
-/** What a run costs besides its log, in characters: the record, the maps' entries. */
+/** What a run costs besides its log, in characters: its fields and the entries of the maps. */
 const OVERHEAD = 1024;
 
-/** So long after its end a run is not taken for one that is being read any more. */
+/** A run that is being read may be dropped when it ended so long ago. */
 const SETTLING_MS = 10_000;
 
-/** Ended runs that are being read may cost so much, in characters, even where less is to be kept. */
+/** Ended runs that are being read may always cost so much, in characters, even if the limit is lower. */
 const SETTLING_LENGTH = 64 * 1024 * 1024;
 
 /** A run in memory. */
@@ -19,7 +19,7 @@ export class Run implements RunRecord {
   startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
-  /** Somebody has begun to read it, and was not at its end yet. */
+  /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
   readonly log = new EventLog();
@@ -28,7 +28,7 @@ export class Run implements RunRecord {
     readonly id: string,
     readonly owner: string,
     readonly sessionId: string | undefined,
-    /** The query's parts, for the turn; dropped when it has been made. */
+    /** The parts of the query, for the turn. Dropped when the turn exists. */
     public parts: Admission['parts'] | undefined,
     readonly idempotency: string | undefined,
     readonly digest: string | undefined,
@@ -38,29 +38,29 @@ export class Run implements RunRecord {
     return this.log.last;
   }
 
-  /** What it costs, in characters. */
+  /** What the run costs, in characters. */
   get length(): number {
     return this.log.length + OVERHEAD;
   }
 }
 
 /**
- * The runs of a `MemoryRunStore`, bounded.
+ * The runs of a `MemoryRunStore`, within limits.
  *
- * Where all of them are too long, first those go that have ended and that nobody is reading; then the beginnings of the
- * longest logs, but for what followers may still need of them (`KEPT_LENGTH`); and at last whatever has ended, if that alone
- * is too long. Runs that have not ended are never dropped; their number is bounded by the service's capacity.
+ * Beyond the limit of all runs, three steps follow until enough is dropped: ended runs that are not being read; the beginnings of
+ * the longest logs, except for what followers may still need (`KEPT_LENGTH`); all other ended runs. Unfinished runs are never
+ * dropped. Their number is limited by the capacity of the service.
  */
 export class Runs {
   readonly #byId = new Map<string, Run>();
   readonly #byKey = new Map<string, Run>();
   /** In the order of their end. */
   readonly #ended = new Set<Run>();
-  /** Those whose log may have something to trim. */
+  /** Runs whose log may be trimmed. */
   readonly #long = new Set<Run>();
-  /** What all of them cost, in characters. */
+  /** What all runs cost, in characters. */
   #length = 0;
-  /** What those cost that have ended. */
+  /** What the ended runs cost, in characters. */
   #endedLength = 0;
 
   constructor(private readonly retention: RetentionOptions) {}
@@ -70,7 +70,7 @@ export class Runs {
     return run?.owner === owner ? run : undefined;
   }
 
-  /** The run that was made with an idempotency key. */
+  /** Returns the run that was started with an idempotency key. */
   withKey(key: string): Run | undefined {
     return this.#byKey.get(key);
   }
@@ -81,14 +81,14 @@ export class Runs {
     this.#length += run.length;
   }
 
-  /** Adds an envelope to the log of a run that has not ended. */
+  /** Appends an envelope to the log of an unfinished run. */
   append(run: Run, envelope: string): void {
     const hasGrown = run.log.append(envelope);
     this.#length += envelope.length;
     if (!hasGrown) return;
     this.#long.add(run);
     while (run.log.length > this.retention.logLength && this.#trim(run));
-    if (this.#length > this.retention.totalLength) this.#makeRoom();
+    if (this.#length > this.retention.totalLength) this.#dropExcess();
   }
 
   /** A run has ended. */
@@ -98,14 +98,14 @@ export class Runs {
     this.#endedLength += run.length;
   }
 
-  /** Drops what is too old or too much. */
+  /** Drops what is too old or exceeds the limit. */
   sweep(): void {
     const old = Date.now() - this.retention.runMs;
     for (const run of this.#ended) {
       if (run.endedAt! > old) break;
       this.#drop(run);
     }
-    if (this.#length > this.retention.totalLength) this.#makeRoom();
+    if (this.#length > this.retention.totalLength) this.#dropExcess();
   }
 
   /** Drops the ended runs of a session. */
@@ -115,8 +115,8 @@ export class Runs {
     }
   }
 
-  #makeRoom(): void {
-    // Some more than must be, so that not every envelope from now on needs room made for it.
+  #dropExcess(): void {
+    // A sixteenth more than necessary is dropped, so that this is not repeated with every envelope.
     const goal = this.retention.totalLength * (1 - 1 / 16);
     const settled = Date.now() - SETTLING_MS;
     for (const run of this.#ended) {
@@ -130,7 +130,7 @@ export class Runs {
     }
   }
 
-  /** Trims the longest logs to one length. */
+  /** Trims the longest logs to a common length. */
   #trimLongest(goal: number): void {
     const runs = [...this.#long].sort((a, b) => b.log.length - a.log.length);
     let length = goal - this.#length;
@@ -144,7 +144,7 @@ export class Runs {
     }
   }
 
-  /** Drops the beginning of a log. Returns whether there was something to drop. */
+  /** Drops the beginning of a log. Returns whether anything was dropped. */
   #trim(run: Run): boolean {
     const freed = run.log.trim(KEPT_LENGTH);
     if (freed === 0) this.#long.delete(run);

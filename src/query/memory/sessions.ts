@@ -4,8 +4,8 @@ import type { RetentionOptions } from './retention.js';
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;
 
-/** What stands in a session's line. */
-interface InLine {
+/** A run in the queue of a session. */
+interface Queued {
   readonly owner: string;
   readonly sessionId: string | undefined;
 }
@@ -14,16 +14,16 @@ interface Session<Run> {
   readonly key: string;
   /** The turns that are kept, in the order in which their runs ended. */
   turns: Turn[];
-  /** How many older ones are not kept any more. */
+  /** How many older turns were dropped. */
   dropped: number;
-  /** Runs that have not ended, in line: the first executes. */
-  line: Run[];
+  /** The unfinished runs. The first one executes. */
+  queue: Run[];
   length: number;
   usedAt: number;
 }
 
-/** The sessions of a `MemoryRunStore`: their lines and their turns, bounded; what was not used for longest goes first. */
-export class Sessions<Run extends InLine> {
+/** The sessions of a `MemoryRunStore`: their queues and turns. Beyond the limit, those that were unused for longest are dropped. */
+export class Sessions<Run extends Queued> {
   /** In the order of their last use. */
   readonly #sessions = new Map<string, Session<Run>>();
   readonly #retention: RetentionOptions;
@@ -40,26 +40,26 @@ export class Sessions<Run extends InLine> {
     this.#retention = retention;
   }
 
-  /** The runs of a session that have not ended, in line. */
-  line(owner: string, sessionId: string): readonly Run[] {
-    return this.#sessions.get(keyOf(owner, sessionId))?.line ?? [];
+  /** Returns the unfinished runs of a session, in the order of the queue. */
+  queue(owner: string, sessionId: string): readonly Run[] {
+    return this.#sessions.get(keyOf(owner, sessionId))?.queue ?? [];
   }
 
-  /** Puts a run at the end of its session's line, if it has one. */
-  join(run: Run): void {
-    if (run.sessionId !== undefined) this.#use(run.owner, run.sessionId).line.push(run);
+  /** Appends a run to the queue of its session, if it has one. */
+  enqueue(run: Run): void {
+    if (run.sessionId !== undefined) this.#use(run.owner, run.sessionId).queue.push(run);
   }
 
-  /** Takes a run out of the line, and keeps its turn. Returns the run that this makes the first. */
-  leave(run: Run, turn: Turn): Run | undefined {
+  /** Removes a run from the queue, and adds its turn. Returns the run that is now the first, if that has changed. */
+  finish(run: Run, turn: Turn): Run | undefined {
     if (run.sessionId === undefined) return undefined;
     const session = this.#use(run.owner, run.sessionId);
-    const place = session.line.indexOf(run);
-    session.line.splice(place, 1);
+    const position = session.queue.indexOf(run);
+    session.queue.splice(position, 1);
     session.turns.push(turn);
     this.#grow(session, lengthOf(turn));
     this.sweep();
-    return place === 0 ? session.line[0] : undefined;
+    return position === 0 ? session.queue[0] : undefined;
   }
 
   /** A page of turns: see `RunStore.turns`. */
@@ -73,22 +73,22 @@ export class Sessions<Run extends InLine> {
     return { turns, last: from + turns.length, total };
   }
 
-  /** Forgets a session. False if there is none. */
+  /** Erases a session. Returns false if there is none. */
   erase(owner: string, sessionId: string): boolean {
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (session) this.#drop(session);
     return session !== undefined;
   }
 
-  /** Drops what is too old or too much. Stops at the first session that stays. */
+  /** Drops what is too old or exceeds the limit. Stops at the first session that stays. */
   sweep(): void {
     const { sessionMs, sessionsLength } = this.#retention;
     const old = Date.now() - sessionMs;
     let left = this.#sessions.size;
     for (const session of this.#sessions.values()) {
       if (session.usedAt > old && this.#length <= sessionsLength) return;
-      const isIdle = session.line.length === 0;
-      // The newest would be the one in use: it loses its beginning only.
+      const isIdle = session.queue.length === 0;
+      // The newest session is in use: only its oldest turns are dropped.
       if (isIdle && (--left > 0 || session.usedAt <= old)) this.#drop(session);
       else this.#shorten(session);
     }
@@ -99,7 +99,7 @@ export class Sessions<Run extends InLine> {
     let session = this.#sessions.get(key);
     if (session) this.#sessions.delete(key);
     else {
-      session = { key, turns: [], dropped: 0, line: [], length: 0, usedAt: 0 };
+      session = { key, turns: [], dropped: 0, queue: [], length: 0, usedAt: 0 };
       this.#grow(session, OVERHEAD + key.length);
     }
     session.usedAt = Date.now();
@@ -128,7 +128,7 @@ export class Sessions<Run extends InLine> {
   }
 }
 
-/** A pair of names as one: JSON keeps any two pairs apart. */
+/** One key for an owner and a name. As JSON, two different pairs never have the same key. */
 export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
 }

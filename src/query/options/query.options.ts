@@ -1,80 +1,111 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
-import type { BodyLimits } from '../body/limits.js';
+import type { BodyLimits } from './body-limits.js';
 import type { AgentHandler, HandlerFunction } from '../ports/agent-handler.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
 
 /**
- * What happens to a run when its last follower leaves: it goes on, it is cancelled, or it is cancelled unless somebody
- * follows it again within `graceMs`.
+ * What happens to a run when its last follower leaves: it continues, it is cancelled, or it is cancelled unless it has a
+ * follower again within `graceMs`.
  */
 export type DisconnectPolicy = 'continue' | 'cancel' | { graceMs: number };
 
 /** How runs are executed. Times are milliseconds, lengths are characters of JSON. */
 export interface RunOptions {
-  /** The longest that a run may take, from the call of its handler. Default 900,000 (15 min). */
+  /** The time limit of a run, from the call of its handler. Default 900,000 (15 min). */
   timeoutMs: number;
-  /** How long a handler that is asked to stop may take to do so before its run ends without it. Default 5,000. */
+  /** How long a handler may take to stop after its signal was aborted. Then its run ends without it. Default 5,000. */
   stopDeadlineMs: number;
-  /** The longest envelope that a handler may emit; a longer one fails the run. Default 4,194,304. */
+  /** The length limit of the data of one envelope. A longer one fails the run. Default 4,194,304. */
   envelopeLength: number;
   /** What happens when the last follower leaves. Default `{ graceMs: 30_000 }`. */
   disconnect: DisconnectPolicy;
-  /** How many runs may execute at once in this process. Default 10,000. */
+  /** How many runs may execute at once in this process: the number of slots. Default 10,000. */
   maxRunning: number;
-  /** How many runs may wait in line in this process, for a session or for a place. Default 10,000. */
+  /** How many runs may wait in this process, in the queue of their session or for a slot. Default 10,000. */
   maxWaiting: number;
-  /** How many earlier turns a handler is given, the newest of them. Default 100. */
+  /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
   sessionTurns: number;
-  /** What a second query of a session meets while the first has not ended. Default `enqueue`. */
+  /** What happens to a query of a session that has an unfinished run: see `SessionPolicy`. Default `enqueue`. */
   sessionPolicy: SessionPolicy;
-  /** How many queries of one session may wait; one more is 429. Default 100. */
+  /** How many queries of one session may wait. One more gets 429. Default 100. */
   maxWaitingPerSession: number;
-  /** When the service goes down, how long running runs may go on. Default 10,000. */
+  /** When the service shuts down: how long runs may continue. Default 10,000. */
   drainMs: number;
 }
 
 /** How streams are written. Times are milliseconds. */
 export interface StreamOptions {
-  /** A silent stream carries a sign of life this often. Default 10,000. */
+  /** An idle stream sends a keep-alive this often. Default 10,000. */
   keepAliveMs: number;
-  /** What `retry:` tells clients of the full profile: how long to wait before they come back. Default 1,000. */
+  /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */
   retryMs: number;
 }
 
-/** What `QueryModule` takes. Everything has a default but the handler. */
+/**
+ * A request as the option `owner` gets it: the request of the host's adapter. Declare the parameter with the type of your
+ * own request to see more of it.
+ */
+export interface CallerRequest {
+  /** The headers, with names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** The address of the caller, as the host's adapter finds it. */
+  readonly ip?: string;
+  /** What the host's guard has stored: most guards use this name, each with a type of its own. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly user?: any;
+}
+
+/** The options of `QueryModule`. All have a default, except the handler. */
 export interface QueryModuleOptions {
   /**
-   * Answers the queries: an injectable class, an instance, or just a function. A class may have dependencies: whatever
-   * the modules in `imports` export, and global providers.
+   * Answers the queries: an injectable class, an instance, or a function. A class may inject what the modules in `imports`
+   * export, and global providers.
    */
   handler: Type<AgentHandler> | AgentHandler | HandlerFunction;
-  /** The record of runs. Default: `new MemoryRunStore()`, in this process's memory. */
+  /** Keeps runs, sessions and files. Default: `new MemoryRunStore()`, in the memory of this process. */
   store?: RunStore;
   /**
-   * Tells whose a request is, from the adapter's request object; undefined is `anonymous`. Runs, sessions and idempotency
-   * keys of different owners do not meet. Authentication itself is the host's (a guard has run when this is called).
+   * Returns the owner of a request; undefined for `anonymous`. The guards of the host have run before: they authenticate. An
+   * owner never sees the runs, sessions and idempotency keys of another.
+   *
+   * The parameter may have the type of the host's own request.
+   *
+   * @example
+   * owner: (request: { user?: { id: string } }) => request.user?.id
    */
-  owner?: (request: never) => string | undefined | Promise<string | undefined>;
+  owner?(request: CallerRequest): string | undefined | Promise<string | undefined>;
+  /** Limits of the body of a query. */
   limits?: Partial<BodyLimits>;
+  /** How runs are executed. */
   runs?: Partial<RunOptions>;
+  /** How streams are written. */
   streams?: Partial<StreamOptions>;
-  /** Refuse files whose bytes are plainly of another type than they are said to be (400). Default false: tell, and go on. */
+  /** Refuse a file whose bytes are clearly of another type than its `mimeType` (400). Default false: only report it. */
   rejectMismatchedTypes?: boolean;
-  /** Where large files are kept while their run needs them. Default: a directory of ours under the system's temporary one. */
+  /** The directory for large files while their run needs them. Default: in the system's directory for temporary files. */
   spoolDirectory?: string;
 }
 
-/** What must be known before the options are: where the module is mounted and what its handler may be given. */
+/** What Nest must know before a factory can run: where the module is mounted, and what its handler may inject. */
 export interface QueryModuleExtras {
-  /** The path of the endpoint, under the host's global prefix. Default `query`. */
+  /** See `QueryModuleOptions`. A class given here is a provider of its own: it has a lifecycle, and tests can override it. */
+  handler?: QueryModuleOptions['handler'];
+  /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
-  /** Modules that export what the handler is injected with. */
+  /** Modules that export what the handler injects. */
   imports?: NonNullable<ModuleMetadata['imports']>;
-  /** Export the module's providers to all modules. Default false. */
+  /** Whether all modules of the host can inject `AgentService` and `AgentHandler`. Default false. */
   isGlobal?: boolean;
 }
 
-export const RUN_DEFAULTS: RunOptions = {
+/**
+ * The defaults of `runs`.
+ *
+ * @example
+ * QueryModule.forRoot({ handler: MyHandler, runs: { timeoutMs: 2 * RUN_DEFAULTS.timeoutMs } })
+ */
+export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
   timeoutMs: 15 * 60_000,
   stopDeadlineMs: 5_000,
   envelopeLength: 4 * 1024 * 1024,
@@ -85,12 +116,27 @@ export const RUN_DEFAULTS: RunOptions = {
   sessionPolicy: 'enqueue',
   maxWaitingPerSession: 100,
   drainMs: 10_000,
+});
+
+/**
+ * The defaults of `streams`.
+ *
+ * @example
+ * QueryModule.forRoot({ handler: MyHandler, streams: { keepAliveMs: STREAM_DEFAULTS.keepAliveMs / 2 } })
+ */
+export const STREAM_DEFAULTS: Readonly<StreamOptions> = Object.freeze({
+  keepAliveMs: 10_000,
+  retryMs: 1_000,
+});
+
+/** What the factory of `QueryModule.forRootAsync` returns. */
+export type QueryModuleFactoryOptions = Omit<QueryModuleOptions, 'handler'> & {
+  /** The handler, unless it is given beside the factory. Give a class there, so that tests can override it. */
+  handler?: QueryModuleOptions['handler'];
 };
 
-export const STREAM_DEFAULTS: StreamOptions = { keepAliveMs: 10_000, retryMs: 1_000 };
-
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<QueryModuleOptions>({ moduleName: 'Query' })
+  new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
     .setExtras<QueryModuleExtras>({ path: 'query', imports: [], isGlobal: false }, (definition, extras) => ({

@@ -1,4 +1,9 @@
-/** Whether a promise that does not reject settles within so many milliseconds. Leaves no timer behind. */
+/**
+ * Whether a promise settles in time. Leaves no timer behind.
+ *
+ * @param time milliseconds
+ * @param promise must not reject
+ */
 export async function settlesWithin(time: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout;
   const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, time, false)));

@@ -4,16 +4,16 @@ import { HttpAdapterHost } from '@nestjs/core';
 
 const READS_BODY = 'nest-agent-query:reads-body';
 
-/** Where `@nestjs/platform-fastify` looks for a route's configuration; what its `RouteConfig` decorator sets. */
+/** The metadata key of a route's configuration in `@nestjs/platform-fastify`, as its `RouteConfig` decorator sets it. */
 const FASTIFY_ROUTE_CONFIG = '__fastify_route_config__';
 
-/** The route reads the request's body itself, as it arrives: the host's parsers must leave it alone. */
+/** Marks a route that reads the request's body itself, as it arrives: the host's parsers must not read it. */
 export const ReadsBody = (): MethodDecorator => (target, key, descriptor) => {
   SetMetadata(READS_BODY, true)(target, key, descriptor);
   SetMetadata(FASTIFY_ROUTE_CONFIG, { [READS_BODY]: true })(target, key, descriptor);
 };
 
-/** What is used of a layer of Express's router (npm `router` 2). */
+/** The members that are used of a layer of Express's router (npm `router` 2). */
 interface Layer {
   handle: { (request: IncomingMessage, response: unknown, next: () => void): unknown; name: string };
   route?: { stack: { handle: object; method?: string }[] };
@@ -31,40 +31,42 @@ interface FastifyRoute {
   preValidation?: unknown;
 }
 
-/** The middleware of npm `body-parser`, which is what Express and Nest install. */
-const PARSERS = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
+/** The names of the middleware functions of npm `body-parser`, which Express and Nest install. */
+const PARSER_NAMES = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
 
-/** Requests whose senders wait for `100 Continue`, and where it is to be sent. */
-const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+/** Requests whose senders wait for `100 Continue`, and the responses that send it. */
+const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
 
-/** Tells a sender who asked for it that its body is wanted (RFC 9110 §10.1.1). */
-export function welcomeBody(request: IncomingMessage): void {
-  waiting.get(request)?.writeContinue();
-  waiting.delete(request);
+/** Sends `100 Continue` if the sender waits for it before it sends its body (RFC 9110 §10.1.1). */
+export function sendContinue(request: IncomingMessage): void {
+  awaitingContinue.get(request)?.writeContinue();
+  awaitingContinue.delete(request);
 }
 
 /**
- * Keeps the host's hands off the bodies of routes marked `ReadsBody`. Its parsers would read them whole, with limits that
- * are not ours, before a guard of the host has seen the request; and Node would ask for a body with `100 Continue` that
- * is refused on its headers. Every other route is served as before.
+ * Stops the host from reading the bodies of routes that are marked with `ReadsBody`. Every other route is served as
+ * before.
  *
- * Nest copies a method's metadata to the function that it registers as the route's handler, on either adapter; by that
- * the routes are known whatever prefix and version the host gives them.
+ * The host's parsers would read such a body whole, with limits that are not ours, before a guard of the host has seen the
+ * request. And Node would send `100 Continue` for a body that is refused because of its headers.
+ *
+ * Nest copies a method's metadata to the function that it registers as the route's handler, on both adapters. The marked
+ * routes are found by this metadata, whatever prefix and version the host gives them.
  */
 @Injectable()
 export class HostParsers implements OnModuleInit {
-  /** The paths of marked routes on Fastify. */
-  readonly #urls = new Set<string>();
+  /** The paths of the marked routes on Fastify. */
+  readonly #fastifyPaths = new Set<string>();
 
   constructor(private readonly adapterHost: HttpAdapterHost) {
-    // Before the host's routes are registered, or Fastify would not show them.
+    // Fastify calls the hook only for routes that are registered after it.
     if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
 
-  /** By now the host's parsers and routes are in Express's stack. */
+  /** Called by Nest when the host's parsers and routes are in Express's stack. */
   onModuleInit(): void {
-    if (this.#adapter === 'express') this.#welcome(this.#exemptOnExpress());
-    if (this.#adapter === 'fastify') this.#welcome((path) => this.#urls.has(path));
+    if (this.#adapter === 'express') this.#answerExpectContinue(this.#exemptOnExpress());
+    if (this.#adapter === 'fastify') this.#answerExpectContinue((path) => this.#fastifyPaths.has(path));
   }
 
   /** Undefined in an application that serves no HTTP. */
@@ -72,18 +74,18 @@ export class HostParsers implements OnModuleInit {
     return this.adapterHost.httpAdapter?.getType();
   }
 
-  /** Returns whether a path is that of a marked route. */
+  /** Returns a function that tells whether a path belongs to a marked route. */
   #exemptOnExpress(): (path: string) => boolean {
     const { router } = this.adapterHost.httpAdapter.getInstance<{ router: { stack: Layer[] } }>();
     const marked = router.stack.filter(({ route }) =>
       route?.stack.some(({ handle }) => Reflect.getMetadata(READS_BODY, handle) === true),
     );
     const isMarked = (path: string) => marked.some((layer) => layer.match(path));
-    for (const layer of router.stack.filter(({ handle }) => PARSERS.has(handle.name))) {
+    for (const layer of router.stack.filter(({ handle }) => PARSER_NAMES.has(handle.name))) {
       const parse = layer.handle;
       const parseUnlessMarked: Layer['handle'] = (request, response, next) =>
         request.method === 'POST' && isMarked(pathOf(request)) ? next() : parse(request, response, next);
-      // Nest and others look for parsers by their name.
+      // Nest and other packages find parsers by their names.
       layer.handle = Object.defineProperty(parseUnlessMarked, 'name', { value: parse.name });
     }
     return isMarked;
@@ -95,8 +97,8 @@ export class HostParsers implements OnModuleInit {
     }>();
     fastify.addHook('onRoute', (route) => {
       if (!route.config?.[READS_BODY]) return;
-      this.#urls.add(route.url);
-      // A request that seems to have no body is not parsed, whatever its content type is …
+      this.#fastifyPaths.add(route.url);
+      // Fastify does not parse a request that seems to have no body, whatever its content type is.
       route.preParsing = (
         request: FastifyRequest,
         _reply: unknown,
@@ -110,7 +112,7 @@ export class HostParsers implements OnModuleInit {
         };
         done(null, payload);
       };
-      // … and the host's guards see it as it came.
+      // The host's guards see the request's own headers again.
       route.preValidation = (request: FastifyRequest, _reply: unknown, done: () => void) => {
         request.headers = undefined;
         done();
@@ -118,14 +120,14 @@ export class HostParsers implements OnModuleInit {
     });
   }
 
-  /** Node welcomes every body by itself, unless somebody listens for those who ask. */
-  #welcome(isMarked: (path: string) => boolean): void {
+  /** Sends `100 Continue` for other routes. Node would send it for every route if there were no listener. */
+  #answerExpectContinue(isMarked: (path: string) => boolean): void {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
-    // The host's own listener, or that of another module of ours, which knows all marked routes.
+    // The listener is the host's own, or that of another `QueryModule`, which knows all marked routes.
     if (server.listenerCount('checkContinue') > 0) return;
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      waiting.set(request, response);
-      if (!isMarked(pathOf(request))) welcomeBody(request);
+      awaitingContinue.set(request, response);
+      if (!isMarked(pathOf(request))) sendContinue(request);
       server.emit('request', request, response);
     });
   }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createParamDecorator, type ExecutionContext, Res } from '@nestjs/common';
 
-/** A request as the host's adapter hands it over: Express's is Node's own, Fastify's wraps it. */
+/** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
 export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
 
-/** A response as the host's adapter hands it over. */
+/** A response as the host's adapter passes it on. */
 export type HostResponse =
   | (ServerResponse & { raw?: undefined })
   | {
@@ -12,17 +13,20 @@ export type HostResponse =
       hijack(): unknown;
     };
 
-/** Node's request. */
+/** Returns Node's request. */
 export function rawRequest(request: HostRequest): IncomingMessage {
   return request.raw ?? request;
 }
 
-/** Node's response. */
+/** Returns Node's response. */
 export function rawResponse(response: HostResponse): ServerResponse {
   return response.raw ?? response;
 }
 
-/** Node's response for one who writes it himself: the adapter keeps its hands off, and what it would have sent is set. */
+/**
+ * Returns Node's response to write to it directly. From now on the adapter leaves the response alone; the headers that it
+ * would have sent are set.
+ */
 export function takeResponse(response: HostResponse): ServerResponse {
   if (!response.raw) return response;
   response.hijack();
@@ -32,15 +36,30 @@ export function takeResponse(response: HostResponse): ServerResponse {
   return response.raw;
 }
 
-/** The path that the caller asked for, as it would have to ask again: with whatever prefixes the host has. */
+/** Returns the path of the request as the caller sent it, with the prefixes of the host and without the query string. */
 export function requestPath(request: HostRequest): string {
   const { originalUrl, url } = request as { originalUrl?: string; url?: string };
   const path = (originalUrl ?? url ?? '').split('?', 1)[0]!;
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** A header of the request as one string; undefined where it is absent. */
+/** Returns a header of the request as one string; undefined if it is absent. */
 export function header(request: HostRequest, name: string): string | undefined {
   const value = rawRequest(request).headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
+
+/** A parameter of a route: the path of the request, for `Location`. */
+export const RequestPath = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  requestPath(context.switchToHttp().getRequest<HostRequest>()),
+);
+
+/**
+ * The route's interceptor writes the response. Nest would otherwise end the response as soon as the route returns, also a
+ * stream that has just begun. Nest's own way to say so is a parameter with `@Res()`; this decorator declares it without an
+ * unused parameter in the route.
+ */
+export const WrittenByInterceptor = (): MethodDecorator => (target, key, descriptor) => {
+  const { length } = descriptor.value as unknown as (...parameters: unknown[]) => unknown;
+  Res()(target, key, length);
+};

@@ -12,61 +12,62 @@ export interface FilePart {
   type: 'file';
   /** The caller's label for the file, with extension. Never a path. */
   name: string;
-  /** What the caller says that the file is: `type/subtype`, with parameters if it sent any. */
+  /** The type that the caller declares: `type/subtype`, with optional parameters. */
   mimeType: string;
-  /** What the bytes are, where their beginning tells it and it differs from `mimeType`; otherwise absent. */
+  /** The type of the bytes, if it clearly differs from `mimeType`; otherwise absent. */
   detectedMimeType?: string;
   /** SHA-256 of the content, lower-case hexadecimal. */
   sha256: string;
-  /** The content. It can be read more than once until the run has ended. */
+  /** The content. It can be read any number of times until the run has ended. */
   file: File;
 }
 
 /** One part of the user's message. */
 export type QueryPart = TextPart | FilePart;
 
-/** What a caller asks: its parts in the order of the request, and its metadata. */
+/** A query: the parts in the order of the request, and the metadata. */
 export interface Query {
   parts: QueryPart[];
-  /** Every key that the caller sent, unchanged; an empty object where it sent none. */
+  /** Every key that the caller sent, unchanged; an empty object if it sent none. */
   kwargs: Record<string, unknown>;
 }
 
-/** What a handler is told about the run that it executes. */
+/** The run that a handler executes. */
 export interface QueryContext {
   runId: string;
-  /** The caller's principal; `anonymous` where the host has no authentication. */
+  /** The owner of the run; `anonymous` without authentication. */
   owner: string;
-  /** The conversation that `kwargs.session_id` names; undefined where the query names none. */
+  /** The session that `kwargs.session_id` names; undefined if the query names none. */
   session:
     | {
         id: string;
         /** Earlier turns, oldest first: the newest 100 unless the options say otherwise. */
         turns: Turn[];
         /**
-         * Opens a file of one of these turns, by the digest that the turn tells. It can be read until the run has ended.
+         * Opens a file of one of these turns. It can be read until the run has ended.
          *
-         * @throws {QueryError} `not_found`: no turn has it, or it is no longer kept · `unavailable`
+         * @param sha256 the digest of the file, as the turn has it
+         * @throws {QueryError} `not_found`: no turn has the file, or it is no longer kept · `unavailable`
          */
         file(sha256: string): Promise<File>;
       }
     | undefined;
-  /** Raised when the run is to stop: it was cancelled, is out of time, or the service is going down. */
+  /** Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. */
   signal: AbortSignal;
 }
 
-/** What a handler may answer with. An async iterable is pulled, and so can be held back when readers are slow. */
+/** The answer of a handler. An async iterable is held back while readers are slow; an Observable cannot be. */
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
-/** A handler that is just a function: `async function* (query, context) {…}`. */
+/** A handler that is a function: `async function* (query, context) {…}`. */
 export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAnswer | Promise<HandlerAnswer>;
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
  *
- * The run completes when the stream does. If the stream throws, the run fails with the code `handler_failed`; the
- * caller is not told the exception's text, unless it is a `QueryError`, whose code and sentence are meant for it. Once
- * `context.signal` is raised, whatever is emitted is dropped.
+ * The run completes when the stream does. If the stream throws a `QueryError`, the run fails with its code and sentence. If it
+ * throws anything else, the run fails with `handler_failed`, and the caller does not see the text of the exception. Envelopes
+ * that are emitted after `context.signal` was aborted are dropped.
  *
  * @example
  * @Injectable()
@@ -81,8 +82,8 @@ export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAn
  */
 export abstract class AgentHandler {
   /**
-   * @param query what the caller asks
-   * @param context the run, its session and the signal that ends it
+   * @param query the caller's query
+   * @param context the run, its session and the signal that asks the handler to stop
    */
   abstract handle(query: Query, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
 }

@@ -1,29 +1,37 @@
-/** A value, or a promise of it where the store has to wait for it. */
+/** A value; or a promise of it, if the store must wait for it. */
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * The contents of files that came with queries: kept by digest, so that a later turn of the session can read them, and
- * so that a run that waits can be executed by another process than the one that admitted it.
+ * The contents of files of queries, by digest. A later turn of the session can read them, and a waiting run can be executed by
+ * another process than the one that admitted it.
  *
- * A content is kept as long as a run that has not ended, or the turn of an ended one, refers to it, unless the store's
- * limits say otherwise. The run store, of which this is a part, knows when that is no longer so.
+ * A content is kept as long as an unfinished run or a turn refers to it, within the limits of the store. The run store, of which
+ * this is a part, knows when that ends.
+ *
+ * @example
+ * class MyRunStore extends RunStore {
+ *   readonly files: FileStore = new MyFileStore();
+ *   // …
+ * }
  */
 export abstract class FileStore {
   /**
-   * Keeps a content for a run that is about to be admitted. Whoever asks for it is given it once this has resolved.
+   * Keeps a content for a run that will be admitted next. It can be read when this has resolved.
    *
-   * @param sha256 of the content, lower-case hexadecimal
+   * @param runId the id of the run
+   * @param sha256 the digest of the content, lower-case hexadecimal
+   * @param content the bytes
    * @throws {QueryError} `storage_full` · `unavailable`
    */
   abstract keep(runId: string, sha256: string, content: Blob): Awaitable<void>;
 
-  /** A run for which contents were kept was not admitted. */
+  /** Gives up the contents of a run that was not admitted. */
   abstract release(runId: string): Awaitable<void>;
 
   /**
-   * The content of a file of a run, or of the turn that it has become.
+   * Reads the content of a file of a run or of its turn.
    *
-   * @returns its bytes in order, or undefined if it is not kept (any more)
+   * @returns the bytes in order; undefined if the content is not kept
    * @throws {QueryError} `unavailable`
    */
   abstract read(runId: string, sha256: string): Awaitable<AsyncIterable<Uint8Array> | undefined>;

@@ -5,12 +5,15 @@ import type { Awaitable, FileStore } from './file-store.js';
 export type { Awaitable };
 
 /**
- * What is never dropped of the log of a run that has not ended, in characters of JSON before its newest envelope: a handler
- * that is held back is not further ahead of the fastest of those who follow it.
+ * The part of an unfinished run's log that a store never trims, in characters of JSON before the newest envelope. A handler
+ * that is held back is never further ahead of its fastest follower.
  */
 export const KEPT_LENGTH = 64 * 1024;
 
-/** What a second query of a busy session meets. */
+/**
+ * What happens to a query of a session that has an unfinished run: it waits in the queue of the session, it is refused with
+ * `session_busy`, or it cancels the unfinished runs.
+ */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
 
 /** A run as the store keeps it. Times are milliseconds since the epoch. */
@@ -27,120 +30,125 @@ export interface RunRecord {
   readonly end: RunEnd | undefined;
 }
 
-/** Names a run: its record does, as it was when the run was admitted or at any time since. */
+/** Names a run. Any record of the run does, however old it is. */
 export type RunRef = Pick<RunRecord, 'id' | 'owner'>;
 
-/** What is to become a run. */
+/** A query that asks to become a run. */
 export interface Admission {
   runId: string;
   owner: string;
-  /** The query as it is kept: files as name, type, size and digest. */
+  /** The parts of the query; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];
   kwargs: Record<string, unknown>;
-  session:
-    | { id: string; policy: SessionPolicy; /** How many runs may wait in line. */ maxWaiting: number }
-    | undefined;
-  /** The caller's idempotency key, with a digest of the query that it stands for. */
+  /** The session, its policy, and how many of its runs may wait; undefined if the query names no session. */
+  session: { id: string; policy: SessionPolicy; maxWaiting: number } | undefined;
+  /** The caller's idempotency key, with the digest of the query. */
   idempotency: { key: string; digest: string } | undefined;
-  /** Why no new run may be made at present, if so. A repeated query still finds the run that it started. */
+  /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
-  /** Why no new run may be put in line behind others at present, if so. */
+  /** Why no new run can wait in a queue at present. */
   refusalIfQueued: QueryError | undefined;
 }
 
-/** What became of an admission. */
+/** The result of an admission. */
 export interface Admitted {
   run: RunRecord;
-  /** False where the idempotency key led to a run that there was already. */
+  /** False if the idempotency key belongs to a run that existed before. */
   created: boolean;
-  /** Runs of the session that stand before this one, oldest first. Empty: it may start. */
+  /** The runs ahead of this one in the queue of its session, oldest first. If there is none, the run may start. */
   ahead: RunRecord[];
 }
 
-/** A stretch of a run's log. */
+/** Consecutive envelopes of a log. */
 export interface LogSlice {
-  /** The number of its first envelope. */
+  /** The number of the first envelope. */
   first: number;
-  /** How many envelopes it has; 0 where there is nothing after the cursor yet. */
+  /** How many envelopes there are; 0 if there is nothing after the cursor yet. */
   count: number;
-  /** Their JSON texts, a line each: `\n` between them, which no JSON text of ours holds, and none after the last. */
+  /** Their JSON texts, one per line, without a line end after the last. A JSON text of ours contains no line end. */
   lines: string;
-  /** Where the stretch ends, in characters of JSON since the beginning of the log. */
+  /** Where the slice ends, in characters of JSON since the beginning of the log. */
   endOffset: number;
-  /** Whether the stretch ends with `done`, or the cursor stood there: nothing will ever follow. */
+  /** Whether the slice ends with `done`, or the cursor was at `done`: nothing will follow. */
   ended: boolean;
 }
 
-/** A waiting run whose turn has come, or that was admitted by a process that is gone. */
+/** A waiting run that this process must execute: an orphaned run, or a run that was promoted by another process. */
 export interface StoredRun {
   run: RunRecord;
   parts: Admission['parts'];
   kwargs: Record<string, unknown>;
-  /** Whether no other run of its session stands before it. */
+  /** Whether the run is the first of its session, or has no session. */
   isFirst: boolean;
 }
 
 /**
- * The record: runs, their event logs, the turns of sessions, idempotency keys, and who is next in a session.
+ * Keeps runs, their event logs, the turns of sessions, their queues, and idempotency keys. This is the port for a store of your
+ * own; the package has `MemoryRunStore`, and `openStore` of `nest-agent-query/stores`.
  *
- * Every method names the owner; what belongs to another does not exist. Each is one atomic step, and steps that concern
- * one run take effect in the order in which they were called. A method that need not wait returns its value at once
- * instead of a promise, and callers do not wait either. Owners, session ids and idempotency keys are any strings at all:
- * a NUL or a lone surrogate makes them no less different.
+ * - Every method names the owner. What belongs to another owner does not exist.
+ * - Every method is one atomic step. Steps of one run take effect in the order in which they were called.
+ * - A method that need not wait returns its value instead of a promise, and its caller does not wait either.
+ * - Owners, session ids and idempotency keys are any strings. A NUL or a lone surrogate makes them different like any other
+ *   character.
  *
- * `test/contracts/run-store.contract.ts` holds every implementation to this.
+ * @example
+ * QueryModule.forRoot({ handler: MyHandler, store: new MyRunStore() })
  */
 export abstract class RunStore {
-  /** Whether waiting runs are still there after the process has ended. */
+  /** Whether waiting runs survive the end of the process. */
   abstract readonly durable: boolean;
 
-  /** The contents of the files of its queries. */
+  /** The contents of the files of queries. */
   abstract readonly files: FileStore;
 
   /**
-   * Takes up what processes have left that are gone: a run that was executing ends as `interrupted`, one that was waiting
-   * is executed by this process. Called once, before anything else is; resolves when all that is known by then is done.
+   * Recovers the runs of processes that are gone: a running run ends as `interrupted`, a waiting run is executed by this process.
+   * Called once, before anything else. Resolves when all runs that are known by then are recovered.
    *
-   * @param take called for each run that is to wait here, or to be executed at once if it is the first of its session;
-   * with a store that several processes share, also later, and for runs of this process whose turn has come
+   * @param execute called for each run that this process must execute, or must hold until it is promoted. A store that several
+   * processes share also calls it later, and for runs of this process that were promoted by another process
    */
-  recover(take: (stored: StoredRun) => void): Awaitable<void> {
-    void take;
+  recover(execute: (stored: StoredRun) => void): Awaitable<void> {
+    void execute;
   }
 
   /** @throws {QueryError} `unavailable`: the store takes no runs at present */
   check(): Awaitable<void> {}
 
-  /** Gives up everything that the store holds open. Called when nothing of this process's is running any more. */
+  /** Closes everything that the store has open. Called when no run of this process is alive. */
   close(): Awaitable<void> {}
 
   /**
-   * Makes a run with the status `waiting` and puts it at the end of its session's line; or finds the run that the same
-   * idempotency key made for the same owner and digest.
+   * Makes a run with the status `waiting` and appends it to the queue of its session; or finds the run that the same
+   * idempotency key started for the same owner and digest.
    *
-   * @throws {QueryError} `idempotency_conflict`: the key stands for another digest · `session_busy`: the policy is
-   * `reject` and the session has a run that has not ended · `session_full`: the policy is `enqueue` and `maxWaiting`
-   * runs wait already · the admission's `refusalIfQueued`: the policy is `enqueue` and there are runs before it · the
-   * admission's `refusal`. Where several apply, the first of these. Nothing of what is refused is kept.
+   * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
+   *
+   * 1. `idempotency_conflict`: the key belongs to another digest
+   * 2. `session_busy`: the policy is `reject`, and the session has an unfinished run
+   * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
+   * 4. the admission's `refusalIfQueued`: the policy is `enqueue`, and there are runs ahead
+   * 5. the admission's `refusal`
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
-  /** Turns a waiting run into a running one; false if it is not waiting (any more). */
+  /** Sets the status of a waiting run to `running`. Returns false if the run is not waiting. */
   abstract start(run: RunRef): Awaitable<boolean>;
 
   /**
-   * Adds one envelope to the log of a run that has not ended; for any other it does nothing. Nothing is returned where
-   * the envelope is kept already; otherwise a promise of that, which may be one and the same for several envelopes.
-   * What can be read is kept.
+   * Appends one envelope to the log of an unfinished run; does nothing for any other run. Returns nothing if the envelope is
+   * stored already, otherwise a promise of that. Several envelopes may share one promise. An envelope that can be read is
+   * stored.
    */
   abstract append(run: RunRef, envelope: string): void | Promise<void>;
 
   /**
-   * Ends a run, in one step: `done` into the log, status, turn into the session, and out of the session's line.
+   * Ends a run in one step: appends `done`, sets the status, adds the turn to the session, removes the run from the queue.
    *
-   * @param text the answer's text, for the turn
-   * @returns undefined if the run has ended already; otherwise the ended run, and the run that is now first in the
-   * session's line and waiting, if there is one
+   * @param text the text of the answer, for the turn
+   * @returns undefined if the run has ended before; otherwise the ended run, and the run that is promoted: it is now the first
+   * of the queue, and waits
    */
   abstract finish(
     run: RunRef,
@@ -148,23 +156,23 @@ export abstract class RunStore {
     text: string,
   ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;
 
-  /** The run, if this owner has it. */
+  /** Returns the run, if this owner has it. */
   abstract find(owner: string, runId: string): Awaitable<RunRecord | undefined>;
 
   /**
-   * Reads what follows `after` in a run's log: a stretch of some 64 KiB at most, but at least one envelope if there is one.
+   * Reads the log after a cursor: at most about 64 KiB, but at least one envelope if there is one.
    *
-   * @throws {QueryError} `not_found` · `cursor_expired`, with `oldest` and `latest`: what follows is no longer kept
+   * @throws {QueryError} `not_found` · `cursor_expired`, with `oldest` and `latest`: these envelopes were trimmed
    */
   abstract read(run: RunRef, after: number): Awaitable<LogSlice>;
 
   /**
-   * A session's turns, in the order in which their runs ended.
+   * Reads turns of a session, in the order in which their runs ended. Turns are numbered from 1. When the oldest are dropped,
+   * the others keep their numbers.
    *
-   * @param page `after`: how many turns to pass over, or undefined for the newest; `limit`: how many at most
-   * @returns undefined if the owner has no such session; otherwise the turns, the number of the last of them (that of
-   * the newest where `after` lies at or beyond it), and the number of the newest. Turns are numbered from 1 on; where the
-   * oldest are no longer kept, the others keep their numbers.
+   * @param page `after`: how many turns to skip, or undefined for the newest; `limit`: the most turns to return
+   * @returns undefined if the owner has no such session; otherwise the turns, the number of the last of them (`total` if
+   * there is none after `after`), and the number of the newest turn as `total`
    */
   abstract turns(
     owner: string,
@@ -172,9 +180,13 @@ export abstract class RunStore {
     page: { after: number | undefined; limit: number },
   ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
 
-  /** The session's runs that have not ended, in line; empty where there is none. */
+  /** Returns the unfinished runs of a session in the order of the queue. The first one executes. */
   abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;
 
-  /** Erases a session that has no unfinished run: its turns, its runs and their logs. False if there is none. */
+  /**
+   * Erases a session: its turns, its runs and their logs. Returns false if there is none.
+   *
+   * @throws {QueryError} `session_busy`: the session has an unfinished run
+   */
   abstract erase(owner: string, sessionId: string): Awaitable<boolean>;
 }

@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { Observable } from 'rxjs';
-import { Puppet } from '../../../test/support/puppet.js';
-import { SlowRunStore, turns } from '../../../test/support/slow-run-store.js';
+import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
+import { SlowRunStore, ticks } from '../../../test/support/slow-run-store.js';
 import { AgentService, type QueryOptions } from './agent.service.js';
 import { message } from '../contract/envelopes.js';
 import { type QueryError } from '../contract/errors.js';
@@ -24,7 +24,7 @@ const STOP_MS = 500;
 
 /** A service whose runs a test watches from their admission to their end. */
 class Watched {
-  readonly puppet: Puppet;
+  readonly scripted: ScriptedAgent;
   readonly agent: AgentService;
   readonly runs: WatchedRun[] = [];
 
@@ -33,12 +33,12 @@ class Watched {
     options: Partial<RunOptions> = {},
     isDeaf = false,
   ) {
-    this.puppet = new Puppet(isDeaf);
+    this.scripted = new ScriptedAgent(isDeaf);
     const runs = { timeoutMs: TIMEOUT_MS, stopDeadlineMs: STOP_MS, drainMs: DRAIN_MS, ...options };
     this.agent = new AgentService(
       store,
-      { handle: this.puppet.handler },
-      { handler: this.puppet.handler, runs },
+      { handle: this.scripted.handler },
+      { handler: this.scripted.handler, runs },
       spool,
     );
   }
@@ -89,16 +89,16 @@ class WatchedRun {
 
 /** Waits without end, but a test's own time limit. */
 async function until(condition: () => unknown): Promise<void> {
-  while (!condition()) await turns(1);
+  while (!condition()) await ticks(1);
 }
 
 /** Lets time pass, and the store work all the while. */
 async function pass(time: number): Promise<void> {
   for (let passed = 0; passed < time; passed += STOP_MS) {
-    await turns(30);
+    await ticks(30);
     jest.advanceTimersByTime(STOP_MS);
   }
-  await turns(30);
+  await ticks(30);
 }
 
 function random(seed: number): (below: number) => number {
@@ -132,9 +132,9 @@ const STORES: [string, (seed: number) => RunStore][] = [
 
 describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_, storeOf) => {
   const EVENTS = {
-    finish: (watched: Watched) => void watched.puppet.callFor('first').then((call) => call.finish()),
+    finish: (watched: Watched) => void watched.scripted.callFor('first').then((call) => call.finish()),
     throw: (watched: Watched) =>
-      void watched.puppet.callFor('first').then((call) => call.fail(new Error('secret'))),
+      void watched.scripted.callFor('first').then((call) => call.fail(new Error('secret'))),
     timeout: () => jest.advanceTimersByTime(TIMEOUT_MS),
     cancel: (watched: Watched) =>
       void until(() => watched.runs[0]!.runId).then(() =>
@@ -170,18 +170,18 @@ describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_,
           const watched = new Watched(storeOf(seed), { disconnect: 'cancel' }, isDeaf);
           const first = watched.query('first', 's');
           const second = watched.query('second', 's');
-          await turns(head);
+          await ticks(head);
           const events: Event[] = isSwapped ? [other, one] : [one, other];
           EVENTS[events[0]!](watched);
-          await turns(gap);
+          await ticks(gap);
           EVENTS[events[1]!](watched);
 
           // Until a timeout has come for what has only just begun, a drain and its deadlines are over.
-          void watched.puppet.callFor('second').then((call) => call.finish());
+          void watched.scripted.callFor('second').then((call) => call.finish());
           await pass(2 * TIMEOUT_MS);
           // A deaf handler stops at last.
-          for (const call of watched.puppet.calls) call.finish();
-          await turns(20);
+          for (const call of watched.scripted.calls) call.finish();
+          await ticks(20);
 
           const history = (await watched.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
           const texts = history.turns.map(({ parts }) => (parts[0] as { text: string }).text);
@@ -201,7 +201,7 @@ describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_,
           }
           expect(second.outcome).toBe('complete');
           expect(second.done).toHaveLength(1);
-          expect(watched.puppet.calls.length).toBeLessThanOrEqual(2);
+          expect(watched.scripted.calls.length).toBeLessThanOrEqual(2);
           expect(await watched.store.queue('anonymous', 's')).toEqual([]);
           expect(watched.agent.load()).toEqual(IDLE);
           expect([first.releases, second.releases]).toEqual([1, 1]);
@@ -217,14 +217,14 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
   it('executes once what is asked twenty times with one key, and gives all the same', async () => {
     const watched = new Watched(storeOf(7));
     const asked = Array.from({ length: 20 }, () => watched.query('first', 's', { idempotencyKey: 'k' }));
-    const call = await watched.puppet.callFor('first');
+    const call = await watched.scripted.callFor('first');
     call.emit(message('a'));
     call.finish();
     await until(() => asked.every(({ outcome }) => outcome));
     for (const { received } of asked) {
       expect(received).toEqual([message('a'), { type: 'done', data: { status: 'completed' } }]);
     }
-    expect(watched.puppet.calls).toHaveLength(1);
+    expect(watched.scripted.calls).toHaveLength(1);
     expect(asked.map(({ releases }) => releases)).toEqual(Array(20).fill(1));
     expect(watched.agent.load()).toEqual(IDLE);
   });
@@ -237,8 +237,8 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
       if (outcome) expect(outcome).toMatchObject({ code: 'at_capacity', extras: { retryAfter: 5 } });
     }
     for (let count = 1; count <= 7; count++) {
-      const call = await watched.puppet.call(count);
-      await turns(20);
+      const call = await watched.scripted.call(count);
+      await ticks(20);
       expect(watched.agent.load().running).toBe(Math.min(3, 8 - count));
       call.finish();
     }
@@ -263,16 +263,16 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
             await until(() => runs[index]!.runId);
           }
           for (const [index, fate] of fates.entries()) {
-            if (next(2) === 0) await turns(next(5));
+            if (next(2) === 0) await ticks(next(5));
             if (fate === 'leave') runs[index]!.leave();
             else if (fate === 'cancel') void watched.agent.cancel('anonymous', runs[index]!.runId!);
             else
-              void watched.puppet
+              void watched.scripted
                 .callFor(`${index}`)
                 .then((call) => (fate === 'fail' ? call.fail(1) : call.finish()));
           }
           await until(() => Object.values(watched.agent.load()).every((count) => count === 0));
-          const called = watched.puppet.calls.map(({ text }) => Number(text));
+          const called = watched.scripted.calls.map(({ text }) => Number(text));
           expect(called).toEqual([...called].sort((a, b) => a - b));
           const finishing = [...fates.keys()].filter((index) => ['finish', 'fail'].includes(fates[index]!));
           expect(called).toEqual(expect.arrayContaining(finishing));
@@ -294,12 +294,12 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           const watched = new Watched(storeOf(seed), { sessionPolicy: 'interrupt' });
           for (const [index, gap] of gaps.entries()) {
             watched.query(`${index}`, 's');
-            await turns(gap);
+            await ticks(gap);
           }
           // The store decides which of them came last.
-          await turns(100);
-          for (const { context, text } of watched.puppet.calls) {
-            if (!context.signal.aborted) (await watched.puppet.callFor(text)).finish();
+          await ticks(100);
+          for (const { context, text } of watched.scripted.calls) {
+            if (!context.signal.aborted) (await watched.scripted.callFor(text)).finish();
           }
           await until(() => watched.runs.every(({ outcome }) => outcome));
           const ends = watched.runs.map(({ done: [end] }) => (end as { status: string }).status);
@@ -360,7 +360,7 @@ describe('AgentService with a store that fails', () => {
   it('ends a run whose envelopes cannot be kept, and stops its handler', async () => {
     const { store, watched } = watchedOf();
     const run = watched.query('first');
-    const call = await watched.puppet.callFor('first');
+    const call = await watched.scripted.callFor('first');
     store.failing = 'append';
     call.emit(message('lost'));
     await call.stopped;
@@ -370,7 +370,7 @@ describe('AgentService with a store that fails', () => {
         status: 'failed',
         error: {
           code: 'internal',
-          message: 'The service could not keep the answer, and has logged the cause. Send the query again.',
+          message: 'The service could not store the answer, and has logged the cause. Send the query again.',
         },
       },
     ]);
@@ -381,7 +381,7 @@ describe('AgentService with a store that fails', () => {
   it('cuts the followers of a run whose end cannot be recorded', async () => {
     const { store, watched } = watchedOf();
     const run = watched.query('first');
-    const call = await watched.puppet.callFor('first');
+    const call = await watched.scripted.callFor('first');
     call.emit(message('a'));
     await until(() => run.received.length === 1);
     store.failing = 'finish';
@@ -445,7 +445,7 @@ describe('A handler that stops badly', () => {
     const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle }, spool);
     const stream = agent.query({ parts: [], kwargs: {} });
     const { run } = await stream.admitted;
-    await turns(2);
+    await ticks(2);
     expect(agent.load().running).toBe(1);
     const cancelled = await agent.cancel('anonymous', run!.id);
     expect(cancelled).toMatchObject({ stopped: true, run: { status: 'cancelled', events: 1 } });
@@ -458,7 +458,7 @@ describe('A handler that stops badly', () => {
       iteratorOf({ next: () => ({ value: 1 }), return: waiting })) as unknown as HandlerFunction;
     const agent = new AgentService(new MemoryRunStore(), { handle }, { handler: handle }, spool);
     const { run } = await agent.query({ parts: [], kwargs: {} }).admitted;
-    await turns(5);
+    await ticks(5);
     jest.advanceTimersByTime(5_000);
     await until(() => agent.load().running === 0);
     expect(await agent.find('anonymous', run!.id)).toMatchObject({ error: { code: 'invalid_envelope' } });

@@ -1,21 +1,21 @@
 import { isObservable, type Observable } from 'rxjs';
 import type { HandlerAnswer } from '../ports/agent-handler.js';
 
-/** A handler's answer while it is consumed. */
+/** A handler's answer that is being consumed. */
 export interface Consumption {
-  /** Settles when the handler has stopped, by itself or because it was asked to; rejects with what it threw. */
+  /** Resolves when the handler has stopped, with or without being asked; rejects with what it threw. */
   readonly ended: Promise<void>;
-  /** Asks the handler to stop. Nothing is emitted from then on. */
+  /** Asks the handler to stop. Nothing it emits after that is taken. */
   stop(): void;
 }
 
-/** Where a handler's values go. */
+/** Takes what a handler emits. */
 export interface Intake {
-  /** Takes one value. Never throws: what cannot be taken is a reason to stop the consumption. */
+  /** Takes one value. It never throws; it stops the consumption if the value is not valid. */
   take: (value: unknown) => void;
   /**
-   * Where no more is welcome at present: a promise, which never rejects, of when it is. An Observable cannot be held
-   * back, and is not.
+   * Returns a promise if the handler must be held back: it resolves when the handler may continue, and never rejects. Only
+   * an async iterable can be held back.
    */
   pause: () => Promise<void> | undefined;
 }
@@ -65,7 +65,7 @@ function pull(iterator: AsyncIterator<unknown>, { take, pause: room }: Intake): 
   const stopping = new Promise<void>((resolve, reject) => {
     stop = () => {
       stopped = true;
-      // Without `return`, the iterator has stopped when the step that is under way settles.
+      // An iterator without `return` has stopped when its current step settles.
       const returned = iterator.return ? (async () => iterator.return!())() : pulling;
       returned.then(() => resolve(), reject);
     };

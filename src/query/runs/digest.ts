@@ -3,7 +3,7 @@ import stringify from 'safe-stable-stringify';
 import type { Query } from '../ports/agent-handler.js';
 import type { TurnFile, TurnText } from '../contract/wire.js';
 
-/** A query's parts as they are kept: of a file its name, type, size and digest. */
+/** The parts of a query as a store keeps them: files as name, type, size and digest. */
 export function storedParts(query: Query): (TurnText | TurnFile)[] {
   return query.parts.map((part) => {
     if (part.type === 'text') return { type: 'text', text: part.text };
@@ -12,7 +12,7 @@ export function storedParts(query: Query): (TurnText | TurnFile)[] {
   });
 }
 
-/** SHA-256 of what a query asks, whatever the order of its members and the white space of its JSON were. */
+/** The SHA-256 of a query. The order of members and the white space of the JSON make no difference. */
 export function queryDigest(query: Query): string {
   return createHash('sha256')
     .update(stringify([storedParts(query), query.kwargs]) ?? '')

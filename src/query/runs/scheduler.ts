@@ -1,58 +1,64 @@
-import type { Runner } from './runner.js';
+import { INTERRUPTED } from '../contract/envelopes.js';
+import { settlesWithin } from '../platform/deadline.js';
+import type { RunRecord } from '../ports/run-store.js';
+import type { Runner, RunnerEvents } from './runner.js';
 
-/** What the service is doing at present. */
+/** The present load of the service. */
 export interface Load {
-  /** Runs whose handler has been called. */
+  /** Runs whose handler was called. */
   running: number;
-  /** Runs in the line of their session or of the service. */
+  /** Runs in the queue of their session, or without a slot. */
   waiting: number;
+  /** Followers of all runs. */
   followers: number;
-  /** Handlers that go on although their run has ended. */
+  /** Handlers that have missed their stop deadline and still execute. */
   overdue: number;
 }
 
-/** The runs that are alive in this process: those that execute, and those that wait for their session or for a place. */
-export class Scheduler {
+/** When the service shuts down: how long the store may take to record the ends of runs. */
+const STORE_DEADLINE_MS = 2_000;
+
+/** The runs that are alive in this process, and the slots in which they execute. */
+export class Scheduler implements RunnerEvents {
   readonly #alive = new Map<string, Runner>();
-  /** Those that may start as soon as there is a place. */
+  /** Runs that may start as soon as there is a free slot. */
   readonly #ready = new Set<Runner>();
   readonly #running = new Set<Runner>();
   #overdue = 0;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
-  /** @param places how many may execute at once */
-  constructor(private readonly places: number) {}
+  /**
+   * @param slots how many runs may execute at once
+   * @param onPromoted called for a promoted run that is not alive here yet
+   */
+  constructor(
+    private readonly slots: number,
+    private readonly onPromoted: (runId: string) => void,
+  ) {}
 
   get(runId: string): Runner | undefined {
     return this.#alive.get(runId);
   }
 
-  all(): Runner[] {
-    return [...this.#alive.values()];
-  }
-
-  /** How many execute. */
+  /** How many runs execute. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** How many wait. */
+  /** How many runs wait. */
   get waiting(): number {
     return this.#alive.size - this.#running.size;
   }
 
+  /** Whether there is no free slot. */
   get isFull(): boolean {
-    return this.#running.size >= this.places;
+    return this.#running.size >= this.slots;
   }
 
-  /** Whether nothing is dispatched any more. */
+  /** Whether the drain is over: no run is dispatched any more. */
   get isClosed(): boolean {
     return this.#isClosed;
-  }
-
-  isRunning(runner: Runner): boolean {
-    return this.#running.has(runner);
   }
 
   load(): Load {
@@ -65,23 +71,68 @@ export class Scheduler {
     this.#alive.set(runner.id, runner);
   }
 
-  /** Its turn has come: starts it, if there is a place, or as soon as there is one. */
+  /** Drops a run: the store did not admit it, or keeps it for another process. */
+  drop(runner: Runner): void {
+    this.#remove(runner);
+    runner.drop();
+  }
+
+  /** Starts a run that no other run of its session precedes: at once, or as soon as there is a free slot. */
   dispatch(runner: Runner): void {
     if (this.#isClosed) return;
     if (!this.isFull) return this.#start(runner);
     this.#ready.add(runner);
-    runner.announce(`Waiting for a place: ${this.running} runs are under way, as many as may.`);
+    runner.announce(`Waiting for a slot: ${this.running} runs are executing, which is the limit.`);
   }
 
-  remove(runner: Runner): void {
+  /** Part of `RunnerEvents`. */
+  finished(runner: Runner, promoted: RunRecord | undefined): void {
+    this.#remove(runner);
+    if (promoted) this.#promote(promoted);
+    this.#fillSlots();
+  }
+
+  /** Part of `RunnerEvents`. */
+  overdue(change: 1 | -1): void {
+    this.#overdue += change;
+  }
+
+  /**
+   * Gives the runs some time to end, and then stops those that execute.
+   *
+   * @param drainMs how long runs may continue
+   * @param stopDeadlineMs how long their handlers may take to stop after that
+   * @param keepsWaiting whether the store keeps waiting runs for the next process; if not, they are stopped too
+   */
+  async drain(drainMs: number, stopDeadlineMs: number, keepsWaiting: boolean): Promise<void> {
+    const idle = this.#idle();
+    if (await settlesWithin(drainMs, idle)) return;
+
+    this.#isClosed = true;
+    for (const runner of [...this.#alive.values()]) {
+      if (this.#running.has(runner) || !keepsWaiting) runner.stop(INTERRUPTED);
+      else this.drop(runner);
+    }
+    await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
+    for (const runner of [...this.#alive.values()]) this.drop(runner);
+  }
+
+  #promote(run: RunRecord): void {
+    const runner = this.#alive.get(run.id);
+    if (!runner) return this.onPromoted(run.id);
+    // The store may promote the run before it reports the admission.
+    runner.admit(run);
+    this.dispatch(runner);
+  }
+
+  #remove(runner: Runner): void {
     this.#alive.delete(runner.id);
     this.#running.delete(runner);
     this.#ready.delete(runner);
     if (this.#alive.size === 0) this.#onIdle?.();
   }
 
-  /** Starts those that are ready, as far as there are places. */
-  fill(): void {
+  #fillSlots(): void {
     for (const runner of this.#ready) {
       if (this.isFull) return;
       this.#ready.delete(runner);
@@ -89,23 +140,13 @@ export class Scheduler {
     }
   }
 
-  /** A handler goes on after its run has ended (1), or has stopped at last (-1). */
-  count(overdue: 1 | -1): void {
-    this.#overdue += overdue;
-  }
-
-  /** Resolves when none is alive. */
-  async idle(): Promise<void> {
-    if (this.#alive.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
-  }
-
-  /** Nothing is dispatched any more. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
   #start(runner: Runner): void {
     this.#running.add(runner);
     void runner.start();
+  }
+
+  /** Resolves when no run is alive. */
+  async #idle(): Promise<void> {
+    if (this.#alive.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 }

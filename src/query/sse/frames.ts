@@ -1,29 +1,29 @@
 import { Buffer } from 'node:buffer';
 import type { LogSlice } from '../ports/run-store.js';
 
-/** Text that is ready to be written. */
+/** Events as they are written to the connection. */
 export interface Frames {
   text: string;
-  /** How many bytes of UTF-8 it is. */
+  /** The length of the text in bytes of UTF-8. */
   bytes: number;
-  /** `latin1` where that makes the same bytes, and makes them faster. */
+  /** `latin1` if the text is ASCII: the bytes are the same, and Node makes them faster. */
   encoding: 'latin1' | 'utf8';
 }
 
-/** Line ends of Unicode that JSON leaves as they are. Many clients split lines at them, so they are written as escapes. */
+/** Line ends of Unicode that JSON does not escape. Many clients split lines at them, so they are written as escapes. */
 const LINE_END = /[\u0085\u2028\u2029]/;
 const LINE_ENDS = new RegExp(LINE_END, 'g');
 
 /**
- * A stretch of a log as events (WHATWG HTML §9.2.5).
+ * Frames a slice of a log as events (WHATWG HTML §9.2.5).
  *
- * @param runId where events are to have an `id:`, the run that it names
+ * @param runId the run that the `id:` of each event names; undefined for events without an `id:`
  */
 export function framesOf({ lines, first }: LogSlice, runId: string | undefined): Frames {
   return runId === undefined ? plainFrames(lines) : fullFrames(lines, first, runId);
 }
 
-/** Text of ASCII as it is to be written. */
+/** ASCII text that is a frame already. */
 export function asciiFrames(text: string): Frames {
   return { text, bytes: text.length, encoding: 'latin1' };
 }
@@ -38,11 +38,11 @@ function fullFrames(lines: string, first: number, runId: string): Frames {
   return framed(lines, (text) => text.split('\n').map(frame).join(''));
 }
 
-/** @param frame puts frames around lines: characters of ASCII */
+/** @param frame adds the frames, which are ASCII, to lines */
 function framed(lines: string, frame: (lines: string) => string): Frames {
   const bytes = Buffer.byteLength(lines);
   if (bytes === lines.length) return asciiFrames(frame(lines));
-  // None of them is ASCII.
+  // No line end of Unicode is ASCII, so ASCII text need not be searched for them.
   if (LINE_END.test(lines)) return framed(withoutLineEnds(lines), frame);
   const text = frame(lines);
   return { text, bytes: bytes + text.length - lines.length, encoding: 'utf8' };

@@ -5,20 +5,20 @@ import type { Follower, Sink } from '../event-log/follower.js';
 import { asciiFrames, type Frames, framesOf } from './frames.js';
 import type { LogSlice } from '../ports/run-store.js';
 
-/** How a stream is written: `plain` is `data:` lines and nothing else, `full` has `id:`, `retry:` and comments too. */
+/** How a stream is written: `plain` has `data:` lines only, `full` also has `id:`, `retry:` and comments. */
 export type Profile = 'plain' | 'full';
 
 /**
- * One response that follows a run: writes a stretch of its log with one call, and takes no more until the connection
- * has taken that (WHATWG HTML §9.2, "Server-sent events").
+ * One response that follows a run (WHATWG HTML §9.2, "Server-sent events"). It writes each slice of the log with one call, and
+ * takes no more until the connection has taken that.
  */
 export class SseResponse implements Sink {
   follower: Follower | undefined;
   #socket: Socket | undefined;
-  /** The connection does not take more at present. */
-  #isFull = false;
-  /** How often it was looked at since something was written. */
-  #looks = 0;
+  /** The connection takes no more at present. */
+  #isBlocked = false;
+  /** Ticks of the keep-alive timer since the last write. */
+  #idleTicks = 0;
 
   constructor(
     private readonly response: ServerResponse,
@@ -27,9 +27,13 @@ export class SseResponse implements Sink {
     private readonly retryMs: number,
   ) {}
 
-  /** Sends the headers, and what begins the stream. */
+  /**
+   * Sends the headers, and the beginning of the stream.
+   *
+   * @param location the path of the run; undefined where there is none
+   */
   open(location: string | undefined): void {
-    // Headers leave at the end of this turn of the event loop, in one write with what is there to be read by then.
+    // The headers leave at the end of this tick, in one write with the envelopes that the log has by then.
     const { socket } = this.response;
     socket?.cork();
     setImmediate(() => socket?.uncork());
@@ -44,16 +48,16 @@ export class SseResponse implements Sink {
     this.#retry();
   }
 
-  deliver(slice: LogSlice): boolean {
-    // What ends the response leaves together with it.
+  write(slice: LogSlice): boolean {
+    // The last events leave in one write with the end of the response.
     if (slice.ended) this.response.socket?.cork();
-    return this.#write(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
+    return this.#send(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
   }
 
-  /** Shows a sign of life to whoever stands between, if nothing was written since so many looks. */
-  look(most: number): void {
-    if (++this.#looks < most || this.#isFull) return;
-    this.#write(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n\n'));
+  /** Sends a keep-alive after this many idle ticks. A blocked connection is not idle. */
+  keepAlive(idleTicks: number): void {
+    if (++this.#idleTicks < idleTicks || this.#isBlocked) return;
+    this.#send(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n'));
   }
 
   end(): void {
@@ -63,7 +67,7 @@ export class SseResponse implements Sink {
   }
 
   fail(): void {
-    // Without `done` the caller knows that the stream was cut; asking again it is told why.
+    // A stream without `done` can be resumed. The next request gets the reason as its status.
     this.response.end();
   }
 
@@ -72,28 +76,28 @@ export class SseResponse implements Sink {
     this.response.end();
   }
 
-  /** Gives up on a caller who does not read. */
+  /** Closes the connection of a client that does not read. */
   destroy(): void {
     this.response.destroy();
   }
 
-  /** Tells when to come back. */
+  /** Tells a client of the full profile how long to wait before it connects again. */
   #retry(): void {
-    if (this.profile === 'full') this.#write(asciiFrames(`retry: ${this.retryMs}\n\n`));
+    if (this.profile === 'full') this.#send(asciiFrames(`retry: ${this.retryMs}\n`));
   }
 
-  #write(frames: Frames): boolean {
-    this.#looks = 0;
+  #send(frames: Frames): boolean {
+    this.#idleTicks = 0;
     const socket = this.#socket?.writable ? this.#socket : undefined;
     const takesMore = socket ? writeChunk(socket, frames) : this.response.write(frames.text, frames.encoding);
     if (takesMore) return true;
-    this.#isFull = true;
+    this.#isBlocked = true;
     (socket ?? this.response).once('drain', () => this.#drained());
     return false;
   }
 
   #drained(): void {
-    this.#isFull = false;
+    this.#isBlocked = false;
     this.follower?.drained();
   }
 }

@@ -6,60 +6,51 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
-import Negotiator from 'negotiator';
+import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, type Observable } from 'rxjs';
-import { settlesWithin } from '../platform/deadline.js';
-import { type HostRequest, type HostResponse, header, requestPath, takeResponse } from '../platform/host.js';
+import type { Envelope } from '../contract/wire.js';
+import { RunStream } from '../event-log/run-stream.js';
 import {
   MODULE_OPTIONS_TOKEN,
   type QueryModuleOptions,
   STREAM_DEFAULTS,
   type StreamOptions,
 } from '../options/query.options.js';
-import { followed } from '../event-log/run-stream.js';
+import { settlesWithin } from '../platform/deadline.js';
+import { type HostRequest, type HostResponse, requestPath, takeResponse } from '../platform/host.js';
+import { Reply } from '../platform/reply.js';
+import { acceptsEventStream } from './accept.js';
 import { SseResponse } from './sse-response.js';
-import type { Envelope } from '../contract/wire.js';
 
-/** When the service goes down and all runs have ended: how long callers may take to read what they have not read yet. */
+/** At shutdown, when all runs have ended: how long clients may take to read the rest of their streams. */
 const READING_MS = 2_000;
 
-/** … and how long it may take to tell those who have not. */
-const CUTTING_MS = 500;
+/** After that: how long it may take to end the streams that are left. */
+const DISCONNECTING_MS = 500;
 
-/** How often each stream is looked at within the time that it may be silent. */
-const LOOKS = 10;
-
-/** What a controller returns to have a stream of envelopes written. */
-export class EventStream {
-  /**
-   * @param envelopes the stream; wrapped, because Nest would handle every emission of an Observable that it is given
-   * @param isRunPath whether the request's path names the run already, as it does in `GET {base}/query/{runId}`
-   */
-  constructor(
-    readonly envelopes: Observable<Envelope>,
-    readonly isRunPath = false,
-  ) {}
-}
+/** How many ticks of the keep-alive timer a stream may be idle. */
+const IDLE_TICKS = 10;
 
 /**
- * Whether the request names `text/event-stream` among what it accepts, in any case of letters (RFC 9110 §8.3.1); a
- * wildcard does not name it.
+ * What a route returns to stream envelopes. It wraps the Observable because Nest would otherwise subscribe to it, and handle
+ * every envelope on its own: see `RunStream` for why the interceptor does not subscribe.
  */
-export function acceptsEventStream(request: HostRequest): boolean {
-  const accept = header(request, 'accept')?.toLowerCase();
-  if (accept === undefined || accept === '*/*') return false;
-  return new Negotiator({ headers: { accept } }).mediaTypes().includes('text/event-stream');
+export class EventStream {
+  constructor(readonly envelopes: Observable<Envelope>) {}
 }
 
-/** Writes the streams of envelopes that a controller returns as Server-Sent Events; passes on everything else. */
+/** Writes what a route returns: an `EventStream` as Server-Sent Events, a `Reply` as JSON. */
 @Injectable()
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
   readonly #options: StreamOptions;
   readonly #open = new Set<SseResponse>();
-  #pulse: NodeJS.Timeout | undefined;
+  #keepAliveTimer: NodeJS.Timeout | undefined;
   #onAllClosed: (() => void) | undefined;
 
-  constructor(@Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions) {
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    @Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions,
+  ) {
     this.#options = { ...STREAM_DEFAULTS, ...options.streams };
   }
 
@@ -67,30 +58,33 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     const http = context.switchToHttp();
     return next.handle().pipe(
       concatMap(async (answer: unknown) => {
-        if (!(answer instanceof EventStream)) return answer;
-        await this.#write(answer, http.getRequest<HostRequest>(), http.getResponse<HostResponse>());
-        return undefined;
+        const response = http.getResponse<HostResponse>();
+        if (answer instanceof EventStream)
+          await this.#stream(answer, http.getRequest<HostRequest>(), response);
+        if (answer instanceof Reply) this.#reply(answer, response);
       }),
     );
   }
 
-  /** Lets those who read come to the end, and cuts the others: nobody keeps the process alive. */
+  /** Lets clients read their streams to the end, and disconnects those that take too long. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!(await this.#closesWithin(READING_MS))) {
       for (const sse of this.#open) sse.follower?.disconnect();
-      await this.#closesWithin(CUTTING_MS);
+      await this.#closesWithin(DISCONNECTING_MS);
       for (const sse of this.#open) sse.destroy();
     }
-    clearInterval(this.#pulse);
+    clearInterval(this.#keepAliveTimer);
   }
 
-  async #closesWithin(time: number): Promise<boolean> {
-    if (this.#open.size === 0) return true;
-    return settlesWithin(time, new Promise<void>((resolve) => (this.#onAllClosed = resolve)));
+  #reply({ status, body, headers }: Reply, response: HostResponse): void {
+    const { httpAdapter } = this.adapterHost;
+    httpAdapter.setHeader(response, 'Cache-Control', 'no-store');
+    for (const [name, value] of Object.entries(headers)) httpAdapter.setHeader(response, name, value);
+    httpAdapter.reply(response, body, status);
   }
 
-  async #write(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
-    const { run, follow } = await followed(stream.envelopes);
+  async #stream({ envelopes }: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
+    const { run, follow } = await RunStream.from(envelopes).admitted;
     const raw = takeResponse(response);
     const profile = acceptsEventStream(request) ? 'full' : 'plain';
     const sse = new SseResponse(raw, profile, run?.id, this.#options.retryMs);
@@ -103,21 +97,31 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
       if (this.#open.size === 0) this.#onAllClosed?.();
     });
     this.#keepAlive(sse);
-    const path = requestPath(request);
-    sse.open(run && (stream.isRunPath ? path : `${path}/${run.id}`));
+    sse.open(run && pathOfRun(requestPath(request), run.id));
     follower.notify();
   }
 
-  /** One timer looks at all streams: no clock is asked with each write. */
+  /** One timer serves all streams, so that no write has to ask for the time. */
   #keepAlive(sse: SseResponse): void {
     this.#open.add(sse);
-    this.#pulse ??= setInterval(() => this.#beat(), Math.max(1, this.#options.keepAliveMs / LOOKS)).unref();
+    const tickMs = Math.max(1, this.#options.keepAliveMs / IDLE_TICKS);
+    this.#keepAliveTimer ??= setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  #beat(): void {
-    for (const sse of this.#open) sse.look(LOOKS);
+  #tick(): void {
+    for (const sse of this.#open) sse.keepAlive(IDLE_TICKS);
     if (this.#open.size > 0) return;
-    clearInterval(this.#pulse);
-    this.#pulse = undefined;
+    clearInterval(this.#keepAliveTimer);
+    this.#keepAliveTimer = undefined;
   }
+
+  async #closesWithin(time: number): Promise<boolean> {
+    if (this.#open.size === 0) return true;
+    return settlesWithin(time, new Promise<void>((resolve) => (this.#onAllClosed = resolve)));
+  }
+}
+
+/** `GET {base}/query/{runId}` has the path of the run already. */
+function pathOfRun(path: string, runId: string): string {
+  return path.endsWith(`/${runId}`) ? path : `${path}/${runId}`;
 }

@@ -1,84 +1,85 @@
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../../query/index.js';
-import type { Backend } from './driver.js';
 import type { Db } from '../schema/tables.js';
+import type { Driver } from './driver.js';
 
-/** Between two tries to write something, in milliseconds: doubled from the least to the most. */
+/** The pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
 const BACKOFF = { least: 25, most: 2_000 };
-/** While the database is away, so often somebody who could be refused tries whether it is back. In milliseconds. */
+
+/** During an outage, `attempt` tries the database at most once in this time, in milliseconds. */
 const PROBE_MS = 1_000;
 
 /**
- * A database that may be away for a while: work is either refused then, or done when it is back.
+ * A database that may have outages. During an outage, work is either refused (`attempt`) or waits (`persist`).
  *
- * Work that is refused or tried again may have been done all the same, if the connection broke while it was committed.
+ * Work that was refused or repeated may have been committed all the same, if the connection broke during the commit.
  */
 export class Database {
   static readonly #logger = new Logger('Database');
-  #awaySince: number | undefined;
-  #probed = 0;
+  #outageSince: number | undefined;
+  #probedAt = 0;
   readonly #closing = new AbortController();
 
-  constructor(readonly backend: Backend) {}
+  constructor(readonly driver: Driver) {}
 
   /**
-   * Does something for somebody who can come back later.
+   * Does some work, or refuses it during an outage. For callers that can try again later.
    *
-   * @throws {QueryError} `unavailable`: the database is away
+   * @throws {QueryError} `unavailable`: the database cannot be used at present
    */
   async attempt<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    if (this.#awaySince !== undefined) {
-      if (Date.now() - this.#probed < PROBE_MS) throw unavailable();
-      this.#probed = Date.now();
+    if (this.#outageSince !== undefined) {
+      if (Date.now() - this.#probedAt < PROBE_MS) throw unavailable();
+      this.#probedAt = Date.now();
     }
     try {
-      const value = await work(this.backend.db);
-      this.#back();
+      const value = await work(this.driver.db);
+      this.#endOutage();
       return value;
     } catch (error) {
-      if (!this.#away(error)) throw error;
+      if (!this.#isOutage(error)) throw error;
       throw unavailable(error);
     }
   }
 
   /**
-   * Does something that must be done, however long the database is away. `work` may be called again after it was done.
+   * Does some work, however long an outage lasts. `work` must be repeatable: it may be called again after it was committed.
    *
-   * @throws {QueryError} `unavailable`: the store was closed before the database was back
+   * @throws {QueryError} `unavailable`: the store was closed during an outage
    */
   async persist<T>(work: (db: Db) => Promise<T>): Promise<T> {
     for (let delay = BACKOFF.least; ; delay = Math.min(2 * delay, BACKOFF.most)) {
       try {
-        const value = await work(this.backend.db);
-        this.#back();
+        const value = await work(this.driver.db);
+        this.#endOutage();
         return value;
       } catch (error) {
-        if (!this.#away(error)) throw error;
+        if (!this.#isOutage(error)) throw error;
         if (this.#closing.signal.aborted) throw unavailable(error);
       }
       await this.#pause(delay);
     }
   }
 
-  /** As `persist`, for one statement that writes. */
+  /** Does the same as `persist`, for one statement that writes. */
   persistStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.persist(() => this.backend.write(work));
+    return this.persist(() => this.driver.writeStatement(work));
   }
 
-  /** As `attempt`, in a transaction. */
+  /** Does the same as `attempt`, in a transaction. */
   attemptTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.attempt(() => this.backend.transact(work));
+    return this.attempt(() => this.driver.transact(work));
   }
 
-  /** As `persist`, in a transaction. */
+  /** Does the same as `persist`, in a transaction. */
   persistTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.persist(() => this.backend.transact(work));
+    return this.persist(() => this.driver.transact(work));
   }
 
-  /** Gives up what waits for the database to come back, and closes it. */
+  /** Closes the database. Work that waits for the end of an outage is tried once more, and then rejects. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.backend.close();
+    await this.driver.close();
   }
 
   #pause(delay: number): Promise<void> {
@@ -94,28 +95,28 @@ export class Database {
     });
   }
 
-  /** Whether an error says that the database is away; told to the operator once. */
-  #away(error: unknown): boolean {
-    const reason = this.backend.outageOf(error);
+  /** Whether an error means an outage. The first error of an outage is logged. */
+  #isOutage(error: unknown): boolean {
+    const reason = this.driver.outageOf(error);
     if (reason === undefined) return false;
-    if (this.#awaySince === undefined) {
-      this.#awaySince = Date.now();
+    if (this.#outageSince === undefined) {
+      this.#outageSince = Date.now();
       Database.#logger.error(
-        `The database ${this.backend.name} cannot be used: ${reason}. Runs wait for it, and new queries are refused.`,
+        `The database ${this.driver.name} cannot be used: ${reason}. Runs wait for it, and new queries are refused.`,
       );
     }
     return true;
   }
 
-  #back(): void {
-    if (this.#awaySince === undefined) return;
-    const seconds = ((Date.now() - this.#awaySince) / 1000).toFixed(1);
-    this.#awaySince = undefined;
-    Database.#logger.log(`The database ${this.backend.name} is back after ${seconds} s.`);
+  #endOutage(): void {
+    if (this.#outageSince === undefined) return;
+    const seconds = ((Date.now() - this.#outageSince) / 1000).toFixed(1);
+    this.#outageSince = undefined;
+    Database.#logger.log(`The database ${this.driver.name} can be used again after ${seconds} s.`);
   }
 }
 
 function unavailable(cause?: unknown): QueryError {
-  const detail = 'The record of runs cannot be reached at present. Try again in a moment.';
+  const detail = 'The service cannot reach its database at present. Try again in a moment.';
   return new QueryError('unavailable', detail, { retryAfter: 2 }, { cause });
 }

@@ -1,33 +1,34 @@
 import type { Db } from '../schema/tables.js';
 
-/** What differs between the databases. */
-export interface Backend {
-  /** For reads, and for writes of which each stands for itself. */
-  readonly db: Db;
+/** What differs between the databases. A driver owns all connections to one database. */
+export interface Driver {
+  /** The database as the operator reads it: a path, or host, database and schema. It contains no password. */
+  readonly name: string;
+
   /** Whether other processes may use the database at the same time. */
   readonly isShared: boolean;
 
+  /** The directory for the contents of files; undefined if they are kept in the database. */
+  readonly contentDirectory: string | undefined;
+
+  /** For reads, and for writes that are one statement each. */
+  readonly db: Db;
+
   /**
-   * Does some work in a transaction. Either all of it is kept once this resolves, or nothing; `work` may be called again
-   * where the database asks for that.
+   * Does some work in a transaction. When the promise resolves, all of it is committed; when it rejects, none of it,
+   * unless the connection broke during the commit. The driver may call `work` again if the database asks for a retry.
    */
   transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
-  /** As `transact`, for work that is one statement: it needs no transaction of its own. */
-  write<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  /** Does the same as `transact` for work that is a single statement, which needs no transaction of its own. */
+  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
-  /** The directory for the contents of files; undefined where they belong into the database. */
-  readonly contents: string | undefined;
-
-  /** Within a transaction: has others who lock the same name wait for its end. */
+  /** Takes a lock on a name until the end of the transaction; waits while another transaction has it. */
   lock(db: Db, name: string): Promise<void>;
 
-  /** If the error says that the database cannot be used at present, the reason for the operator; otherwise undefined. */
+  /** The reason for the operator, if an error means that the database cannot be used at present; otherwise undefined. */
   outageOf(error: unknown): string | undefined;
 
-  /** What an operator is told the database is: a file, or a host and a database, without a password. */
-  readonly name: string;
-
-  /** Ends every connection. A file is left without a write-ahead log. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }

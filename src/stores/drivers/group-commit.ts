@@ -9,16 +9,17 @@ interface Step {
   reject: (error: unknown) => void;
 }
 
-/** How many steps one transaction takes at most, so that none waits long for its commit. */
+/** The most steps of one transaction. A limit, because every step waits for the commit of its group. */
 const GROUP_SIZE = 256;
 
 /**
- * Commits steps of work in groups: those that come while a commit is under way go with the next one.
+ * Commits steps of work in groups. Steps that arrive during a commit form the next group.
  *
- * A step that refuses with a `QueryError` does so before it writes anything; the others of its group are committed. With
- * any other error the group is rolled back and each step is done again by itself, so that it harms nobody else.
+ * A step that refuses with a `QueryError` must do so before it writes anything; the other steps of its group are
+ * committed. After any other error the group is rolled back and each step is repeated in a transaction of its own, so
+ * that one failing step does not harm the others.
  */
-export class Group {
+export class GroupCommit {
   #waiting: Step[] = [];
   #committing = false;
 
@@ -26,53 +27,55 @@ export class Group {
   constructor(private readonly db: Db) {}
 
   /**
-   * Resolves with what `work` returned once it is committed.
+   * Does some work in the transaction of a group.
    *
-   * @param isOneStatement whether it is, and so is a transaction by itself
+   * @param isOneStatement whether `work` is a single statement; alone in a group, it needs no explicit transaction
+   * @returns what `work` returned, once it is committed
    */
   commit<T>(work: (db: Db) => Promise<T>, isOneStatement = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, isOneStatement, resolve: resolve as (value: unknown) => void, reject });
-      if (!this.#committing) void this.#run();
+      if (!this.#committing) void this.#commitAll();
     });
   }
 
-  async #run(): Promise<void> {
+  async #commitAll(): Promise<void> {
     this.#committing = true;
-    // What comes in this very turn goes along.
+    // Steps of the same tick belong to the same group.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, GROUP_SIZE));
+    while (this.#waiting.length > 0) await this.#commitGroup(this.#waiting.splice(0, GROUP_SIZE));
     this.#committing = false;
   }
 
-  async #commit(steps: Step[]): Promise<void> {
+  async #commitGroup(steps: Step[]): Promise<void> {
     try {
       const settled = await this.db.connection().execute((db) => transaction(db, steps));
       for (const settle of settled) settle();
     } catch (error) {
       if (steps.length === 1) return steps[0]!.reject(error);
-      for (const step of steps) await this.#commit([step]);
+      for (const step of steps) await this.#commitGroup([step]);
     }
   }
 }
 
+/** Does the steps in one transaction. Returns what settles each of them after the commit. */
 async function transaction(db: Db, steps: Step[]): Promise<(() => void)[]> {
-  const [alone] = steps;
-  if (steps.length === 1 && alone!.isOneStatement) return [await take(db, alone!)];
+  const [first] = steps;
+  if (steps.length === 1 && first!.isOneStatement) return [await execute(db, first!)];
   await sql`begin immediate`.execute(db);
   try {
     const settled: (() => void)[] = [];
-    for (const step of steps) settled.push(await take(db, step));
+    for (const step of steps) settled.push(await execute(db, step));
     await sql`commit`.execute(db);
     return settled;
   } catch (error) {
-    // Fails where the error has ended the transaction already: a full disk, for one.
+    // Some errors, such as a full disk, have ended the transaction already. Then there is nothing to roll back.
     await sql`rollback`.execute(db).catch(() => undefined);
     throw error;
   }
 }
 
-async function take(db: Db, { work, resolve, reject }: Step): Promise<() => void> {
+async function execute(db: Db, { work, resolve, reject }: Step): Promise<() => void> {
   try {
     const value = await work(db);
     return () => resolve(value);

@@ -1,19 +1,26 @@
 import { Logger } from '@nestjs/common';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { Backend } from './driver.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
+import type { Driver } from './driver.js';
 
-/** How the service uses a Postgres server. Times are milliseconds. */
+/**
+ * How a process uses a Postgres server. Times are milliseconds.
+ *
+ * @example
+ * await openStore('postgres://user@host/database', { postgres: { schema: 'agents', poolSize: 20 } })
+ */
 export interface PostgresOptions {
-  /** The schema for all tables, made if it is missing. Default `agent_query`. */
+  /**
+   * The schema for all tables, created if it is missing. `?schema=` in the URL takes precedence. Default `agent_query`.
+   */
   schema: string;
-  /** How many connections the process has at most. Default 10. */
+  /** The most connections of this process, from 1. Default 10. */
   poolSize: number;
   /** The longest that one statement may take. Default 30,000. */
   statementTimeoutMs: number;
-  /** The longest that a connection may take to come about or to come free. Default 5,000. */
+  /** The longest wait for a new connection, or for a free one of the pool. Default 5,000. */
   connectTimeoutMs: number;
 }
 
@@ -24,24 +31,25 @@ export const POSTGRES_DEFAULTS: PostgresOptions = {
   connectTimeoutMs: 5_000,
 };
 
+/** The number of the type `int8` in the Postgres catalogue. */
 const INT8 = 20;
 
-/** As text it would be no number; nothing that is kept here comes near 2^53. */
+/** `pg` returns int8 as text. Numbers are safe here: no value of the tables comes near 2^53. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
-/** SQLSTATE classes (Postgres, appendix A) that speak of the server, not of the statement. */
+/** Classes of SQLSTATE (Postgres manual, appendix A) that concern the server, not the statement. */
 const OUTAGE_CLASSES = new Set(['08', '53', '57', '58']);
-/** Serialization failure, deadlock: the transaction is to be done again. */
-const AGAIN = new Set(['40001', '40P01']);
-const ATTEMPTS = 5;
+/** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
+const RETRYABLE = new Set(['40001', '40P01']);
+const MAX_ATTEMPTS = 5;
 
-/** A Postgres database, shared with other processes. */
-export class PostgresBackend implements Backend {
+/** A Postgres database, which several processes may share. */
+export class PostgresDriver implements Driver {
   readonly isShared = true;
-  readonly contents = undefined;
+  readonly contentDirectory = undefined;
 
   private constructor(
     readonly name: string,
@@ -51,11 +59,11 @@ export class PostgresBackend implements Backend {
   /**
    * Connects, and brings the tables to the newest version.
    *
-   * @param url as `pg` takes it, TLS included (`sslmode`, `sslrootcert`, …)
-   * @param options `schema` is that of the URL's parameter of this name, if it has one
-   * @throws Error with a sentence for the operator; `isOutage` where another try makes sense
+   * @param url as `pg` reads it, including TLS (`sslmode`, `sslrootcert`, …); its parameter `schema` takes precedence over
+   * that of the options
+   * @throws Error with a sentence for the operator; its property `isOutage` tells whether another attempt may succeed
    */
-  static async open(url: URL, options: Partial<PostgresOptions>): Promise<PostgresBackend> {
+  static async open(url: URL, options: Partial<PostgresOptions>): Promise<PostgresDriver> {
     const { poolSize, statementTimeoutMs, connectTimeoutMs, ...rest } = { ...POSTGRES_DEFAULTS, ...options };
     const server = new URL(url);
     const schema = server.searchParams.get('schema') ?? rest.schema;
@@ -65,23 +73,23 @@ export class PostgresBackend implements Backend {
       max: poolSize,
       statement_timeout: statementTimeoutMs,
       connectionTimeoutMillis: connectTimeoutMs,
-      // A server that is gone without a word is noticed by this, also where nothing waits for an answer.
+      // The client's own limit: a server that vanished does not enforce statement_timeout.
       query_timeout: statementTimeoutMs + connectTimeoutMs,
       keepAlive: true,
       application_name: 'nest-agent-query',
       types,
     });
-    // An idle connection was lost. Whoever needs one next meets the error, if it still is one.
+    // An idle connection was lost. If the server is really unavailable, the next statement reports that.
     pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
     const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
-    const backend = new PostgresBackend(name, kysely.withSchema(schema));
+    const driver = new PostgresDriver(name, kysely.withSchema(schema));
     try {
       await migrate(kysely as unknown as Kysely<never>, schema);
-      return backend;
+      return driver;
     } catch (error) {
       await kysely.destroy();
-      const outage = backend.outageOf(error);
+      const outage = driver.outageOf(error);
       const opened = new Error(
         `The database ${name} cannot be opened: ${outage ?? (error as Error).message}`,
         { cause: error },
@@ -95,12 +103,12 @@ export class PostgresBackend implements Backend {
       try {
         return await this.db.transaction().execute(work);
       } catch (error) {
-        if (!AGAIN.has(codeOf(error)) || attempt === ATTEMPTS) throw error;
+        if (!RETRYABLE.has(codeOf(error)) || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   }
 
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return work(this.db);
   }
 
@@ -113,7 +121,7 @@ export class PostgresBackend implements Backend {
     const code = codeOf(error);
     if (/^E[A-Z]+$/.test(code)) return `the server cannot be reached (${code})`;
     if (code.length === 5) return OUTAGE_CLASSES.has(code.slice(0, 2)) ? message : undefined;
-    // What `pg` itself says has no code.
+    // The errors of `pg` itself have no code.
     if (
       /^(Connection terminated|timeout exceeded|Query read timeout|Client has encountered)/i.test(message)
     ) {

@@ -1,13 +1,14 @@
 /**
- * The thread that has the database: libsql answers synchronously, and a commit waits for the disk.
+ * The thread that executes the statements of a SQLite file. It is a thread because libsql answers synchronously, and a
+ * commit waits for the disk.
  *
- * A message in is `[id, sql, parameters]`, a message out `[id, answer, error]`. Plain JavaScript, so that it can be
- * started from the sources too.
+ * A message to the thread is `[id, sql, parameters]`, a message from it `[id, answer, error]`. The file is JavaScript, so
+ * that Node can start it from the sources too.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'libsql';
 
-/** Statements that stay prepared. The store has fewer; beyond that many are variants of multi-row inserts. */
+/** The most statements that stay prepared. The store has fewer, apart from the many forms of multi-row inserts. */
 const PREPARED = 100;
 
 const database = new Database(workerData);

@@ -3,19 +3,28 @@ import { mkdir, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database } from '../drivers/database.js';
 
-/** Where the bytes of contents lie. A content has an id of its own, which is never used again. */
-export interface ContentPlace {
-  /** Resolves when all bytes are there to stay. What a failed attempt left is for `remove`. */
+/** Where the bytes of contents are kept. Each content has an id of its own, which is never used again. */
+export interface ContentStorage {
+  /**
+   * Writes a content. When the promise resolves, all bytes survive a loss of power. After a rejection, `remove` removes
+   * the bytes that were written so far.
+   */
   write(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Fails if the content is not there, or is removed meanwhile. */
+
+  /**
+   * Reads a content of `size` bytes.
+   *
+   * @throws Error from the iteration, if the content does not exist or is removed during it
+   */
   read(id: string, size: number): AsyncIterable<Uint8Array>;
-  /** Nothing happens where it is gone already. */
+
+  /** Removes a content. Does nothing if it does not exist. */
   remove(id: string): Promise<void>;
 }
 
-/** A directory of this process's own: a file for each content. */
-export class DirectoryPlace implements ContentPlace {
-  /** @param directory made with the first content */
+/** Keeps each content in a file of its own, in a directory that belongs to this process alone. */
+export class DirectoryStorage implements ContentStorage {
+  /** @param directory created with the first content */
   constructor(private readonly directory: string) {}
 
   async write(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -28,7 +37,7 @@ export class DirectoryPlace implements ContentPlace {
     } finally {
       await file.close();
     }
-    // The name too must survive a loss of power.
+    // The name of the file must survive a loss of power too.
     const parent = await open(dirname(path));
     try {
       await parent.sync();
@@ -49,19 +58,19 @@ export class DirectoryPlace implements ContentPlace {
     }
   }
 
-  /** In one of 256 directories: listing one with very many files is slow for those who look after it. */
+  /** A path in one of 256 directories: operators' tools are slow in a directory with very many files. */
   #pathOf(id: string): string {
     return join(this.directory, id.slice(0, 2), id);
   }
 }
 
-/** Bytes of one row. */
+/** The bytes of one row. */
 const CHUNK_BYTES = 512 * 1024;
-/** Rows that are removed at once. */
+/** How many rows one statement removes. */
 const REMOVED_CHUNKS = 16;
 
-/** A table of the database, so that every process that shares it can read them. */
-export class TablePlace implements ContentPlace {
+/** Keeps contents in a table of the database, so that every process that shares the database can read them. */
+export class TableStorage implements ContentStorage {
   constructor(private readonly database: Database) {}
 
   async write(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -106,16 +115,17 @@ export class TablePlace implements ContentPlace {
   }
 }
 
+/** Joins small pieces, so that each row has at least `CHUNK_BYTES`, except for the last. */
 async function* inChunks(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let gathered: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of bytes) {
-    gathered.push(piece);
+    pieces.push(piece);
     length += piece.length;
     if (length < CHUNK_BYTES) continue;
-    yield Buffer.concat(gathered);
-    gathered = [];
+    yield Buffer.concat(pieces);
+    pieces = [];
     length = 0;
   }
-  if (length > 0) yield Buffer.concat(gathered);
+  if (length > 0) yield Buffer.concat(pieces);
 }

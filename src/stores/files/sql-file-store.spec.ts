@@ -6,14 +6,15 @@ import process from 'node:process';
 import { admissionOf } from '../../../test/contracts/run-store.contract.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
-import type { Backend } from '../drivers/driver.js';
-import { LibsqlBackend } from '../drivers/libsql-driver.js';
-import { PostgresBackend } from '../drivers/postgres-driver.js';
+import type { Driver } from '../drivers/driver.js';
+import { LibsqlDriver } from '../drivers/libsql-driver.js';
+import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from '../runs/sql-run-store.js';
+import type { FileRetention } from './file-sweeper.js';
 
 interface Opened {
   store: SqlRunStore;
-  /** How many contents lie in their place. */
+  /** How many contents the storage has. */
   count(): Promise<number>;
   close(): Promise<void>;
 }
@@ -36,10 +37,10 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 let schemas = 0;
-const stores: Record<string, (fileLimits: { fileMs?: number; filesBytes?: number }) => Promise<Opened>> = {
+const stores: Record<string, (retention: Partial<FileRetention>) => Promise<Opened>> = {
   'a directory': async (retention) => {
     const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-files-'));
-    const store = new SqlRunStore(await LibsqlBackend.open(join(directory, 'runs.db')), { retention });
+    const store = new SqlRunStore(await LibsqlDriver.open(join(directory, 'runs.db')), { retention });
     return {
       store,
       count: async () => {
@@ -55,25 +56,25 @@ const stores: Record<string, (fileLimits: { fileMs?: number; filesBytes?: number
   Postgres: async (retention) => {
     const url = process.env['TEST_DATABASE_URL'] ?? server!.url;
     const schema = `files_${process.pid}_${++schemas}`;
-    const backend: Backend = await PostgresBackend.open(new URL(url), { schema });
-    const store = new SqlRunStore(backend, { retention });
+    const driver: Driver = await PostgresDriver.open(new URL(url), { schema });
+    const store = new SqlRunStore(driver, { retention });
     return {
       store,
       count: async () =>
-        (await backend.db.selectFrom('chunks').select('content_id').distinct().execute()).length,
+        (await driver.db.selectFrom('chunks').select('content_id').distinct().execute()).length,
       close: async () => {
-        await backend.db.schema.dropSchema(schema).cascade().execute();
+        await driver.db.schema.dropSchema(schema).cascade().execute();
         await store.close();
       },
     };
   },
 };
 
-describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
+describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (name) => {
   let opened: Opened;
   let store: SqlRunStore;
-  const open = async (limits = {}) => {
-    opened = await stores[name]!(limits);
+  const open = async (retention = {}) => {
+    opened = await stores[name]!(retention);
     store = opened.store;
     await store.recover(() => undefined);
   };
@@ -101,20 +102,20 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
     return Buffer.concat(chunks).equals(bytes);
   };
 
-  it('come back as they were, small, large and empty', async () => {
+  it('returns the bytes of small, large and empty files unchanged', async () => {
     await open();
     for (const bytes of [SMALL, LARGE, Buffer.alloc(0)])
       expect(await read(await keep(bytes), bytes)).toBe(true);
   });
 
-  it('are given to the runs that refer to them only', async () => {
+  it('returns a file only to the runs that use it', async () => {
     await open();
     const runId = await keep(SMALL);
-    expect(await read('file-run-of-others', SMALL)).toBeUndefined();
+    expect(await read('another-file-run', SMALL)).toBeUndefined();
     expect(await read(runId, LARGE)).toBeUndefined();
   });
 
-  it('lie there once, however many bring them at once, until nobody needs them', async () => {
+  it('stores a file once if several queries bring it at the same time, and removes it after its last use', async () => {
     await open();
     const ids = await Promise.all(Array.from({ length: 8 }, () => keep(LARGE)));
     expect(await opened.count()).toBe(1);
@@ -124,7 +125,7 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
     expect(await opened.count()).toBe(0);
   });
 
-  it('stay with the turns of a session, and go when the last session is erased that has them', async () => {
+  it('keeps a file for the turns of sessions, and removes it when the last of these sessions is erased', async () => {
     await open();
     const [a, b] = [await keep(SMALL), await keep(SMALL)];
     await admit(a, SMALL, 'one');
@@ -139,7 +140,7 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
     expect(await opened.count()).toBe(0);
   });
 
-  it('of a run without a session go after its end', async () => {
+  it('removes the file of a run without a session after the end of the run', async () => {
     await open();
     const runId = await keep(SMALL);
     await admit(runId, SMALL);
@@ -150,7 +151,7 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
     expect(await opened.count()).toBe(0);
   });
 
-  it('beyond the limit go, those first that came first, but not what an unfinished run needs', async () => {
+  it('drops the oldest files beyond the limit, but none that an unfinished run uses', async () => {
     await open({ filesBytes: LARGE.length + 10 });
     const [small, large] = [await keep(SMALL), await keep(LARGE)];
     await admit(small, SMALL, 's');
@@ -161,7 +162,7 @@ describe.each(Object.keys(stores))('Files of runs in %s', (name) => {
     expect(await opened.count()).toBe(1);
   });
 
-  it('come back when they are brought again while they are being removed', async () => {
+  it('stores a file again if a query brings it during its removal', async () => {
     await open();
     for (let i = 0; i < 20; i++) {
       const first = await keep(SMALL);

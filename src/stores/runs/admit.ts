@@ -6,31 +6,37 @@ import {
   sessionBusy,
   sessionFull,
 } from '../../query/index.js';
-import type { Backend } from '../drivers/driver.js';
-import { keyOf, lineOf, recordOf, selectRuns } from './run-rows.js';
+import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
+import { keyOf, recordOf, selectRuns } from './run-rows.js';
+import { queueOf, successorOf, takeQueuePosition } from './session-queue.js';
 
-/** Admits a query: the body of one transaction. Everything that can refuse it comes before anything is written. */
+/**
+ * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
+ *
+ * @param processId the process that will own the run
+ * @throws {QueryError} see `RunStore.admit`
+ */
 export async function admit(
   db: Db,
-  backend: Backend,
-  process: string,
+  driver: Driver,
+  processId: string,
   admission: Admission,
 ): Promise<Admitted> {
   const { owner, session, idempotency } = admission;
   const idempotencyKey = idempotency ? keyOf(owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
-    await backend.lock(db, `idempotency ${idempotencyKey}`);
-    const run = await repeated(db, idempotencyKey, idempotency!.digest);
+    await driver.lock(db, `idempotency ${idempotencyKey}`);
+    const run = await findRepeated(db, idempotencyKey, idempotency!.digest);
     if (run) return { run, created: false, ahead: [] };
   }
 
   const sessionKey = session ? keyOf(owner, session.id) : null;
-  let before: RunRecord[] = [];
+  let ahead: RunRecord[] = [];
   if (sessionKey !== null) {
-    await backend.lock(db, `session ${sessionKey}`);
-    before = await lineOf(db, sessionKey);
-    refuseInLine(admission, before.length);
+    await driver.lock(db, `session ${sessionKey}`);
+    ahead = await queueOf(db, sessionKey);
+    refuseBehind(ahead.length, admission);
   }
   if (admission.refusal) throw admission.refusal;
 
@@ -53,7 +59,7 @@ export async function admit(
       owner: JSON.stringify(owner),
       session_key: sessionKey,
       session: session ? JSON.stringify(session.id) : null,
-      place: sessionKey === null ? null : await nextPlace(db, sessionKey, now),
+      queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
       status: record.status,
       created_at: now,
       started_at: null,
@@ -64,38 +70,53 @@ export async function admit(
       query: JSON.stringify({ parts: admission.parts, kwargs: admission.kwargs }),
       idempotency_key: idempotencyKey,
       digest: idempotency ? JSON.stringify(idempotency.digest) : null,
-      process,
+      process: processId,
     })
     .execute();
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }
-  return { run: record, created: true, ahead: before };
+  return { run: record, created: true, ahead };
 }
 
-async function repeated(db: Db, key: string, digest: string): Promise<RunRecord | undefined> {
+/**
+ * Removes a waiting run as if it had never been admitted. This is the body of one transaction.
+ *
+ * @param processId the process that must own the run
+ * @returns the run that is promoted by that, if there is one
+ */
+export async function undoAdmission(
+  db: Db,
+  driver: Driver,
+  processId: string,
+  runId: string,
+): Promise<RunRecord | undefined> {
+  const run = await db
+    .deleteFrom('runs')
+    .where('id', '=', runId)
+    .where('process', '=', processId)
+    .where('status', '=', 'waiting')
+    .returning(['session_key', 'queue_position'])
+    .executeTakeFirst();
+  await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
+  if (run?.session_key == null) return undefined;
+  await driver.lock(db, `session ${run.session_key}`);
+  return successorOf(db, run.session_key, run.queue_position!);
+}
+
+/** The run that an idempotency key started. */
+async function findRepeated(db: Db, key: string, digest: string): Promise<RunRecord | undefined> {
   const row = await selectRuns(db).select('digest').where('idempotency_key', '=', key).executeTakeFirst();
   if (row === undefined) return undefined;
   if (row.digest === JSON.stringify(digest)) return recordOf(row);
   throw idempotencyConflict();
 }
 
-function refuseInLine({ session, refusalIfQueued: refusalIfQueued }: Admission, length: number): void {
-  if (length === 0) return;
+/** Refuses a query with runs ahead of it, if the session policy or a limit requires that. */
+function refuseBehind(ahead: number, { session, refusalIfQueued }: Admission): void {
+  if (ahead === 0) return;
   if (session!.policy === 'reject') throw sessionBusy();
   if (session!.policy !== 'enqueue') return;
-  if (length > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
+  if (ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
   if (refusalIfQueued) throw refusalIfQueued;
-}
-
-async function nextPlace(db: Db, sessionKey: string, now: number): Promise<number> {
-  const { places } = await db
-    .insertInto('sessions')
-    .values({ key: sessionKey, places: 1, turns: 0, length: 0, used_at: now })
-    .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet((of) => ({ places: of('sessions.places', '+', 1), used_at: now })),
-    )
-    .returning('places')
-    .executeTakeFirstOrThrow();
-  return places;
 }

@@ -1,21 +1,19 @@
 import { QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import type { LiveRun } from './live-run.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
+import type { LocalRun } from './local-run.js';
+import { insertSegments, ROWS_PER_STATEMENT, type Segment, segmentsOf } from './segments.js';
 
-/** A stretch of a log is closed when it has so many characters. */
-const STRETCH_LENGTH = 64 * 1024;
-/** Rows of one statement: with six parameters each, far from what either database takes. */
-const ROWS = 500;
-/** What may wait for its commit, in characters: of one run, and in all. Beyond it the run fails. */
+/**
+ * How many characters may wait for their commit: of one run, and of all runs. An envelope that exceeds them is refused,
+ * and its run fails.
+ */
 const RUN_WAITING_LENGTH = 16 * 1024 * 1024;
 const WAITING_LENGTH = 256 * 1024 * 1024;
 
-type Stretch = Tables['log'];
-
-/** A commit that is to come: everything appended until it begins waits for the same promise. */
+/** The next commit. All envelopes that are appended before it begins share one promise. */
 class Commit {
-  readonly runs = new Set<LiveRun>();
+  readonly runs = new Set<LocalRun>();
   readonly done: Promise<void>;
   resolve!: () => void;
   reject!: (error: unknown) => void;
@@ -25,14 +23,14 @@ class Commit {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Not everyone who appends waits.
+    // A caller need not wait for what it appends. The rejection must not count as unhandled then.
     this.done.catch(() => undefined);
   }
 }
 
 /**
- * Writes the logs of all runs of the process in group commits: one is under way at a time, and what is appended meanwhile
- * goes with the next. An envelope that comes when none is under way is committed at once.
+ * Writes the logs of all runs of the process in group commits. One commit is in progress at a time; what is appended
+ * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
  */
 export class LogWriter {
   #next: Commit | undefined;
@@ -40,38 +38,41 @@ export class LogWriter {
   #waitingLength = 0;
 
   /**
-   * @param database where the log is kept
-   * @param fence called at the beginning of each commit: throws if other processes have taken this one for lost;
-   * undefined where there are no others
-   * @param onCommitted called for each run of which something was committed
+   * @param database where the logs are kept
+   * @param fence called at the beginning of each commit; throws if this process does not own its runs any more. Undefined
+   * if no other process uses the database
+   * @param onCommitted called for each run of a commit, after it
    */
   constructor(
     private readonly database: Database,
     private readonly fence: ((db: Db) => Promise<void>) | undefined,
-    private readonly onCommitted: (run: LiveRun) => void,
+    private readonly onCommitted: (run: LocalRun) => void,
   ) {}
 
-  /** Adds an envelope. The promise resolves when it is committed; it rejects if that, and all that follows, is lost. */
-  append(run: LiveRun, envelope: string): Promise<void> {
+  /**
+   * Appends an envelope.
+   *
+   * @returns resolves when the envelope is committed; rejects if it, and with it the rest of the log, cannot be written
+   */
+  append(run: LocalRun, envelope: string): Promise<void> {
     if (
       run.waitingLength + envelope.length > RUN_WAITING_LENGTH ||
       this.#waitingLength + envelope.length > WAITING_LENGTH
     ) {
-      return Promise.reject(
-        new QueryError('unavailable', 'The run was ended: its answer came faster than it could be recorded.'),
-      );
+      const detail = 'The run was stopped, because its answer came faster than it could be stored.';
+      return Promise.reject(new QueryError('unavailable', detail));
     }
     run.waiting.push(envelope);
     run.waitingLength += envelope.length;
     this.#waitingLength += envelope.length;
     this.#next ??= new Commit();
     this.#next.runs.add(run);
-    if (!this.#current) void this.#write();
+    if (!this.#current) void this.#commitAll();
     return this.#next.done;
   }
 
-  /** Waits until nothing of a run is waiting. */
-  async settled(run: LiveRun): Promise<void> {
+  /** Resolves when no envelope of a run waits for its commit. */
+  async settled(run: LocalRun): Promise<void> {
     for (;;) {
       const commit = [this.#current, this.#next].find((it) => it?.runs.has(run));
       if (!commit) return;
@@ -79,9 +80,10 @@ export class LogWriter {
     }
   }
 
-  async #write(): Promise<void> {
+  async #commitAll(): Promise<void> {
     while (this.#next) {
-      // Marked first, so that what comes in this very turn goes along, and starts no second writer.
+      // `#current` is set before the wait, so that the other envelopes of this tick join the commit and none of them
+      // starts a second loop.
       const commit = (this.#current = this.#next);
       await Promise.resolve();
       this.#next = undefined;
@@ -91,12 +93,12 @@ export class LogWriter {
   }
 
   async #commit(commit: Commit): Promise<void> {
-    const taken = [...commit.runs].map((run) => ({ run, envelopes: this.#take(run) }));
-    const rows = taken.flatMap(({ run, envelopes }) => stretchesOf(run, envelopes));
+    const taken = [...commit.runs].map((run) => ({ run, envelopes: this.#takeWaiting(run) }));
+    const segments = taken.flatMap(({ run, envelopes }) => segmentsOf(run, envelopes));
     try {
-      await this.#insert(rows);
+      await this.#insert(segments);
     } catch (error) {
-      for (const { run } of taken) this.#lose(run);
+      for (const { run } of taken) this.#closeLog(run);
       return commit.reject(error);
     }
     for (const { run, envelopes } of taken) {
@@ -106,17 +108,18 @@ export class LogWriter {
     commit.resolve();
   }
 
-  #insert(rows: Stretch[]): Promise<void> {
+  #insert(segments: Segment[]): Promise<void> {
     const { fence } = this;
-    if (!fence && rows.length <= ROWS)
-      return this.database.persistStatement((db) => insertStretches(db, rows));
+    if (!fence && segments.length <= ROWS_PER_STATEMENT) {
+      return this.database.persistStatement((db) => insertSegments(db, segments));
+    }
     return this.database.persistTransaction(async (db) => {
       await fence?.(db);
-      await insertStretches(db, rows);
+      await insertSegments(db, segments);
     });
   }
 
-  #take(run: LiveRun): string[] {
+  #takeWaiting(run: LocalRun): string[] {
     const envelopes = run.waiting;
     this.#waitingLength -= run.waitingLength;
     run.waiting = [];
@@ -124,44 +127,9 @@ export class LogWriter {
     return envelopes;
   }
 
-  /** A log has no holes: where something could not be written, nothing follows. */
-  #lose(run: LiveRun): void {
-    this.#take(run);
-    run.isLost = true;
-  }
-}
-
-/** Rows for what follows a run's committed log. */
-function stretchesOf(run: LiveRun, envelopes: string[]): Stretch[] {
-  const stretches: Stretch[] = [];
-  let last = run.tail.last;
-  let position = run.position;
-  let texts: string[] = [];
-  let start = position;
-  const close = () => {
-    if (texts.length === 0) return;
-    const first = last - texts.length + 1;
-    stretches.push({ run_id: run.id, first, last, start, position, envelopes: texts.join('\n') });
-    texts = [];
-    start = position;
-  };
-  for (const envelope of envelopes) {
-    texts.push(envelope);
-    last++;
-    position += envelope.length;
-    if (position - start >= STRETCH_LENGTH) close();
-  }
-  close();
-  return stretches;
-}
-
-/** Inserts stretches; those that an attempt before has brought in already are left as they are. */
-export async function insertStretches(db: Db, rows: Stretch[]): Promise<void> {
-  for (let i = 0; i < rows.length; i += ROWS) {
-    await db
-      .insertInto('log')
-      .values(rows.slice(i, i + ROWS))
-      .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
-      .execute();
+  /** Makes a run unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
+  #closeLog(run: LocalRun): void {
+    this.#takeWaiting(run);
+    run.isUnwritable = true;
   }
 }

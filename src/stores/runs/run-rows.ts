@@ -3,14 +3,14 @@ import { type SelectQueryBuilder, sql } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
 import type { Db, Tables } from '../schema/tables.js';
 
-/** A name among those of its kind: fixed in length, whatever the strings are. */
+/** The key of an owner's name, such as a session id: a digest, so that it has a fixed length for any strings. */
 export function keyOf(owner: string, name: string): string {
   return createHash('sha256')
     .update(JSON.stringify([owner, name]))
     .digest('base64url');
 }
 
-/** The columns that make a `RunRecord`. */
+/** The columns of a `RunRecord`. */
 export interface RunRow {
   id: string;
   owner: string | null;
@@ -23,7 +23,7 @@ export interface RunRow {
   last_seq: number;
 }
 
-/** Selects what makes a `RunRecord`. The number of the newest envelope of an unfinished run stands in its log only. */
+/** Selects the columns of `RunRecord`s. The `last_seq` of an unfinished run comes from its log. */
 export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
   const newest = db
     .selectFrom('log')
@@ -35,6 +35,7 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .select(sql<number>`coalesce(${sql.ref('runs.last_seq')}, ${newest}, 0)`.as('last_seq'));
 }
 
+/** Makes the record of a row. WARNING: the row's `owner` must not be null. */
 export function recordOf(row: RunRow): RunRecord {
   return {
     id: row.id,
@@ -49,17 +50,7 @@ export function recordOf(row: RunRow): RunRecord {
   };
 }
 
-/** The session's runs that have not ended, oldest first. */
-export async function lineOf(db: Db, sessionKey: string): Promise<RunRecord[]> {
-  const rows = await selectRuns(db)
-    .where('session_key', '=', sessionKey)
-    .where('ended_at', 'is', null)
-    .orderBy('place')
-    .execute();
-  return rows.map(recordOf);
-}
-
-/** Whether a string can be the id of a run: any other need not be looked up, and some no database would take. */
+/** Whether a string may be the id of a run. Other strings are not looked up; Postgres refuses some of them, such as those with a NUL. */
 export function isRunId(id: string): boolean {
   return /^[\w-]{1,100}$/.test(id);
 }

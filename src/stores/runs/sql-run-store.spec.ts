@@ -6,18 +6,18 @@ import pg from 'pg';
 import type { RetentionOptions } from '../../query/index.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
-import type { Backend } from '../drivers/driver.js';
-import { LibsqlBackend } from '../drivers/libsql-driver.js';
-import { PostgresBackend } from '../drivers/postgres-driver.js';
+import type { Driver } from '../drivers/driver.js';
+import { LibsqlDriver } from '../drivers/libsql-driver.js';
+import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
 runStoreContract('SqlRunStore in a file', async (retention?: Partial<RetentionOptions>) => {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
-  let backend: LibsqlBackend;
+  let driver: LibsqlDriver;
   let store: SqlRunStore;
   const open = async () => {
-    backend = await LibsqlBackend.open(join(directory, 'runs.db'));
-    store = new SqlRunStore(backend, { retention });
+    driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+    store = new SqlRunStore(driver, { retention });
     await store.recover(() => undefined);
     return store;
   };
@@ -25,7 +25,7 @@ runStoreContract('SqlRunStore in a file', async (retention?: Partial<RetentionOp
     store: await open(),
     sweep: () => store.sweep(),
     restart: async () => {
-      await crash(backend, store);
+      await crash(driver, store);
       return open();
     },
     close: async () => {
@@ -49,11 +49,11 @@ describe('on Postgres', () => {
 
   runStoreContract('SqlRunStore in Postgres', async (retention?: Partial<RetentionOptions>) => {
     const schema = `test_${process.pid}_${++schemas}`;
-    let backend: PostgresBackend;
+    let driver: PostgresDriver;
     let store: SqlRunStore;
     const open = async (leaseMs?: number) => {
-      backend = await PostgresBackend.open(new URL(url), { schema });
-      store = new SqlRunStore(backend, { retention, leaseMs });
+      driver = await PostgresDriver.open(new URL(url), { schema });
+      store = new SqlRunStore(driver, { retention, leaseMs });
       await store.recover(() => undefined);
       return store;
     };
@@ -61,13 +61,13 @@ describe('on Postgres', () => {
       store: await open(),
       sweep: () => store.sweep(),
       restart: async () => {
-        await crash(backend, store);
+        await crash(driver, store);
         await open(50);
-        // The lease of the process that was there before has to run out.
+        // Wait until the lease of the crashed process has expired and its runs are recovered.
         for (;;) {
-          const processes = await backend.db.selectFrom('processes').select('id').execute();
-          const lost = await store.queue('anonymous', 's');
-          if (processes.length === 1 && lost.every(({ status }) => status === 'waiting')) return store;
+          const processes = await driver.db.selectFrom('processes').select('id').execute();
+          const queue = await store.queue('anonymous', 's');
+          if (processes.length === 1 && queue.every(({ status }) => status === 'waiting')) return store;
         }
       },
       close: async () => {
@@ -81,8 +81,8 @@ describe('on Postgres', () => {
   });
 });
 
-/** The connections are cut; whatever the store would do at its end fails. */
-async function crash(backend: Backend, store: SqlRunStore): Promise<void> {
-  await backend.db.destroy();
+/** Cuts the connections, so that the store cannot write anything when it is closed. */
+async function crash(driver: Driver, store: SqlRunStore): Promise<void> {
+  await driver.db.destroy();
   await store.close().catch(() => undefined);
 }

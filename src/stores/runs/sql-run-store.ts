@@ -5,108 +5,99 @@ import {
   type Admitted,
   type LogSlice,
   QueryError,
-  type RetentionOptions,
   type RunEnd,
-  type RunRef,
   type RunRecord,
+  type RunRef,
   runNotFound,
   RunStore,
   type StoredRun,
   type Turn,
 } from '../../query/index.js';
-import { admit } from './admit.js';
-import type { Backend } from '../drivers/driver.js';
-import { DirectoryPlace, TablePlace } from '../files/content-storage.js';
 import { Database } from '../drivers/database.js';
-import { type Finished, finish, logEnd } from './finish.js';
-import { LiveRun } from './live-run.js';
+import type { Driver } from '../drivers/driver.js';
+import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
+import { Contents } from '../files/contents.js';
+import { FileSweeper } from '../files/file-sweeper.js';
+import { SqlFileStore } from '../files/sql-file-store.js';
+import { admit } from './admit.js';
+import { Erasure } from './erasure.js';
+import { type Finished, finish } from './finish.js';
+import { Lease } from './lease.js';
+import { LocalRun } from './local-run.js';
+import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
-import { readLog, readTurns } from './read.js';
+import { readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
-import { Retention } from './retention.js';
-import { isRunId, keyOf, lineOf, recordOf, selectRuns } from './run-rows.js';
-import { type FileLimits, SqlFileStore } from '../files/sql-file-store.js';
-import { Tails } from './tails.js';
+import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
+import { isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
+import { queueOf } from './session-queue.js';
+import { Sweeper } from './sweeper.js';
+import { readTurns } from './turns.js';
 
-/** How long the other processes wait for a sign of life before they take one for lost. */
 const LEASE_MS = 10_000;
 const SWEEP_MS = 60_000;
-const DAY_MS = 24 * 60 * 60_000;
-const MiB = 1024 * 1024;
 
-/** What a SQL store keeps of what has ended. */
-export type StoredRetention = RetentionOptions & Pick<FileLimits, 'fileMs'>;
-
-/** Unless it is told otherwise: a week of runs, a month of sessions and files, up to 4 GiB of logs, 10 GiB of files. */
-export const STORED_RETENTION_DEFAULTS: StoredRetention = {
-  runMs: 7 * DAY_MS,
-  logLength: 64 * MiB,
-  totalLength: 4096 * MiB,
-  sessionMs: 30 * DAY_MS,
-  sessionsLength: 1024 * MiB,
-  fileMs: 30 * DAY_MS,
-  filesBytes: 10 * 1024 * MiB,
-};
-
-/** How a store keeps what it keeps. */
 export interface SqlStoreOptions {
-  /** Default `STORED_RETENTION_DEFAULTS`. */
+  /** Members that are absent have their default. */
   retention?: Partial<StoredRetention> | undefined;
-  /** How long other processes that share the database may be silent before their runs count as lost. Default 10,000 ms. */
+  /**
+   * How long a process may be silent before the others recover its runs, in milliseconds. Without effect if the database
+   * is not shared. Default 10,000.
+   */
   leaseMs?: number | undefined;
 }
 
 /**
- * Runs, logs and sessions in a SQL database: a file of this process's own, or Postgres. `openStore` makes one.
+ * Runs, logs and sessions in a SQL database: a file of this process, or Postgres. `openStore` opens one.
  *
- * What it has told to be kept survives the process. While the database is away, queries are refused with `unavailable`;
- * runs that go on wait for it.
+ * What a method has reported as kept survives the process. During an outage of the database, queries are refused with
+ * `unavailable`, and runs wait for its end.
  */
 export class SqlRunStore extends RunStore {
   readonly durable = true;
   readonly files: SqlFileStore;
-  /** This process, among those that share the database. */
-  readonly #process = randomUUID();
+  /** Identifies this process among those that share the database. */
+  readonly #processId = randomUUID();
   readonly #database: Database;
-  readonly #tails = new Tails();
+  readonly #localRuns = new LocalRuns();
   readonly #writer: LogWriter;
-  readonly #retention: Retention;
+  readonly #erasure: Erasure;
+  readonly #sweeper: Sweeper;
+  readonly #fileSweeper: FileSweeper;
   readonly #recovery: Recovery;
-  #sweeper: NodeJS.Timeout | undefined;
+  #sweepTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly backend: Backend,
-    { retention, leaseMs = LEASE_MS }: SqlStoreOptions = {},
+    private readonly driver: Driver,
+    options: SqlStoreOptions = {},
   ) {
     super();
-    this.#database = new Database(backend);
-    const limits = { ...STORED_RETENTION_DEFAULTS, ...retention };
-    const place =
-      backend.contents === undefined ? new TablePlace(this.#database) : new DirectoryPlace(backend.contents);
-    this.files = new SqlFileStore(this.#database, place, this.#process, limits);
-    this.#retention = new Retention(this.#database, this.#tails, this.files, limits);
-    this.#writer = new LogWriter(
-      this.#database,
-      backend.isShared ? (db) => this.#recovery.fence(db) : undefined,
-      (run) => {
-        this.#tails.grew(run);
-        if (run.position - run.trimmedTo > limits.logLength) {
-          this.#retention.trim(run.id).catch((error: unknown) => reportSweep(error));
-        }
-      },
-    );
-    this.#recovery = new Recovery(this.#database, this.#process, leaseMs, {
-      adopt: (run) => this.#adopt(run),
-      inLine: () => [...this.#tails.live.values()].filter((run) => !run.isCalledUp).map(({ id }) => id),
-      callUp: (runId) => this.#callUp(runId) !== undefined,
-      lose: () => this.#lose(),
+    const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
+    const database = new Database(driver);
+    this.#database = database;
+
+    const { contentDirectory } = driver;
+    const storage =
+      contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
+    const contents = new Contents(database, storage, this.#processId);
+    this.files = new SqlFileStore(database, contents);
+    this.#fileSweeper = new FileSweeper(database, contents, retention);
+    this.#erasure = new Erasure(database, this.#localRuns, this.files);
+    this.#sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
+
+    const lease = new Lease(database, this.#processId, options.leaseMs ?? LEASE_MS);
+    this.#recovery = new Recovery(database, this.#processId, lease, this.#localRuns);
+    const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
+    this.#writer = new LogWriter(database, fence, (run) => {
+      this.#localRuns.limitTails(run);
+      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id).catch(reportSweep);
     });
   }
 
-  override async recover(take: (stored: StoredRun) => void): Promise<void> {
-    await this.#recovery.start(take);
-    this.#sweeper = setInterval(() => void this.sweep().catch(reportSweep), SWEEP_MS);
-    this.#sweeper.unref();
+  override async recover(execute: (stored: StoredRun) => void): Promise<void> {
+    await this.#recovery.start(execute);
+    this.#sweepTimer = setInterval(() => void this.sweep().catch(reportSweep), SWEEP_MS);
+    this.#sweepTimer.unref();
   }
 
   override async check(): Promise<void> {
@@ -116,15 +107,15 @@ export class SqlRunStore extends RunStore {
   async admit(admission: Admission): Promise<Admitted> {
     const admitted = await this.#admit(admission);
     if (!admitted.created) return admitted;
-    const run = new LiveRun(admitted.run, 0);
-    run.isCalledUp = admitted.ahead.length === 0;
-    this.#tails.add(run);
+    const run = new LocalRun(admitted.run, 0);
+    run.isPromoted = admitted.ahead.length === 0;
+    this.#localRuns.add(run);
     return admitted;
   }
 
   async start({ owner, id: runId }: RunRef): Promise<boolean> {
-    const run = this.#alive(owner, runId);
-    if (run?.status !== 'waiting' || run.isEnding) return false;
+    const run = this.#localRuns.findUnfinished(owner, runId);
+    if (run?.status !== 'waiting' || run.isFinishing) return false;
     run.status = 'running';
     run.startedAt = Date.now();
     const { status, startedAt } = run;
@@ -133,41 +124,49 @@ export class SqlRunStore extends RunStore {
         .updateTable('runs')
         .set({ status, started_at: startedAt })
         .where('id', '=', runId)
-        .where('process', '=', this.#process)
+        .where('process', '=', this.#processId)
         .where('ended_at', 'is', null)
         .executeTakeFirst(),
     );
     if (numUpdatedRows > 0n) return true;
-    run.isLost = true;
+    run.isUnwritable = true;
     return false;
   }
 
   append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
-    const run = this.#alive(owner, id);
-    if (!run || run.isEnding) return;
-    if (run.isLost) return Promise.reject(lost());
+    const run = this.#localRuns.findUnfinished(owner, id);
+    if (!run || run.isFinishing) return;
+    if (run.isUnwritable) return Promise.reject(unwritable());
     return this.#writer.append(run, envelope);
   }
 
   async finish({ owner, id: runId }: RunRef, end: RunEnd, text: string): Promise<Finished | undefined> {
-    const run = this.#alive(owner, runId);
-    if (!run || run.isEnding) return undefined;
-    run.isEnding = true;
+    const run = this.#localRuns.findUnfinished(owner, runId);
+    if (!run || run.isFinishing) return undefined;
+    run.isFinishing = true;
     await this.#writer.settled(run);
-    const ending = { runId, owner, end, endedAt: Date.now(), text, process: this.#process, log: run.extent };
-    const finished = await this.#database.persistTransaction((db) => finish(db, this.backend, ending));
-    if (finished) run.finish(finished.run);
-    this.#tails.grew(run);
-    this.#tails.ended(run);
-    return finished && { run: finished.run, next: finished.next && this.#callUp(finished.next.id) };
+    const endedAt = Date.now();
+    const ending = { runId, owner, process: this.#processId, log: run.logExtent, end, endedAt, text };
+    const finished = await this.#database.persistTransaction((db) => finish(db, this.driver, ending));
+    if (!finished) {
+      // Another process has ended the run: its end is in the database only.
+      this.#localRuns.drop(runId);
+      return undefined;
+    }
+    run.finish(finished.run);
+    this.#localRuns.limitTails(run);
+    this.#localRuns.end(run);
+    // A repeated transaction names the same next run again. It is promoted once.
+    const next = finished.next && this.#localRuns.promote(finished.next.id);
+    return { run: finished.run, next: next?.snapshot() };
   }
 
   find(owner: string, runId: string): RunRecord | undefined | Promise<RunRecord | undefined> {
-    return this.#tails.find(owner, runId)?.snapshot() ?? this.#stored(owner, runId);
+    return this.#localRuns.find(owner, runId)?.snapshot() ?? this.#findStored(owner, runId);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
-    const tail = this.#tails.find(owner, id)?.tail;
+    const tail = this.#localRuns.find(owner, id)?.tail;
     return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, id, after);
   }
 
@@ -178,21 +177,22 @@ export class SqlRunStore extends RunStore {
   }
 
   queue(owner: string, sessionId: string): Promise<RunRecord[]> {
-    return this.#database.attempt((db) => lineOf(db, keyOf(owner, sessionId)));
+    return this.#database.attempt((db) => queueOf(db, keyOf(owner, sessionId)));
   }
 
   erase(owner: string, sessionId: string): Promise<boolean> {
-    return this.#retention.erase(owner, sessionId);
+    return this.#erasure.eraseSession(owner, sessionId);
   }
 
-  /** Drops what is too old or too much. The store does so by itself, every minute. */
-  sweep(): Promise<void> {
-    return this.#retention.sweep();
+  /** Drops what exceeds the retention. The store does this once a minute. */
+  async sweep(): Promise<void> {
+    await this.#sweeper.sweep();
+    await this.#fileSweeper.sweep();
   }
 
-  /** Closes the database. What was not committed is given up. */
+  /** Closes the database. Envelopes that are not committed yet are lost. */
   override async close(): Promise<void> {
-    clearInterval(this.#sweeper);
+    clearInterval(this.#sweepTimer);
     await this.#recovery.stop();
     await this.#database.close();
   }
@@ -200,41 +200,17 @@ export class SqlRunStore extends RunStore {
   async #admit(admission: Admission): Promise<Admitted> {
     try {
       return await this.#database.attemptTransaction((db) =>
-        admit(db, this.backend, this.#process, admission),
+        admit(db, this.driver, this.#processId, admission),
       );
     } catch (error) {
-      // It may have been committed all the same, and would stand in its session's line for ever.
+      // The transaction may have been committed. Its run would block the queue of its session forever.
       const wasTried = error instanceof QueryError && error.cause !== undefined;
-      if (wasTried) this.#recovery.withdraw(admission.runId);
+      if (wasTried) this.#recovery.undoAdmission(admission.runId);
       throw error;
     }
   }
 
-  /** The run, if this process executes it and it has not ended. */
-  #alive(owner: string, runId: string): LiveRun | undefined {
-    const run = this.#tails.live.get(runId);
-    return run?.owner === owner ? run : undefined;
-  }
-
-  /** Calls a run up once, however often the end of the one before had to be written. */
-  #callUp(runId: string): RunRecord | undefined {
-    const run = this.#tails.live.get(runId);
-    if (!run || run.isCalledUp) return undefined;
-    run.isCalledUp = true;
-    return run.snapshot();
-  }
-
-  async #adopt(record: RunRecord): Promise<void> {
-    const { position } = await this.#database.attempt((db) => logEnd(db, record.id));
-    this.#tails.add(new LiveRun(record, position));
-  }
-
-  /** What this process still executes has ended as far as everybody else is concerned. */
-  #lose(): void {
-    for (const run of this.#tails.live.values()) run.isLost = true;
-  }
-
-  async #stored(owner: string, runId: string): Promise<RunRecord | undefined> {
+  async #findStored(owner: string, runId: string): Promise<RunRecord | undefined> {
     if (!isRunId(runId)) return undefined;
     const row = await this.#database.attempt((db) =>
       selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst(),
@@ -243,26 +219,22 @@ export class SqlRunStore extends RunStore {
   }
 
   async #readStored(owner: string, runId: string, after: number): Promise<LogSlice> {
-    const record = this.#tails.find(owner, runId)?.snapshot() ?? (await this.#stored(owner, runId));
-    if (!record) throw runNotFound();
-    const { id, lastSeq, endedAt } = record;
-    // Somebody is following: his stream waits for the database, like the run.
+    const run = await this.find(owner, runId);
+    if (!run) throw runNotFound();
+    const { id, lastSeq, endedAt } = run;
+    // `persist`, because a follower waits for the end of an outage, as the run itself does.
     return this.#database.persist((db) => readLog(db, { id, lastSeq, ended: endedAt !== undefined }, after));
   }
 }
 
-function lost(): QueryError {
-  return new QueryError(
-    'interrupted',
-    'The run was lost: its log could not be written. Send the query again.',
-  );
+function unwritable(): QueryError {
+  const detail = 'The log of the run can no longer be written. Send the query again.';
+  return new QueryError('interrupted', detail);
 }
 
 function reportSweep(error: unknown): void {
-  // That the database is away has been told already.
+  // An outage was logged already.
   if (error instanceof QueryError && error.code === 'unavailable') return;
-  new Logger('SqlRunStore').error(
-    'What is to be kept no longer could not be dropped',
-    (error as Error).stack,
-  );
+  const message = 'Runs, sessions or files that exceed the retention could not be dropped';
+  new Logger('SqlRunStore').error(message, (error as Error).stack);
 }

@@ -1,7 +1,10 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import type { Tables } from './tables.js';
 
-/** Each is applied once, in this order, and never changed after it was released: a change is a new one. */
+/**
+ * The migrations, in the order in which they are applied. Each is applied once. WARNING: never change a migration that was
+ * released; add a new one.
+ */
 const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
   '0001_runs': async (db) => {
     const table = (name: string) => db.schema.createTable(name);
@@ -101,7 +104,8 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .addPrimaryKeyConstraint('chunks_key', ['content_id', 'number'])
       .execute();
   },
-  // Envelopes were separated by a record separator.
+
+  // Envelopes were separated by a record separator before, and by a line feed since.
   '0003_lines': async (db) => {
     await (db as Kysely<Pick<Tables, 'log'>>)
       .updateTable('log')
@@ -110,15 +114,42 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       }))
       .execute();
   },
+
+  // The schema uses the same words as the code. A column keeps its data when it is renamed.
+  '0004_words': async (db) => {
+    const { schema } = db;
+    await schema.alterTable('processes').renameColumn('beat', 'heartbeat').execute();
+    await schema.alterTable('sessions').renameColumn('places', 'queue_positions').execute();
+    await schema.alterTable('runs').renameColumn('place', 'queue_position').execute();
+    await schema.alterTable('log').renameColumn('start', 'start_offset').execute();
+    await schema.alterTable('log').renameColumn('position', 'end_offset').execute();
+
+    // SQLite cannot rename an index. Both contain unfinished runs only, and so are small.
+    await schema.dropIndex('runs_line').execute();
+    await schema
+      .createIndex('runs_queue')
+      .on('runs')
+      .columns(['session_key', 'queue_position'])
+      .where('ended_at' as never, 'is', null)
+      .execute();
+    await schema.dropIndex('runs_lost').execute();
+    await schema
+      .createIndex('runs_orphaned')
+      .on('runs')
+      .columns(['process', 'created_at'])
+      .where('ended_at' as never, 'is', null)
+      .execute();
+  },
 };
 
 const MIGRATION_TABLE = 'migrations';
 
 /**
- * Brings the tables to the newest version. Of several processes that do so at once, one does it and the others wait.
+ * Brings the tables to the newest version. If several processes do this at the same time, one applies the migrations and
+ * the others wait for it.
  *
  * @param kysely the database
- * @param schema the Postgres schema for all tables, made if it is missing; undefined for SQLite, which has none
+ * @param schema the Postgres schema for all tables, created if it is missing; undefined for SQLite, which has none
  * @throws Error if a newer version of this package has written the database, or a migration fails
  */
 export async function migrate(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
@@ -149,6 +180,6 @@ async function refuseNewer(kysely: Kysely<never>, schema: string | undefined): P
   if (unknown.length === 0) return;
   throw new Error(
     `it was written by a newer version of this software (it has ${unknown.join(', ')}). ` +
-      'Run that version, or name another database.',
+      'Run that version, or use another database.',
   );
 }

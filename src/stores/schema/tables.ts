@@ -1,65 +1,72 @@
 import type { Kysely } from 'kysely';
 
 /**
- * The tables. They are the same in SQLite and in Postgres: text, whole numbers and, for contents, bytes.
+ * The tables. They are the same in SQLite and in Postgres: text, whole numbers and, for contents, bytes. Times are
+ * milliseconds since the epoch. Lengths and offsets are characters of JSON.
  *
- * Names that callers choose (owners, sessions, idempotency keys) are any strings at all, of any length. They are kept as
- * JSON, in which neither a NUL nor a lone surrogate is lost, and looked up by a digest (`keyOf`).
+ * Names that callers choose (owners, sessions, idempotency keys) are arbitrary strings of any length. They are stored as
+ * JSON, which preserves a NUL and a lone surrogate, and are looked up by a digest (`keyOf`).
  */
 export interface Tables {
-  /** Processes that execute runs. The runs of one that is not here have lost it. */
-  processes: { id: string; beat: number };
+  /** The processes that own runs. A run whose process has no row here is orphaned. */
+  processes: {
+    id: string;
+    /** A counter that the process raises as long as it lives. */
+    heartbeat: number;
+  };
   sessions: {
     key: string;
-    /** How many runs the session has had; the next one's place in line follows. */
-    places: number;
-    /** The number of its newest turn. */
+    /** How many queue positions were given out. It is also the position of the newest run; the first run has 1. */
+    queue_positions: number;
+    /** The number of the newest turn. */
     turns: number;
-    /** Of its turns together, in characters. */
+    /** The length of all turns together. */
     length: number;
     used_at: number;
   };
   runs: {
     id: string;
-    /** JSON; null where the run is to be swept. */
+    /** JSON; null for a run that was erased and that the next sweep drops. */
     owner: string | null;
     session_key: string | null;
     /** JSON. */
     session: string | null;
-    place: number | null;
+    /** The order of the runs of a session; null without a session. Positions are never reused. */
+    queue_position: number | null;
     status: string;
     created_at: number;
     started_at: number | null;
     ended_at: number | null;
     /** `RunEnd` as JSON. */
     outcome: string | null;
-    /** Of an ended run: the number of `done`. */
+    /** The number of `done`; null until the run has ended. */
     last_seq: number | null;
-    /** Of an ended run: how much its log holds, in characters. */
+    /** The length of the log that is kept; null until the run has ended. */
     log_length: number | null;
-    /** Of an unfinished run: the query, as JSON. */
+    /** The query as JSON; null when the run has ended. */
     query: string | null;
     idempotency_key: string | null;
+    /** The digest of the query that the idempotency key stands for, as JSON. */
     digest: string | null;
-    /** Which process executes it. */
+    /** The process that owns the run. */
     process: string;
   };
-  /** Stretches of event logs: what of a run was committed at once, up to some 64 KiB. */
+  /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */
   log: {
     run_id: string;
+    /** The numbers of the first and the last envelope. */
     first: number;
     last: number;
-    /** Where the stretch begins and ends, in characters since the beginning of the log. */
-    start: number;
-    position: number;
-    /** JSON texts, a line each. */
+    /** Where the segment begins and ends, counted from the beginning of the log. */
+    start_offset: number;
+    end_offset: number;
+    /** JSON texts, one per line. */
     envelopes: string;
   };
   turns: {
     session_key: string;
     number: number;
     run_id: string;
-    /** In characters. */
     length: number;
     /** `Turn` as JSON. */
     turn: string;
@@ -68,7 +75,7 @@ export interface Tables {
   file_uses: {
     run_id: string;
     sha256: string;
-    /** When a run that is not admitted yet took hold of it; null since it is. */
+    /** When the content was pinned for a run that is not admitted yet; null once the run is admitted. */
     pinned_at: number | null;
   };
   contents: {
@@ -77,14 +84,14 @@ export interface Tables {
     /** Bytes. */
     size: number;
     created_at: number;
-    /** Null while it is being written, and again when it is to be removed. */
+    /** Null while the content is being written, and again while it is being removed. */
     completed_at: number | null;
     /** The process that writes it. */
     process: string;
   };
-  /** The bytes of contents, where they are kept in the database. */
+  /** The bytes of contents, where the contents are kept in the database. */
   chunks: { content_id: string; number: number; bytes: Uint8Array };
 }
 
-/** A connection, a transaction, or any connection. */
+/** The database, or one connection to it, or a transaction. */
 export type Db = Kysely<Tables>;

@@ -9,7 +9,7 @@ export async function express() {
   const app = expressFactory();
   app.post('/query', expressFactory.json(), async (request, response) => {
     const plan = planOf(request.body);
-    // Its sign of life goes on after the response has ended, and that is the end of the process.
+    // Its keep-alive continues after the response has ended, and an error there would end the process.
     const session = await createSession(request, response, { keepAlive: null });
     const leave = push(
       plan,

@@ -4,7 +4,7 @@
  * a `database` (`../databases.mjs`) is given its URL. What is there for `isContext`, no target looks at: one round is enough.
  */
 export const PEERS = {
-  limit: { title: 'raw node:http, a write per turn', module: 'raw', start: 'perTurn', packages: [] },
+  limit: { title: 'raw node:http, one write per tick', module: 'raw', start: 'perTick', packages: [] },
   raw: {
     title: 'raw node:http, ready-made text, a write per event',
     module: 'raw',

@@ -36,8 +36,8 @@ export function perEvent() {
   });
 }
 
-/** JSON is made for each event; what was emitted in one turn of the event loop leaves with one write. */
-export function perTurn() {
+/** JSON is made for each event; what was emitted in one tick leaves with one write. */
+export function perTick() {
   let due = [];
   const flush = () => {
     const flushed = due;

@@ -1,6 +1,6 @@
 import { bytes, code, count, table } from '../markdown.js';
 
-/** One entry of an archive, of whatever kind. */
+/** One entry of an archive of any kind. */
 interface ArchiveEntry {
   name: string;
   folder: boolean;
@@ -9,16 +9,16 @@ interface ArchiveEntry {
   encrypted?: boolean;
 }
 
-/** Entries that are shown. */
+/** Entries that are shown, at most. */
 const SHOWN = 20;
-/** Honest archives shrink their content to a tenth, logs to a fiftieth; a bomb to a thousandth. */
+/** Ordinary archives compress about 10 to 1, logs 50 to 1, bombs 1000 to 1. */
 const SUSPICIOUS_RATIO = 100;
 
 /**
- * Says what an archive holds.
+ * Describes what an archive contains.
  *
- * @param entries those that were read
- * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether entries were left unread
+ * @param entries the entries that were read
+ * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether there are entries that were not read
  */
 export function describeArchive(entries: ArchiveEntry[], facts: { packed?: number; more: boolean }): string {
   const files = entries.filter((entry) => !entry.folder);

@@ -3,15 +3,15 @@ import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { Description } from './description.js';
 
-/** Office's old container (MS-CFB), in which encrypted documents of the new formats are wrapped too. */
+/** The container of older Office documents (MS-CFB), and of encrypted documents in the new formats. */
 const COMPOUND = 'application/x-cfb';
-/** MS-OFFCRYPTO 2.3.4.4: the stream of an encrypted document; names in the container are UTF-16. */
+/** The name of an encrypted document's stream (MS-OFFCRYPTO 2.3.4.4); names in the container are UTF-16. */
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
 
 /**
- * Describes any file: by its digest, and by its type where the bytes tell it.
+ * Describes any file by its digest and, if it is known, its type.
  *
- * @param type what the bytes are, if that is known
+ * @param type the type that the bytes show, if they show one
  */
 export async function describeBinary(
   file: FileSource,
@@ -30,21 +30,18 @@ export async function describeBinary(
   if (encrypted) {
     return {
       title: 'Encrypted Office document',
-      mimeType: COMPOUND,
       body: `This document is encrypted: it opens with its password only.\n\n${digest}`,
     };
   }
   if (type?.mime === COMPOUND) {
     return {
       title: 'Compound file, such as an older Office document (doc, xls, ppt)',
-      mimeType: COMPOUND,
       body: `Type: \`${COMPOUND}\`. Its text is not read here: save it in the current format (docx, xlsx, pptx) for that.\n\n${digest}`,
     };
   }
   if (!type) return { title: 'Binary file', body: `Its type cannot be told from its bytes.\n\n${digest}` };
   return {
     title: `${type.ext.toUpperCase()} file`,
-    mimeType: type.mime,
     body: `Type: \`${type.mime}\`.\n\n${digest}`,
   };
 }

@@ -60,9 +60,9 @@ describe('ColumnProfile', () => {
       ['a', 'b', 'a'],
       ['text', '0', '2', '', '', ''],
     ],
-  ])('reads %j as %j', (cells, expected) => expect(profile(...cells)).toEqual(expected));
+  ])('profiles %j as %j', (cells, expected) => expect(profile(...cells)).toEqual(expected));
 
-  it('stops counting different values at a hundred', () => {
+  it('stops counting different values at one hundred', () => {
     expect(profile(...Array.from({ length: 100 }, (_, index) => `v${index}`))[2]).toBe('100');
     expect(profile(...Array.from({ length: 101 }, (_, index) => `v${index}`))[2]).toBe('many');
   });

@@ -1,21 +1,21 @@
 import { code } from '../markdown.js';
 
-/** One way to understand the cells of a column. */
+/** One type that the cells of a column may have. */
 interface Reading {
   type: string;
-  /** The value that the cell stands for, comparable with the others of its column; undefined if it is none. */
+  /** The value of a cell as a number that can be compared; undefined if the cell does not have this type. */
   read(cell: string): number | undefined;
-  /** Whether a mean of the values says anything. */
+  /** Whether a mean of the values makes sense. */
   numeric?: boolean;
-  /** Whether smallest and largest say nothing. */
+  /** Whether a minimum and a maximum make no sense. */
   unordered?: boolean;
 }
 
-/** Longest cell that can be anything but text. */
+/** Characters of a cell above which it is text. */
 const LONGEST_VALUE = 40;
-/** Different values of a column that are told apart. */
+/** Different values of a column that are counted. */
 const DISTINCT = 100;
-/** Ways to write that there is no value. */
+/** Cells that mean that there is no value. */
 const MISSING = /^\s*(na|n\/a|null|nan)?\s*$/i;
 
 const INTEGER = /^[+-]?(0|[1-9]\d*)$/;
@@ -24,7 +24,7 @@ const COMMA_DECIMAL = /^[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+)?(,\d+)?$/;
 const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const ISO_TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/;
 
-/** The ways to understand a cell; the first that holds for every cell of a column is taken. */
+/** A column has the first of these types that all its cells have. */
 const READINGS: Reading[] = [
   { type: 'boolean', unordered: true, read: (cell) => (/^(true|false|yes|no)$/i.test(cell) ? 1 : undefined) },
   { type: 'integer', numeric: true, read: (cell) => (INTEGER.test(cell) ? Number(cell) : undefined) },
@@ -54,13 +54,13 @@ const READINGS: Reading[] = [
   },
 ];
 
-/** Whether a cell can be understood as anything but text. */
+/** Whether a cell has any type other than text. */
 export function isReadable(cell: string): boolean {
   const value = cell.trim();
   return value.length <= LONGEST_VALUE && READINGS.some((reading) => reading.read(value) !== undefined);
 }
 
-/** What is kept of a column while its cells pass: bounded, however many they are. */
+/** The figures of a column, updated cell by cell. Their size does not depend on the number of cells. */
 export class ColumnProfile {
   #missing: number;
   #present = 0;
@@ -68,12 +68,12 @@ export class ColumnProfile {
   readonly #distinct = new Set<string>();
   #distinctKnown = true;
 
-  /** @param missing rows before the first that had this column */
+  /** @param missing number of rows before the first row that has this column */
   constructor(missing: number) {
     this.#missing = missing;
   }
 
-  /** Takes the next cell into account. */
+  /** Adds the next cell. */
   add(cell: string): void {
     if (MISSING.test(cell.slice(0, LONGEST_VALUE))) {
       this.#missing += 1;
@@ -102,7 +102,7 @@ export class ColumnProfile {
   }
 }
 
-/** A reading that has held so far, with the figures that it gives. */
+/** A type that all cells so far have, and the figures for it. */
 class Candidate {
   #count = 0;
   #mean = 0;
@@ -128,7 +128,7 @@ class Candidate {
   }
 }
 
-/** With as many digits as tell something, and never fewer than those before the point. */
+/** Six significant digits, or two decimals from 1000 on. */
 function meanOf(mean: number): string {
   const digits = Math.abs(mean) >= 1000 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 6 };
   return mean.toLocaleString('en-US', { ...digits, useGrouping: false });
@@ -138,28 +138,28 @@ function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** ISO 8601, and only days that there are: `Date.parse` takes 30 February for 1 March. */
+/** ISO 8601, only days that exist: `Date.parse` reads 30 February as 1 March. */
 function isoDate(cell: string): number | undefined {
   const match = ISO_DATE.exec(cell);
   return match ? dayOf(Number(match[1]), Number(match[2]), Number(match[3])) : undefined;
 }
 
-/** A time without a zone is taken for UTC, so that the result does not depend on where the service runs. */
+/** A time without a zone is read as UTC, so that the result does not depend on where the service runs. */
 function isoTime(cell: string): number | undefined {
   const match = ISO_TIME.exec(cell);
   if (!match || isoDate(cell.slice(0, 10)) === undefined) return undefined;
   return finite(Date.parse(cell.replace(' ', 'T') + (match[3] ? '' : 'Z')));
 }
 
-/** Day and month stand where the caller says, the year in the fourth group. */
+/** Groups `dayAt` and `monthAt` of the match are day and month, the fourth group is the year. */
 function dateFrom(match: RegExpExecArray | null, dayAt: number, monthAt: number): number | undefined {
   return match ? dayOf(Number(match[4]), Number(match[monthAt]), Number(match[dayAt])) : undefined;
 }
 
-/** Undefined where the calendar has no such day. */
+/** Undefined if the calendar has no such day. */
 function dayOf(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
-  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
+  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : undefined;
 }

@@ -14,14 +14,14 @@ import { extensionOf } from './languages.js';
 const DELIMITERS = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' } as const;
 type Delimiter = keyof typeof DELIMITERS;
 
-/** Columns that are looked into; a wider table is only counted beyond. */
+/** Columns that are profiled; further columns are only counted. */
 const PROFILED = 100;
-/** Columns that are shown. */
+/** Columns that are shown, at most. */
 const SHOWN = 30;
-/** Characters that one row may have: an opening quote that nothing closes must not gather the whole file. */
+/** Characters that one row may have: without a limit, a quote that is never closed would gather the whole file. */
 const ROW_LENGTH = 1024 * 1024;
 
-/** Describes a table in delimited text (RFC 4180 and its relatives), reading it row by row. */
+/** Describes a table in delimited text (RFC 4180 and similar formats), reading it row by row. */
 export async function describeDelimited(file: FileSource, encoding: Encoding): Promise<Description> {
   const { parse } = await import('csv-parse');
   const delimiter = await findDelimiter(file, encoding);
@@ -45,7 +45,6 @@ export async function describeDelimited(file: FileSource, encoding: Encoding): P
   }
   return {
     title: delimiter === '\t' ? 'TSV table' : 'CSV table',
-    mimeType: 'text/csv',
     body: profile.toMarkdown(delimiter, encoding),
   };
 }
@@ -53,7 +52,7 @@ export async function describeDelimited(file: FileSource, encoding: Encoding): P
 function optionsFor(delimiter: Delimiter): Options {
   return {
     delimiter,
-    // Tab-separated values know no quoting (IANA text/tab-separated-values), but most programs quote in them.
+    // Tab-separated values have no quoting (IANA text/tab-separated-values), but most programs write quotes.
     relax_quotes: true,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -61,7 +60,7 @@ function optionsFor(delimiter: Delimiter): Options {
   };
 }
 
-/** Takes the delimiter by which the most of the first rows fall into equally many columns, more than one. */
+/** Finds the delimiter with which most of the first rows have the same number of columns, which is more than one. */
 async function findDelimiter(file: FileSource, encoding: Encoding): Promise<Delimiter> {
   const { parse } = await import('csv-parse/sync');
   const sample = await beginningOf(file, encoding);
@@ -92,7 +91,7 @@ async function beginningOf(file: FileSource, encoding: Encoding): Promise<string
   return end > 0 ? text.slice(0, end + 1) : text;
 }
 
-/** Share of rows that have the most common number of columns; of two equal shares more columns win. */
+/** The share of rows that have the most common number of columns. Of two equal shares, more columns give a larger result. */
 function regularity(rows: string[][]): number {
   const widths = new Map<number, number>();
   for (const row of rows) widths.set(row.length, (widths.get(row.length) ?? 0) + 1);
@@ -116,7 +115,7 @@ function broken(error: unknown, rows: number): unknown {
   return new UnreadableFile(`This table is broken ${where}: its quotes do not follow the rules of CSV.`);
 }
 
-/** What is kept of a table while its rows pass. */
+/** The figures of a table, updated row by row. */
 class TableProfile {
   rows = 0;
   #width = 0;
@@ -162,7 +161,7 @@ class TableProfile {
   }
 }
 
-/** A line of names has no cell that reads as a number, a date or the like, and names most of the columns. */
+/** A header has no cell that can be read as a number, a date or similar, and names most of the columns. */
 function isHeader(row: string[]): boolean {
   const named = row.filter((cell) => cell.trim() !== '');
   return named.length * 2 > row.length && !named.some((cell) => isReadable(cell));

@@ -1,9 +1,7 @@
-/** What a format's reader found in a file. */
+/** What the reader of a format found in a file. */
 export interface Description {
-  /** What the file is, such as `PNG image`. Plain text, without anything from the file. */
+  /** What the file is, such as `PNG image`. Plain text that contains nothing from the file. */
   title: string;
-  /** The type that the bytes are, where that is known. */
-  mimeType?: string;
-  /** The findings in Markdown; whatever comes from the file is bounded and escaped in it. */
+  /** The findings in Markdown. Text from the file is bounded and escaped. */
   body: string;
 }

@@ -1,19 +1,19 @@
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 
-/** How the bytes of a text stand for characters. */
+/** A character encoding. */
 export interface Encoding {
-  /** As `TextDecoder` calls it. */
+  /** Its label for `TextDecoder`. */
   label: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
-  /** As a reader is told. */
+  /** Its name in answers. */
   name: string;
 }
 
 /**
- * Tells from its beginning whether a file is Unicode text, and in which encoding.
+ * Detects by the beginning of a file whether it is Unicode text, and in which encoding.
  *
  * @param head the first bytes of the file
- * @param whole whether these are all of its bytes; if not, a character may be cut at the end
+ * @param whole whether these are all of its bytes; otherwise the last character may be cut
  * @returns undefined if the bytes are not Unicode text
  */
 export function unicodeEncoding(head: Uint8Array, whole: boolean): Encoding | undefined {
@@ -30,13 +30,13 @@ export function unicodeEncoding(head: Uint8Array, whole: boolean): Encoding | un
   }
 }
 
-/** Reads bytes that are not Unicode as text of the most common encoding of old, if they may be text at all. */
+/** The most common legacy encoding, for bytes that are not Unicode but may be text; undefined for other bytes. */
 export function legacyEncoding(head: Uint8Array): Encoding | undefined {
   if (head.includes(0) || hasControls(head)) return undefined;
   return { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
 }
 
-/** Decodes chunks; what is ill-formed becomes U+FFFD, and a byte order mark is left out. */
+/** Decodes chunks. Ill-formed bytes become U+FFFD, and a byte order mark is left out. */
 export async function* decode(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   encoding: Encoding,
@@ -46,16 +46,16 @@ export async function* decode(
   yield decoder.decode();
 }
 
-/** Decodes a file chunk by chunk. */
+/** Decodes a file in chunks. */
 export function textOf(file: FileSource, encoding: Encoding): AsyncGenerator<string> {
   return decode(bytesOf(file), encoding);
 }
 
-function startsWith(head: Uint8Array, ...mark: number[]): boolean {
-  return mark.every((byte, index) => head[index] === byte);
+function startsWith(head: Uint8Array, ...signature: number[]): boolean {
+  return signature.every((byte, index) => head[index] === byte);
 }
 
-/** UTF-16 of mostly Western text has a zero in every second byte, always on the same side. */
+/** In UTF-16, every second byte of mostly Western text is zero: either the even or the odd bytes. */
 function utf16WithoutMark(head: Uint8Array): Encoding | undefined {
   const zeros = [0, 0];
   head.forEach((byte, index) => {
@@ -68,7 +68,7 @@ function utf16WithoutMark(head: Uint8Array): Encoding | undefined {
   return undefined;
 }
 
-/** Whether there are control characters that no text holds; terminal escapes, tabs and page breaks are common. */
+/** Whether there are control characters that do not occur in text. Terminal escapes, tabs and page breaks do. */
 function hasControls(head: Uint8Array): boolean {
   const common = [0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x1a, 0x1b];
   return head.some((byte) => byte < 0x20 && !common.includes(byte));

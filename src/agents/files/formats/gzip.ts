@@ -10,17 +10,17 @@ import type { Description } from './description.js';
 import { unicodeEncoding } from './encoding.js';
 import { describeTar } from './tar.js';
 
-/** Bytes that tell what is inside; a tar archive shows at 512. */
+/** Unpacked bytes that show what is inside. The signature of a tar archive is in its first 512 bytes. */
 const HEAD = 4096;
 
-/** Describes a gzip file (RFC 1952), unpacking it as it passes: a tar archive by its entries, anything else by its size. */
+/** Describes a gzip file (RFC 1952) while it is unpacked: a tar archive by its entries, other files by their size. */
 export async function describeGzip(file: FileSource, limits: FilesLimits): Promise<Description> {
   const unpacked = new Unpacked(file, limits.expandedMiB * 1024 * 1024);
   const head = await unpacked.head();
   const type = await fileTypeFromBuffer(head);
   if (type?.mime === 'application/x-tar') {
     const body = await describeTar(unpacked.all(), limits, file.size);
-    return { title: 'tar archive, compressed with gzip', mimeType: 'application/gzip', body };
+    return { title: 'tar archive, compressed with gzip', body };
   }
   await unpacked.drain();
   const parts = [
@@ -33,19 +33,19 @@ export async function describeGzip(file: FileSource, limits: FilesLimits): Promi
     parts[0] += ` Inside: text, ${encoding.name}.`;
     parts.push(opening(text, unpacked.size <= head.length));
   }
-  return { title: 'gzip file', mimeType: 'application/gzip', body: parts.join('\n\n') };
+  return { title: 'gzip file', body: parts.join('\n\n') };
 }
 
-/** The content of a gzip file: its head can be looked at before all of it is read. */
+/** The content of a gzip file, whose first bytes can be read before the rest. */
 class Unpacked {
-  /** Bytes that have been unpacked so far. */
+  /** Bytes unpacked so far. */
   size = 0;
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #held: Uint8Array[] = [];
 
   constructor(
     file: FileSource,
-    private readonly most: number,
+    private readonly maxBytes: number,
   ) {
     this.#chunks = this.#unpack(file);
   }
@@ -64,7 +64,7 @@ class Unpacked {
     yield* { [Symbol.asyncIterator]: () => this.#chunks };
   }
 
-  /** Reads to the end, for the sake of the size. */
+  /** Reads to the end to find the size. */
   async drain(): Promise<void> {
     while (!(await this.#chunks.next()).done);
   }
@@ -76,9 +76,9 @@ class Unpacked {
     try {
       for await (const chunk of source.pipe(gunzip)) {
         this.size += (chunk as Buffer).length;
-        if (this.size > this.most) {
+        if (this.size > this.maxBytes) {
           throw new UnreadableFile(
-            `This gzip file of ${bytes(file.size)} unpacks to more than ${bytes(this.most)}.`,
+            `This gzip file of ${bytes(file.size)} unpacks to more than ${bytes(this.maxBytes)}.`,
           );
         }
         yield chunk as Buffer;

@@ -3,9 +3,9 @@ import { count } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import type { Description } from './description.js';
 
-/** Bytes within which the size of a picture stands, after colour profile and preview. */
+/** Bytes that contain the size of a picture, which follows its colour profile and preview. */
 const HEADER = 4 * 1024 * 1024;
-/** Bytes of a TIFF that are searched: its directory may stand at the end. */
+/** Bytes of a TIFF that are searched: its directory may be at the end. */
 const WHOLE = 64 * 1024 * 1024;
 
 /** Describes a picture from its header. Its pixels are not decoded. */
@@ -20,7 +20,6 @@ export async function describeImage(file: FileSource, mimeType: string): Promise
     if (mimeType === 'image/svg+xml') {
       return {
         title: 'SVG image',
-        mimeType,
         body: 'It has no size of its own (neither width and height nor a view box).',
       };
     }
@@ -28,12 +27,12 @@ export async function describeImage(file: FileSource, mimeType: string): Promise
   }
   const { width, height, orientation = 1 } = found;
   const facts = [`${width} × ${height} pixels`];
-  // EXIF 2.32, 4.6.4 A: from 5 on the picture is shown turned by a quarter.
+  // EXIF 2.32, 4.6.4 A: orientations from 5 on mean that the picture is shown rotated by 90 degrees.
   if (orientation >= 5) facts.push(`shown turned, as ${height} × ${width}`);
   if (found.images && found.images.length > 1)
     facts.push(`${count(found.images.length, 'picture')} in the file`);
   const cut = (await isCut(file, mimeType)) ? ' The file seems cut off: its end is missing.' : '';
-  return { title: `${format} image`, mimeType, body: `${facts.join(', ')}.${cut}` };
+  return { title: `${format} image`, body: `${facts.join(', ')}.${cut}` };
 }
 
 function formatOf(mimeType: string): string {
@@ -52,7 +51,7 @@ function formatOf(mimeType: string): string {
   );
 }
 
-/** Whether the mark that ends a PNG (RFC 2083 §4.1.4), JPEG or GIF is missing; trailing bytes after it are allowed. */
+/** Whether the end marker of a PNG (RFC 2083 §4.1.4), JPEG or GIF is missing. Bytes after the marker are allowed. */
 async function isCut(file: FileSource, mimeType: string): Promise<boolean> {
   const end = Buffer.from(await file.read(Math.max(0, file.size - 64 * 1024), file.size));
   if (mimeType === 'image/png') return !end.includes('IEND');

@@ -1,14 +1,14 @@
 import { plain } from '../markdown.js';
 
-/** Nesting that is followed; deeper JSON is refused. */
+/** Levels of nesting that are read; deeper JSON is refused. */
 const DEEPEST = 1000;
-/** Nesting that is described. */
+/** Levels of nesting that are described. */
 const DESCRIBED_DEPTH = 8;
-/** Keys of one object that are described. */
+/** Keys of one object that are described, at most. */
 const KEYS = 50;
-/** Kinds of values that are described in all. */
+/** Nodes of the whole description, at most. */
 const NODES = 1000;
-/** Lines that are shown. */
+/** Lines that are shown, at most. */
 const LINES = 80;
 
 /** The tokens of JSON, numbered as the tokenizer numbers them. */
@@ -26,7 +26,7 @@ const enum Token {
   Number = 10,
 }
 
-/** All values that were met at one place: at the top, under one key, or within one array. */
+/** All values found at one path: at the top, under one key, or within one array. */
 interface Node {
   types: Set<string>;
   objects: number;
@@ -42,18 +42,18 @@ interface Level {
   array: boolean;
   node: Node | undefined;
   length: number;
-  /** Of the value that comes next. */
+  /** The node of the next value. */
   next: Node | undefined;
 }
 
 type Expected = 'value' | 'value or end' | 'key' | 'key or end' | 'colon' | 'comma or end';
 
-/** A token that the grammar does not allow where it stands; its message says which, without the place. */
+/** A token that the grammar does not allow there. Its message names the token, not its offset. */
 export class JsonFault extends Error {}
 
 /**
- * Learns the shape of JSON from its tokens and checks their grammar (RFC 8259). What it holds is bounded: it grows
- * with the number of different keys, up to a limit, and never with the number of values.
+ * Collects the shape of JSON from its tokens and checks their grammar (RFC 8259). Its memory is bounded: it grows with
+ * the number of different keys, up to a limit, and never with the number of values.
  */
 export class JsonShape {
   /** Complete values at the top. */
@@ -63,20 +63,20 @@ export class JsonShape {
   readonly #levels: Level[] = [];
   #expected: Expected = 'value';
 
-  /** Whether anything of a value has been read. */
+  /** Whether a value has begun. */
   get started(): boolean {
     return this.#levels.length > 0;
   }
 
-  /** Whether a value has been read and none is left open. */
+  /** Whether a value has been read and no other has begun. */
   get complete(): boolean {
     return this.values > 0 && this.#levels.length === 0;
   }
 
   /**
-   * Takes the next token into account.
+   * Adds the next token.
    *
-   * @throws JsonFault if it cannot stand there
+   * @throws {JsonFault} if the grammar does not allow it there
    */
   add(token: number, value: unknown): void {
     const level = this.#levels.at(-1);
@@ -117,15 +117,15 @@ export class JsonShape {
     }
   }
 
-  /** The shape, an indented line for each key. */
+  /** The shape, with one indented line for each key. */
   toString(): string {
     const lines: string[] = [];
     print(this.#top, '', '', lines);
     return lines.length > LINES ? [...lines.slice(0, LINES), '…'].join('\n') : lines.join('\n');
   }
 
-  /** The place where the value that begins now is noted. */
-  #place(): Node | undefined {
+  /** The node for the value that begins now. */
+  #nextNode(): Node | undefined {
     if (this.#expected !== 'value' && this.#expected !== 'value or end') unexpected('a value');
     const level = this.#levels.at(-1);
     if (!level) return this.#top;
@@ -136,16 +136,16 @@ export class JsonShape {
   }
 
   #scalar(type: string): void {
-    this.#place()?.types.add(type);
+    this.#nextNode()?.types.add(type);
     this.#ended();
   }
 
   #open(array: boolean): void {
-    const place = this.#place();
-    place?.types.add(array ? 'array' : 'object');
-    if (place && !array) place.objects += 1;
+    const node = this.#nextNode();
+    node?.types.add(array ? 'array' : 'object');
+    if (node && !array) node.objects += 1;
     if (this.#levels.length >= DEEPEST) throw new JsonFault(`it is nested deeper than ${DEEPEST} levels`);
-    this.#levels.push({ array, node: place, length: 0, next: undefined });
+    this.#levels.push({ array, node, length: 0, next: undefined });
     this.#expected = array ? 'value or end' : 'key or end';
   }
 
@@ -178,7 +178,7 @@ export class JsonShape {
       node.moreFields = true;
       return undefined;
     }
-    // A key is kept as long as it is needed to be told from others, not as long as a caller likes.
+    // The memory for a key must not depend on the caller.
     if (key.length > 1000) {
       node.moreFields = true;
       return undefined;
@@ -211,7 +211,7 @@ function unexpected(what: string): never {
   throw new JsonFault(`${what} that does not belong there`);
 }
 
-/** Writes `label: types` and below it, further in, what objects at this place hold. */
+/** Writes `label: types` and below it, indented, the keys of the objects of this node. */
 function print(node: Node, label: string, indent: string, lines: string[]): void {
   if (lines.length > LINES) return;
   lines.push(`${indent}${label}${typesOf(node)}`);

@@ -18,7 +18,7 @@ function source(text: string): FileSource {
 const describeText = (text: string) => describeJson(source(text), UTF_8);
 
 describe('describeJson', () => {
-  it('finds no fault in any JSON', async () => {
+  it('finds no fault in valid JSON', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), async (text) => {
         const { title, body } = await describeText(text);
@@ -50,7 +50,7 @@ describe('describeJson', () => {
     );
   });
 
-  it('joins what objects of an array have, and marks what some lack', async () => {
+  it('joins the keys of all objects of an array, and marks those that some objects do not have', async () => {
     const { body } = await describeText('[{"a":1,"b":"x"},{"a":2.5},{"a":null,"b":[[],[true]]}]');
     expect(body).toBe(
       'Its shape:\n\n```text\narray (3 items) of object\n  a: number or null\n' +
@@ -58,7 +58,7 @@ describe('describeJson', () => {
     );
   });
 
-  it('refuses to follow a nesting without end', async () => {
+  it('refuses JSON that is nested deeper than the limit', async () => {
     const { body } = await describeText('['.repeat(100_000));
     expect(body).toContain(
       'This JSON is broken: it is nested deeper than 1000 levels at line 1, byte 1,001.',

@@ -7,7 +7,7 @@ import { decode } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { JsonFault, JsonShape } from './json-shape.js';
 
-/** Describes JSON, or several JSON values after one another (NDJSON), reading it token by token. */
+/** Describes JSON, or several JSON values one after another (NDJSON), reading it token by token. */
 export async function describeJson(file: FileSource, encoding: Encoding): Promise<Description> {
   const { shape, fault } = await readShape(file, encoding);
   if (fault !== undefined && shape.values === 0 && !shape.started) {
@@ -24,12 +24,11 @@ export async function describeJson(file: FileSource, encoding: Encoding): Promis
   if (fault !== undefined) facts.unshift(`This JSON is broken: ${fault}. What comes before is described.`);
   return {
     title: several ? 'NDJSON file' : 'JSON file',
-    mimeType: 'application/json',
     body: `${facts.join(' ')}\n\n${block(shape.toString())}`,
   };
 }
 
-/** Reads up to the end or the first fault, which is told as the end of a sentence. */
+/** Reads to the end or to the first fault, which is returned as the end of a sentence. */
 async function readShape(
   file: FileSource,
   encoding: Encoding,
@@ -52,12 +51,12 @@ async function readShape(
     stopped ??= error;
   };
 
-  const place = new Place();
+  const lines = new LineCounter();
   for await (const chunk of utf8Of(file, encoding)) {
     tokenizer.write(chunk);
     if (stopped)
-      return { shape, fault: `${reasonOf(stopped)} at ${place.at(chunk, offsetOf(stopped, tokenAt))}` };
-    place.pass(chunk);
+      return { shape, fault: `${reasonOf(stopped)} at ${lines.describe(chunk, offsetOf(stopped, tokenAt))}` };
+    lines.pass(chunk);
   }
   if (!tokenizer.isEnded) tokenizer.end();
   if (stopped || !shape.complete) return { shape, fault: 'it ends in the middle, as if it had been cut off' };
@@ -73,14 +72,14 @@ function reasonOf(error: Error): string {
   return error instanceof JsonFault ? error.message : 'a character that does not belong there';
 }
 
-/** The tokenizer tells the place of a fault in its message alone. */
+/** The tokenizer states the offset of a fault only in its message. */
 function offsetOf(error: Error, tokenAt: number): number {
-  const position = /absolute position "(\d+)"/.exec(error.message)?.[1];
-  return position === undefined ? tokenAt : Number(position);
+  const offset = /absolute position "(\d+)"/.exec(error.message)?.[1];
+  return offset === undefined ? tokenAt : Number(offset);
 }
 
-/** Keeps count of lines, so that a byte of the current chunk can be told by line and column. */
-class Place {
+/** Counts lines, so that a byte of the current chunk can be described by its line and column. */
+class LineCounter {
   #offset = 0;
   #line = 1;
   #lineStart = 0;
@@ -93,7 +92,7 @@ class Place {
     this.#offset += chunk.length;
   }
 
-  at(chunk: Uint8Array, offset: number): string {
+  describe(chunk: Uint8Array, offset: number): string {
     this.pass(chunk.subarray(0, Math.max(0, offset - this.#offset)));
     const column = offset - this.#lineStart + 1;
     return `line ${this.#line.toLocaleString('en-US')}, byte ${column.toLocaleString('en-US')}`;

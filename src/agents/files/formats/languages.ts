@@ -1,4 +1,4 @@
-/** Name of a language and the name that highlighters of fenced blocks know it by, for each extension. */
+/** For each language: its name, its name for highlighters of fenced blocks, and its file extensions. */
 const LANGUAGES = `
 Bash|bash: sh bash
 Batch|bat: bat cmd
@@ -79,7 +79,7 @@ const byName = new Map<string, Language>([
   ['makefile', { name: 'Makefile', fence: 'makefile' }],
 ]);
 
-/** The language that a file's name speaks of, or undefined. */
+/** The language that a file's name indicates, or undefined. */
 export function languageOf(name: string): Language | undefined {
   return byName.get(name.toLowerCase()) ?? byExtension.get(extensionOf(name));
 }

@@ -4,7 +4,7 @@ import { bytes, code, count, opening } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import type { Description } from './description.js';
 
-/** Characters of text that are looked for, and pages that are searched for them. */
+/** Characters of text that are enough, and pages that are searched for them, at most. */
 const TEXT = 1000;
 const PAGES = 5;
 
@@ -43,7 +43,7 @@ export async function describePdf(file: FileSource, limits: FilesLimits): Promis
     const shown = text.trim()
       ? `Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
       : `No text on the first ${count(page, 'page')}: it may be a scan.`;
-    return { title: 'PDF document', mimeType: 'application/pdf', body: `${facts.join(' ')} ${shown}` };
+    return { title: 'PDF document', body: `${facts.join(' ')} ${shown}` };
   } catch (error) {
     throw refusal(error);
   } finally {
@@ -72,7 +72,7 @@ function refusal(error: unknown): unknown {
   if (name === 'PasswordException') {
     return new UnreadableFile('This PDF is encrypted: it opens with its password only.');
   }
-  // The library's own exceptions, one of which it wraps every other error of a broken file in.
+  // The library's own exceptions. It wraps any other error that a broken file causes in one of them.
   if (/Exception$|^FormatError$/.test(name)) {
     return new UnreadableFile('This PDF is broken or cut off: its structure cannot be read.');
   }

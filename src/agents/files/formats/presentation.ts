@@ -8,8 +8,8 @@ import type { ZipArchive } from './zip-archive.js';
 
 const SHOWN_SLIDES = 20;
 const KEPT = 1000;
-/** Slides that are read. */
-const MOST_SLIDES = 5000;
+/** Slides that are read, at most. */
+const MAX_SLIDES = 5000;
 
 /** Describes a PowerPoint presentation (ECMA-376 PresentationML): slides and their text. */
 export async function describePresentation(zip: ZipArchive): Promise<Description> {
@@ -31,7 +31,6 @@ export async function describePresentation(zip: ZipArchive): Promise<Description
     parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT)}`);
   return {
     title: 'PowerPoint presentation',
-    mimeType: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
     body: parts.join('\n\n'),
   };
 }
@@ -43,13 +42,13 @@ async function slidesInOrder(zip: ZipArchive): Promise<string[]> {
   await readXml(zip.read(part), {
     open(name, attributes) {
       const target = name === 'sldId' ? targets.get(attributes['r:id'] ?? '') : undefined;
-      if (target !== undefined && zip.has(target) && slides.length < MOST_SLIDES) slides.push(target);
+      if (target !== undefined && zip.has(target) && slides.length < MAX_SLIDES) slides.push(target);
     },
   });
   return slides;
 }
 
-/** Title (of the title's placeholder, or else the first line) and text of a slide, shortened; all of it is counted. */
+/** Title (of the title's placeholder, or else the first line) and text of a slide, both shortened; all words are counted. */
 async function readSlide(
   zip: ZipArchive,
   slide: string,

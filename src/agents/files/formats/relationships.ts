@@ -3,9 +3,9 @@ import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
 /**
- * Where the parts are that a part of an office document refers to (ECMA-376 part 2, 8.5).
+ * Finds the parts to which a part of an office document refers (ECMA-376 part 2, 8.5).
  *
- * @param part name of the entry that refers
+ * @param part name of the entry that refers to others
  * @returns entry names by relationship id
  */
 export async function relationshipsOf(zip: ZipArchive, part: string): Promise<Map<string, string>> {

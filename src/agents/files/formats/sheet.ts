@@ -1,6 +1,6 @@
 import { readXml } from './xml.js';
 
-/** A cell as the file has it; what the value means depends on type and style. */
+/** A cell as it is in the file. The meaning of its value depends on type and style. */
 export interface SheetCell {
   /** ECMA-376 part 1, 18.18.11: `s` number of a shared text, `n` number, `b` boolean, `str`, `inlineStr`, `d`, `e`. */
   type: string;
@@ -16,13 +16,13 @@ export interface SheetContent {
   first: (SheetCell | undefined)[][];
 }
 
-/** Longest value that is kept. */
+/** Characters of a value that are kept. */
 const KEPT = 200;
-/** ECMA-376 leaves it open; the programs know no more columns than this (`XFD`). */
+/** The last column of the common programs (`XFD`); ECMA-376 sets no limit. */
 const LAST_COLUMN = 16_384;
 
 /**
- * Reads a worksheet as it arrives. Its extent is that of its values, not the one that it claims.
+ * Reads a worksheet as it arrives. The extent is that of the values, not the one that the file states.
  *
  * @param rows how many of the first rows to keep
  * @param columns how many cells of each to keep
@@ -41,7 +41,7 @@ export async function readSheet(
   await readXml(chunks, {
     open(name, attributes) {
       if (name === 'row') {
-        // Both numbers may be left out, and then count on.
+        // Both numbers may be left out. Then each is one more than the last.
         row = positive(attributes['r']) ?? row + 1;
         column = 0;
       } else if (name === 'c') {

@@ -5,7 +5,7 @@ import { UnreadableFile } from '../unreadable-file.js';
 import { describeArchive } from './archive.js';
 
 /**
- * Describes a tar archive while it passes.
+ * Describes a tar archive while it is read.
  *
  * @param chunks the archive, unpacked if it was compressed
  * @param packed bytes of the compressed archive, if it is compressed

@@ -17,7 +17,7 @@ describe('TextTally', () => {
     ['😀\u00a0x', '1 line, 2 words, 3 characters'],
   ])('counts %j', (text, counts) => expect(tally(text)).toBe(counts));
 
-  it('counts the same however a text is cut', () => {
+  it('counts the same wherever a text is cut', () => {
     const text = fc
       .array(fc.constantFrom('a', ' ', '\r', '\n', '😀', '\ud83d', '\ude00'))
       .map((units) => units.join(''));

@@ -6,22 +6,22 @@ import { textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { languageOf } from './languages.js';
 
-/** Characters counted in one turn of the event loop. */
+/** Characters counted in one tick of the event loop. */
 const SLICE = 64 * 1024;
 
 /** Counts lines, words and characters of a text that arrives in pieces. */
 export class TextTally {
   /** Unicode characters; a line break of two characters counts as two. */
   characters = 0;
-  /** Runs of anything but white space. */
+  /** Sequences of characters other than white space. */
   words = 0;
-  /** Characters that stand for bytes which could not be decoded. */
+  /** Characters U+FFFD, which replace bytes that could not be decoded. */
   undecodable = 0;
   #breaks = 0;
   #last = 0;
   #inWord = false;
 
-  /** Lines; a text that does not end with a line break ends with a line all the same. */
+  /** Lines. The last one counts even if no line break ends it. */
   get lines(): number {
     return this.#breaks + (this.characters > 0 && this.#last !== 10 && this.#last !== 13 ? 1 : 0);
   }
@@ -43,7 +43,7 @@ export class TextTally {
     }
   }
 
-  /** The figures, as a reader is told. */
+  /** The figures as text for an answer. */
   toString(): string {
     return [count(this.lines, 'line'), count(this.words, 'word'), count(this.characters, 'character')].join(
       ', ',
@@ -75,7 +75,6 @@ export async function describeTextFile(file: FileSource, encoding: Encoding): Pr
   if (tally.undecodable > 0) facts.push(`${count(tally.undecodable, 'character')} could not be decoded.`);
   return {
     title: language ? `${language.name} file` : 'Text file',
-    mimeType: 'text/plain',
     body: `${facts.join(' ')}\n\n${opening(beginning, beginning.length < SLICE, language?.fence)}`,
   };
 }

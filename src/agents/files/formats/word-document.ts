@@ -7,7 +7,7 @@ import type { ZipArchive } from './zip-archive.js';
 const SHOWN_HEADINGS = 20;
 const KEPT = 1000;
 
-/** Describes a Word document (ECMA-376 WordprocessingML): length, headings, opening text. */
+/** Describes a Word document (ECMA-376 WordprocessingML): length, headings and the beginning of its text. */
 export async function describeDocument(zip: ZipArchive): Promise<Description> {
   const levels = await headingStyles(zip);
   const tally = new TextTally();
@@ -67,7 +67,6 @@ export async function describeDocument(zip: ZipArchive): Promise<Description> {
     parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT)}`);
   return {
     title: 'Word document',
-    mimeType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
     body: parts.join('\n\n'),
   };
 }
@@ -87,7 +86,10 @@ export async function documentTitle(zip: ZipArchive): Promise<string> {
   return plain(title.trim(), 200);
 }
 
-/** Level, from 0, of each paragraph style that is a heading: by its outline level, or by its name, which is English in every language. */
+/**
+ * The level, from 0, of each paragraph style that is a heading. A heading has an outline level, or an English name even in
+ * documents of other languages.
+ */
 async function headingStyles(zip: ZipArchive): Promise<Map<string, number>> {
   const levels = new Map<string, number>();
   let style = '';

@@ -7,10 +7,10 @@ import { dateFormats, toIsoDate } from './sheet-dates.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
-/** Sheets whose first rows are shown; the others are only measured, and of those many only counted. */
+/** Sheets whose first rows are shown, sheets whose size is found, and sheets that are counted, at most. */
 const SHOWN_SHEETS = 5;
 const MEASURED_SHEETS = 30;
-const MOST_SHEETS = 5000;
+const MAX_SHEETS = 5000;
 const SHOWN_COLUMNS = 8;
 
 const PART = 'xl/workbook.xml';
@@ -59,7 +59,6 @@ export async function describeWorkbook(zip: ZipArchive): Promise<Description> {
     sections.push(`(${count(sheets.length - MEASURED_SHEETS, 'more sheet')}.)`);
   return {
     title: 'Excel workbook',
-    mimeType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     body: [`${count(sheets.length, 'sheet')}.`, ...sections].join('\n\n'),
   };
 }
@@ -71,7 +70,7 @@ async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from190
   await readXml(zip.read(PART), {
     open(name, attributes) {
       if (name === 'workbookPr') from1904 = /^(1|true)$/.test(attributes['date1904'] ?? '');
-      if (name !== 'sheet' || sheets.length >= MOST_SHEETS) return;
+      if (name !== 'sheet' || sheets.length >= MAX_SHEETS) return;
       sheets.push({
         name: attributes['name'] ?? '',
         entry: targets.get(attributes['r:id'] ?? ''),
@@ -82,7 +81,7 @@ async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from190
   return { sheets, from1904 };
 }
 
-/** Cells refer to their texts by number. Only the texts that are shown are kept: a workbook may hold millions. */
+/** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
 async function sharedStrings(
   zip: ZipArchive,
   cells: (SheetCell | undefined)[],
@@ -98,7 +97,7 @@ async function sharedStrings(
   await readXml(zip.read(entry), {
     open(name) {
       if (name === 'si') index += 1;
-      // A phonetic reading stands beside the text and is not part of it.
+      // A phonetic reading is next to the text and is not part of it.
       if (name === 't' || name === 'rPh') inText = name === 't';
     },
     text(text) {

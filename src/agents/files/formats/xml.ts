@@ -1,6 +1,6 @@
 import { UnreadableFile } from '../unreadable-file.js';
 
-/** What is told of an XML document while it is read; names come without their prefix. */
+/** Receives the events of an XML document while it is read. Names have no prefix. */
 export interface XmlListener {
   open?(name: string, attributes: Record<string, string>): void;
   text?(text: string): void;
@@ -8,10 +8,10 @@ export interface XmlListener {
 }
 
 /**
- * Reads UTF-8 XML as it arrives. No document type is expanded, and no name, attribute or text is gathered beyond
- * 64 KiB: the parser hands a longer text out in pieces and refuses the rest.
+ * Reads UTF-8 XML as it arrives. Document types are not expanded. Names and attributes have at most 64 KiB, and a longer
+ * text is passed on in pieces.
  *
- * @throws UnreadableFile if it is not well-formed
+ * @throws {UnreadableFile} if the XML is not well-formed
  */
 export async function readXml(chunks: AsyncIterable<Uint8Array>, listener: XmlListener): Promise<void> {
   const { default: sax } = await import('sax');

@@ -6,7 +6,7 @@ import type { FilesLimits } from '../files-limits.js';
 import { bytes } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 
-/** One entry of a ZIP file, as its directory says. */
+/** One entry of a ZIP file, as its directory states. */
 export interface ZipEntry {
   name: string;
   folder: boolean;
@@ -16,7 +16,7 @@ export interface ZipEntry {
   packed: number;
 }
 
-/** A ZIP file whose directory has been read; entries are unpacked one at a time, within the limit. */
+/** A ZIP file whose directory has been read. Its entries are unpacked one at a time, within the limit. */
 export class ZipArchive {
   /** In the order of the directory, up to the limit. */
   readonly entries: ZipEntry[] = [];
@@ -28,12 +28,12 @@ export class ZipArchive {
     private readonly limits: FilesLimits,
   ) {}
 
-  /** Whether there are more entries than the limit lets be read. */
+  /** Whether there are more entries than the limit allows to read. */
   get more(): boolean {
     return this.zip.entryCount > this.entries.length;
   }
 
-  /** @throws UnreadableFile if the directory, which stands at the end, is missing or broken */
+  /** @throws {UnreadableFile} if the directory, which is at the end of the file, is missing or broken */
   static async open(file: FileSource, limits: FilesLimits): Promise<ZipArchive> {
     const { RandomAccessReader, fromRandomAccessReaderPromise } = (await import('yauzl')).default;
     class Reader extends RandomAccessReader {
@@ -44,7 +44,7 @@ export class ZipArchive {
     try {
       const zip = await fromRandomAccessReaderPromise(new Reader(), file.size, {
         autoClose: false,
-        // Names are shown, never used as paths: one that points elsewhere is worth showing too.
+        // Names are only shown, never used as paths. Therefore names that the library would refuse are accepted.
         decodeStrings: false,
       });
       const archive = new ZipArchive(zip, limits);
@@ -60,7 +60,11 @@ export class ZipArchive {
     return this.#found.has(name);
   }
 
-  /** Unpacks an entry; an entry that is not there is empty. */
+  /**
+   * Unpacks an entry. An entry that does not exist is empty.
+   *
+   * @throws {UnreadableFile} if the archive is broken or encrypted, or unpacks to more than the limit
+   */
   async *read(name: string): AsyncGenerator<Uint8Array> {
     const entry = this.#found.get(name);
     if (!entry) return;
@@ -104,7 +108,6 @@ export class ZipArchive {
 }
 
 function broken(error: unknown): unknown {
-  // What the library throws is an Error without a code; what our reader throws is an UnreadableFile or worth knowing.
   if (error instanceof UnreadableFile) return error;
   return new UnreadableFile(
     'This ZIP archive is broken or cut off: its directory or an entry cannot be read.',

@@ -7,7 +7,7 @@ import { describePresentation } from './presentation.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
 
-/** Describes a ZIP file: as the office document that it is, or as an archive. */
+/** Describes a ZIP file as an office document, if it is one, or else as an archive. */
 export async function describeZip(file: FileSource, limits: FilesLimits): Promise<Description> {
   const zip = await ZipArchive.open(file, limits);
   if (zip.has('word/document.xml')) return describeDocument(zip);
@@ -15,7 +15,6 @@ export async function describeZip(file: FileSource, limits: FilesLimits): Promis
   if (zip.has('ppt/presentation.xml')) return describePresentation(zip);
   return {
     title: 'ZIP archive',
-    mimeType: 'application/zip',
     body: describeArchive(zip.entries, { more: zip.more, packed: file.size }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Envelope, HandlerFunction, Query, QueryContext } from '../../src/index.js';
 
-/** One call of a puppet's handler: the test says what it emits and how it ends. */
+/** One call of the handler of a `ScriptedAgent`. */
 export class Call {
   /** Resolves when the handler has really stopped. */
   readonly stopped: Promise<void>;
@@ -35,12 +35,12 @@ export class Call {
     return part?.type === 'text' ? part.text : '';
   }
 
-  /** @param isDeaf whether the handler pays no attention to its signal */
-  async *answer(isDeaf: boolean): AsyncGenerator<Envelope> {
+  /** @param ignoresSignal whether the handler ignores its signal */
+  async *answer(ignoresSignal: boolean): AsyncGenerator<Envelope> {
     const { signal } = this.context;
-    if (!isDeaf) signal.addEventListener('abort', () => this.#onStep?.());
+    if (!ignoresSignal) signal.addEventListener('abort', () => this.#onStep?.());
     try {
-      while (isDeaf || !signal.aborted) {
+      while (ignoresSignal || !signal.aborted) {
         const step = this.#steps.shift();
         if (!step) {
           await new Promise<void>((resolve) => (this.#onStep = resolve));
@@ -61,41 +61,41 @@ export class Call {
   }
 }
 
-/** An agent whose strings the test holds. */
-export class Puppet {
+/** An agent of which the test decides what each call emits and how it ends. */
+export class ScriptedAgent {
   readonly calls: Call[] = [];
   readonly #waiting = new Set<() => void>();
 
-  /** @param isDeaf whether the handler pays no attention to its signal */
-  constructor(private readonly isDeaf = false) {}
+  /** @param ignoresSignal whether the handler ignores its signal */
+  constructor(private readonly ignoresSignal = false) {}
 
   readonly handler: HandlerFunction = (query, context) => {
     const call = new Call(query, context);
     this.calls.push(call);
-    for (const look of this.#waiting) look();
-    return call.answer(this.isDeaf);
+    for (const check of this.#waiting) check();
+    return call.answer(this.ignoresSignal);
   };
 
-  /** Resolves with the call of this number, counted from 1, when it has been made. */
+  /** Resolves with the call of this number, counted from 1, as soon as it is made. */
   call(count: number): Promise<Call> {
     return this.#wait(() => this.calls[count - 1]);
   }
 
-  /** Resolves with the call for the query that begins with this text, when it has been made. */
+  /** Resolves with the call for the query whose first part is this text, as soon as it is made. */
   callFor(text: string): Promise<Call> {
     return this.#wait(() => this.calls.find((call) => call.text === text));
   }
 
   #wait(find: () => Call | undefined): Promise<Call> {
     return new Promise((resolve) => {
-      const look = () => {
+      const check = () => {
         const call = find();
         if (!call) return;
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         resolve(call);
       };
-      this.#waiting.add(look);
-      look();
+      this.#waiting.add(check);
+      check();
     });
   }
 }

@@ -7,14 +7,14 @@ import pg from 'pg';
 import { admissionOf } from '../../../test/contracts/run-store.contract.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { message, type QueryError, type RunStore } from '../../query/index.js';
-import { LibsqlBackend } from './libsql-driver.js';
-import { PostgresBackend } from './postgres-driver.js';
-import { SqlRunStore } from '../runs/sql-run-store.js';
+import { LibsqlDriver } from '../drivers/libsql-driver.js';
+import { PostgresDriver } from '../drivers/postgres-driver.js';
+import { SqlRunStore } from './sql-run-store.js';
 
 const DONE = '{"type":"done","data":{"status":"completed"}}';
 const textOf = (content: string): string => JSON.stringify(message(content));
 
-// What an operator would be told is no part of these tests.
+// These tests cause log messages for the operator, which they do not check.
 beforeAll(() => {
   Logger.overrideLogger(false);
 });
@@ -37,8 +37,8 @@ async function refusal(work: () => unknown): Promise<Partial<QueryError>> {
   }
 }
 
-/** Asks until the store takes queries again. */
-async function isBack(store: RunStore): Promise<void> {
+/** Waits until the store admits queries again. */
+async function untilAvailable(store: RunStore): Promise<void> {
   for (;;) {
     const { code } = await refusal(() => store.check());
     if (code === undefined) return;
@@ -47,13 +47,13 @@ async function isBack(store: RunStore): Promise<void> {
   }
 }
 
-/** Holds a store to its promises while its database is away and when it is back. */
-async function heldThrough(store: SqlRunStore, goAway: () => Promise<void>, comeBack: () => Promise<void>) {
+/** Checks what a store promises for the time of an outage, and after it. */
+async function checkOutage(store: SqlRunStore, begin: () => Promise<void>, end: () => Promise<void>) {
   const { run } = await store.admit(admissionOf());
   await store.start(run);
   await store.append(run, textOf('before'));
 
-  await goAway();
+  await begin();
   const large = 'x'.repeat(50_000);
   const appended = Array.from({ length: 20 }, async (_, i) => store.append(run, textOf(`${i}${large}`)));
   const finished = store.finish(run, { status: 'completed' }, '');
@@ -65,8 +65,8 @@ async function heldThrough(store: SqlRunStore, goAway: () => Promise<void>, come
   expect((await refusal(() => store.check())).code).toBe('unavailable');
   expect((await store.find(run.owner, run.id))!.lastSeq).toBe(1);
 
-  await comeBack();
-  await isBack(store);
+  await end();
+  await untilAvailable(store);
   await Promise.all(appended);
   expect((await finished)!.run).toMatchObject({ status: 'completed', lastSeq: 22 });
   const log = [textOf('before'), ...appended.map((_, i) => textOf(`${i}${large}`)), DONE];
@@ -74,21 +74,21 @@ async function heldThrough(store: SqlRunStore, goAway: () => Promise<void>, come
   expect((await store.admit(admissionOf())).created).toBe(true);
 }
 
-it('A full disk holds up runs until there is room, and refuses queries meanwhile', async () => {
+it('On a full disk, runs wait until there is space again, and queries are refused', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-full-'));
-  const backend = await LibsqlBackend.open(join(directory, 'runs.db'));
-  const store = new SqlRunStore(backend);
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
   await store.recover(() => undefined);
-  const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(backend.db);
+  const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(driver.db);
   const fill = async () => {
-    // As many as it has already; what is free within those is used up first.
+    // SQLite raises this limit to the present number of pages. Free space within these pages is used up below.
     await pages(1);
     for (;;) {
       const { code } = await refusal(() => store.admit(admissionOf({ parts: [] })));
       if (code === 'unavailable') break;
     }
   };
-  await heldThrough(store, fill, async () => void (await pages(1_000_000)));
+  await checkOutage(store, fill, async () => void (await pages(1_000_000)));
   await store.close();
   await rm(directory, { recursive: true });
 });
@@ -105,15 +105,15 @@ describe('Postgres', () => {
   afterAll(() => server.close());
 
   const open = async (schema: string, leaseMs?: number) => {
-    const backend = await PostgresBackend.open(new URL(server.url), { schema, poolSize: 3 });
-    const store = new SqlRunStore(backend, { leaseMs });
+    const driver = await PostgresDriver.open(new URL(server.url), { schema, poolSize: 3 });
+    const store = new SqlRunStore(driver, { leaseMs });
     await store.recover(() => undefined);
-    return { backend, store };
+    return { driver, store };
   };
 
-  it('may be killed and started again in the middle of a run', async () => {
+  it('can be killed and started again during a run', async () => {
     const { store } = await open('killed');
-    await heldThrough(
+    await checkOutage(
       store,
       () => server.kill(),
       () => server.start(),
@@ -121,8 +121,8 @@ describe('Postgres', () => {
     await store.close();
   }, 30_000);
 
-  it('may be out of connections for a while', async () => {
-    const { backend, store } = await open('crowded');
+  it('can run out of connections for a while', async () => {
+    const { driver, store } = await open('crowded');
     const others: pg.Client[] = [];
     const crowd = async () => {
       const mine = sql<{
@@ -139,9 +139,9 @@ describe('Postgres', () => {
           break;
         }
       }
-      const { rows } = await mine.execute(backend.db);
+      const { rows } = await mine.execute(driver.db);
       for (const { pid } of rows) await others[0]!.query('select pg_terminate_backend($1)', [pid]);
-      // What the store had is taken too.
+      // Take the connections that the store had, too.
       for (let left = rows.length; left > 0;) {
         const client = new pg.Client({ connectionString: server.url });
         client.on('error', () => undefined);
@@ -151,23 +151,23 @@ describe('Postgres', () => {
         );
       }
     };
-    await heldThrough(store, crowd, async () => {
+    await checkOutage(store, crowd, async () => {
       await Promise.all(others.map((client) => client.end()));
     });
     await store.close();
   }, 30_000);
 
-  it('is brought to the newest version once by several processes that start together', async () => {
+  it('is migrated once by several processes that start at the same time', async () => {
     const opened = await Promise.all(Array.from({ length: 3 }, () => open('together')));
-    const [{ backend }] = opened as [(typeof opened)[0]];
+    const [{ driver }] = opened as [(typeof opened)[0]];
     const { rows } = await sql<{ name: string }>`select name from together.migrations order by name`.execute(
-      backend.db,
+      driver.db,
     );
-    expect(rows.map(({ name }) => name)).toEqual(['0001_runs', '0002_files', '0003_lines']);
+    expect(rows.map(({ name }) => name)).toEqual(['0001_runs', '0002_files', '0003_lines', '0004_words']);
     for (const { store } of opened) await store.close();
   });
 
-  it('lets nobody write who was taken for lost', async () => {
+  it('refuses the writes of a process whose lease has expired', async () => {
     const frozen = await open('frozen');
     const { run } = await frozen.store.admit(admissionOf());
     await frozen.store.start(run);
@@ -178,22 +178,27 @@ describe('Postgres', () => {
       if (found!.end) break;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    await expect(frozen.store.append(run, textOf('late'))).rejects.toThrow('taken this one for lost');
+    await expect(frozen.store.append(run, textOf('late'))).rejects.toThrow(
+      'The lease of this process has ended',
+    );
     expect(await frozen.store.finish(run, { status: 'completed' }, '')).toBeUndefined();
     const [first, done, ...more] = await logOf(other.store, run.owner, run.id);
     expect([first, more]).toEqual([textOf('before'), []]);
     expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
+    // The followers of the frozen process see the same end.
+    expect(await logOf(frozen.store, run.owner, run.id)).toEqual([first, done]);
+    expect(await frozen.store.find(run.owner, run.id)).toMatchObject({ status: 'failed', lastSeq: 2 });
     await frozen.store.close();
     await other.store.close();
   });
 
-  it('has its line called up where another process has ended the run before', async () => {
-    const [first, second] = [await open('line', 400), await open('line', 400)];
+  it('promotes a queued run after another process has finished the run ahead of it', async () => {
+    const [first, second] = [await open('queued', 400), await open('queued', 400)];
     const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
     const a = (await first.store.admit(admissionOf({ session }))).run;
     const taken: string[] = [];
     await second.store.close();
-    const third = await PostgresBackend.open(new URL(server.url), { schema: 'line' });
+    const third = await PostgresDriver.open(new URL(server.url), { schema: 'queued' });
     const store = new SqlRunStore(third, { leaseMs: 400 });
     await store.recover(({ run, isFirst }) => taken.push(`${run.id} ${isFirst}`));
     const b = (await store.admit(admissionOf({ session }))).run;

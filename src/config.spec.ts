@@ -1,0 +1,85 @@
+import { ConfigurationError, readEnvironment, retentionOptions } from './config.js';
+
+const TEN_YEARS_MS = 10 * 365.25 * 24 * 60 * 60_000;
+
+describe('The environment of the service', () => {
+  const faultsOf = (variables: Record<string, string>) => {
+    try {
+      readEnvironment(variables);
+      return [];
+    } catch (error) {
+      expect(error).toBeInstanceOf(ConfigurationError);
+      return (error as Error).message.split('\n');
+    }
+  };
+
+  it('leaves the retention to the store if no variable sets it', () => {
+    const retention = retentionOptions(readEnvironment({ RETENTION_RUN_MS: '' }));
+    expect(Object.keys(retention)).toHaveLength(7);
+    expect(new Set(Object.values(retention))).toEqual(new Set([undefined]));
+  });
+
+  it('sets each member of the retention with a variable', () => {
+    const environment = readEnvironment({
+      RETENTION_RUN_MS: '1',
+      RETENTION_LOG_LENGTH: '2',
+      RETENTION_TOTAL_LENGTH: '3',
+      RETENTION_SESSION_MS: '4',
+      RETENTION_SESSIONS_LENGTH: '5',
+      RETENTION_FILE_MS: '6',
+      RETENTION_FILES_BYTES: '7',
+    });
+    expect(retentionOptions(environment)).toEqual({
+      runMs: 1,
+      logLength: 2,
+      totalLength: 3,
+      sessionMs: 4,
+      sessionsLength: 5,
+      fileMs: 6,
+      filesBytes: 7,
+    });
+  });
+
+  it('accepts a retention of ten years, and any length that a number can count', () => {
+    const most = String(Number.MAX_SAFE_INTEGER);
+    const environment = readEnvironment({
+      RETENTION_RUN_MS: String(TEN_YEARS_MS),
+      RETENTION_SESSION_MS: String(TEN_YEARS_MS),
+      RETENTION_FILE_MS: String(TEN_YEARS_MS),
+      RETENTION_LOG_LENGTH: most,
+      RETENTION_TOTAL_LENGTH: most,
+      RETENTION_SESSIONS_LENGTH: most,
+      RETENTION_FILES_BYTES: most,
+    });
+    const { runMs, sessionMs, fileMs, ...lengths } = retentionOptions(environment);
+    expect([runMs, sessionMs, fileMs]).toEqual([TEN_YEARS_MS, TEN_YEARS_MS, TEN_YEARS_MS]);
+    expect(new Set(Object.values(lengths))).toEqual(new Set([Number.MAX_SAFE_INTEGER]));
+  });
+
+  it.each([
+    ['RETENTION_RUN_MS', '0', '0', 1],
+    ['RETENTION_RUN_MS', '1.5', '"1.5"', 1],
+    ['RETENTION_SESSION_MS', '1d', '"1d"', 1],
+    ['RETENTION_FILE_MS', '-1', '"-1"', 1],
+    ['RETENTION_LOG_LENGTH', '1e6', '"1e6"', 0],
+    ['RETENTION_TOTAL_LENGTH', 'all', '"all"', 0],
+    ['RETENTION_SESSIONS_LENGTH', '-1', '"-1"', 0],
+    ['RETENTION_FILES_BYTES', '10GiB', '"10GiB"', 0],
+  ])('refuses %s=%s, and tells what is possible', (name, value, shown, least) => {
+    expect(faultsOf({ [name]: value })).toEqual([
+      `${name} is ${shown}; it must be a whole number from ${least} to ${Number.MAX_SAFE_INTEGER}.`,
+    ]);
+  });
+
+  it('refuses a length that a number cannot count exactly', () => {
+    expect(faultsOf({ RETENTION_TOTAL_LENGTH: '9007199254740993' })).toHaveLength(1);
+  });
+
+  it('refuses RETENTION_FILE_MS with a store in memory, which cannot apply it', () => {
+    expect(faultsOf({ DATABASE_URL: 'memory:', RETENTION_FILE_MS: '1000' })).toEqual([
+      'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
+        'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    ]);
+    expect(faultsOf({ DATABASE_URL: 'memory:', RETENTION_RUN_MS: '1000' })).toEqual([]);
+  });
+});

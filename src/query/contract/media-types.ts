@@ -1,0 +1,66 @@
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const PARAMETER = `${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
+/** RFC 9110 §8.3.1 */
+const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${PARAMETER})*$`);
+
+/** Types that say nothing about the bytes. */
+const GENERIC = /^(\*\/\*|(application|binary)\/octet-stream|application\/(binary|unknown|download))$/;
+
+/** Formats that other types use inside. Bytes of these formats do not contradict a declared type. */
+const CONTAINER = /^(application\/(zip|gzip|xml|cfb|tar|ogg)|video\/mp4|(audio|video)\/ms-asf)$/;
+
+/** Types whose names differ although their bytes do not tell them apart. */
+const FAMILIES: [family: string, types: RegExp][] = [
+  // Windows declares CSV files as `application/vnd.ms-excel`.
+  [
+    'text',
+    /^(text\/.*|application\/((.+\+)?(json|xml)|ndjson|jsonl|javascript|sql|yaml|toml|sh|vnd\.ms-excel))$/,
+  ],
+  ['text', /^image\/svg\+xml$/],
+  ['media', /^(audio|video)\//],
+];
+
+const REGISTERED_NAMES: Record<string, string> = {
+  'image/jpg': 'image/jpeg',
+  'image/pjpeg': 'image/jpeg',
+  'image/ms-bmp': 'image/bmp',
+  'image/heif': 'image/heic',
+  'image/icon': 'image/vnd.microsoft.icon',
+  'application/zip-compressed': 'application/zip',
+  'application/gtar': 'application/tar',
+  'application/tgz': 'application/gzip',
+};
+
+/** Whether a text has the grammar of a media type: `type/subtype`, with optional parameters. */
+export function isMediaType(text: string): boolean {
+  return MEDIA_TYPE.test(text);
+}
+
+/**
+ * Whether bytes of one type were clearly declared as another: an image as a PDF, a PNG as a JPEG. In doubt they do not
+ * contradict each other: a generic declared type, a container that many types use, and different names of one family (all kinds
+ * of text; audio and video).
+ *
+ * @param declared `type/subtype`, with or without parameters
+ * @param detected the type of the bytes
+ */
+export function contradicts(declared: string, detected: string): boolean {
+  const said = normalized(declared);
+  const found = normalized(detected);
+  if (GENERIC.test(said) || CONTAINER.test(found)) return false;
+  return subtypeOf(said) !== subtypeOf(found) && familyOf(said) !== familyOf(found);
+}
+
+function subtypeOf(type: string): string {
+  return type.split('/')[1]!.replace(/^vnd\./, '');
+}
+
+function familyOf(type: string): string {
+  return FAMILIES.find(([, types]) => types.test(type))?.[0] ?? type;
+}
+
+/** The registered name, in lower case and without parameters. */
+function normalized(type: string): string {
+  const bare = type.split(';', 1)[0]!.trim().toLowerCase().replace('/x-', '/');
+  return REGISTERED_NAMES[bare] ?? bare;
+}

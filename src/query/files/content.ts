@@ -1,0 +1,71 @@
+import { openAsBlob } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { SpoolFile } from './spool.js';
+
+/** Bytes at the beginning of a file that are enough to detect its type. */
+const HEAD_BYTES = 4100;
+
+/** The decoded content of one file part, in memory or in a temporary file. */
+export class FileContent {
+  /**
+   * @param size bytes
+   * @param sha256 of the content, 64 lower-case hexadecimal digits
+   * @param source the bytes themselves, or the temporary file that has them
+   */
+  constructor(
+    readonly size: number,
+    readonly sha256: string,
+    private source: Buffer | SpoolFile | undefined,
+  ) {}
+
+  /**
+   * The content as a `File`, which can be read any number of times until `discard`. A content on disk is read as it is
+   * consumed, never loaded whole. Reading it after `discard` rejects with a `NotReadableError`.
+   *
+   * @param name the caller's label, becomes `File.name`
+   * @param mimeType becomes `File.type`
+   * @throws {Error} if the content was discarded
+   */
+  async file(name: string, mimeType: string): Promise<File> {
+    const source = this.heldSource();
+    const bytes = Buffer.isBuffer(source) ? source : await openAsBlob(source.path);
+    return new File([bytes], name, { type: mimeType });
+  }
+
+  /**
+   * Detects the type of the content by its first 4,100 bytes.
+   *
+   * @returns a type such as `image/png`; undefined if the bytes do not show one
+   * @throws {Error} if the content was discarded
+   */
+  async detectType(): Promise<string | undefined> {
+    const head = await this.head();
+    // Loaded with the first file: a service that receives no files does not need it.
+    const { fileTypeFromBuffer } = await import('file-type');
+    return (await fileTypeFromBuffer(head))?.mime;
+  }
+
+  /** Frees the memory or removes the temporary file. Can be called again. */
+  async discard(): Promise<void> {
+    const { source } = this;
+    this.source = undefined;
+    if (source && !Buffer.isBuffer(source)) await source.remove();
+  }
+
+  private heldSource(): Buffer | SpoolFile {
+    if (this.source === undefined) throw new Error('The content was discarded.');
+    return this.source;
+  }
+
+  private async head(): Promise<Buffer> {
+    const source = this.heldSource();
+    if (Buffer.isBuffer(source)) return source.subarray(0, HEAD_BYTES);
+    const handle = await open(source.path);
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+      return buffer.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  }
+}

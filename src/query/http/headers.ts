@@ -1,0 +1,94 @@
+import { QueryError } from '../contract/errors.js';
+
+/** The id of an event: `{runId}.{seq}`. */
+export interface Cursor {
+  runId: string;
+  /** The number of the envelope. */
+  seq: number;
+}
+
+/**
+ * Reads `Last-Event-ID` (WHATWG HTML §9.2.4). An empty header counts as absent.
+ *
+ * @throws {QueryError} `invalid_query`
+ */
+export function cursorOf(lastEventId: string | undefined): Cursor | undefined {
+  if (!lastEventId) return undefined;
+  const [, runId, seq] = /^([\w-]{1,100})\.(\d{1,15})$/.exec(lastEventId) ?? [];
+  if (runId !== undefined && seq !== undefined) return { runId, seq: Number(seq) };
+  const detail = 'Last-Event-ID must be the id of an event of this service, "{runId}.{number}".';
+  throw new QueryError('invalid_query', detail);
+}
+
+/**
+ * Reads the cursor of `GET {base}/query/{runId}`: `Last-Event-ID`, or the parameter `after`, or 0.
+ *
+ * @throws {QueryError} `invalid_query`
+ */
+export function cursorOfRun(
+  runId: string,
+  lastEventId: string | undefined,
+  after: string | undefined,
+): number {
+  const cursor = cursorOf(lastEventId);
+  if (cursor && cursor.runId !== runId) {
+    throw new QueryError('invalid_query', 'Last-Event-ID belongs to another run than the path.');
+  }
+  return cursor?.seq ?? wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+}
+
+/**
+ * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a quoted string. A bare value is common, and is
+ * accepted unchanged.
+ *
+ * @throws {QueryError} `invalid_query`
+ */
+export function idempotencyKeyOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(value)?.[1] ?? value;
+  if (key !== '' && key.length <= 255) return key;
+  throw new QueryError('invalid_query', 'Idempotency-Key must have 1 to 255 characters.');
+}
+
+/** Whether `Prefer` asks for an asynchronous response (RFC 7240 §4.1). */
+export function prefersAsync(prefer = ''): boolean {
+  return prefer
+    .split(',')
+    .some((preference) => preference.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async');
+}
+
+/** A page of a list. */
+export interface Page {
+  /** How many entries to skip. */
+  after: number;
+  /** How many entries the page has at most. */
+  limit: number;
+}
+
+/** How many entries a page has unless the caller asks for another number. */
+const PAGE_ENTRIES = 50;
+const MAX_PAGE_ENTRIES = 500;
+
+/**
+ * Reads the parameters of a page.
+ *
+ * @throws {QueryError} `invalid_query`
+ */
+export function pageOf(after: string | undefined, limit: string | undefined): Page {
+  return {
+    limit: wholeNumber('limit', limit, { min: 1, max: MAX_PAGE_ENTRIES }) ?? PAGE_ENTRIES,
+    after: wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0,
+  };
+}
+
+function wholeNumber(
+  name: string,
+  value: string | undefined,
+  { min, max }: { min: number; max: number },
+): number | undefined {
+  if (value === undefined) return undefined;
+  const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
+  if (number >= min && number <= max) return number;
+  const detail = `The parameter "${name}" must be a whole number from ${min} to ${max}.`;
+  throw new QueryError('invalid_query', detail);
+}

@@ -1,0 +1,42 @@
+import {
+  createParamDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type PipeTransform,
+} from '@nestjs/common';
+import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from '../options/query.options.js';
+import type { HostRequest } from '../platform/host.js';
+import { ANONYMOUS } from '../runs/agent.service.js';
+
+/** The request of a route parameter. Its only member is private, so that a global pipe of the host finds nothing to change. */
+export class PendingRequest {
+  readonly #request: HostRequest;
+
+  constructor(request: HostRequest) {
+    this.#request = request;
+  }
+
+  get request(): HostRequest {
+    return this.#request;
+  }
+}
+
+const OfRequest = createParamDecorator(
+  (_: unknown, context: ExecutionContext) =>
+    new PendingRequest(context.switchToHttp().getRequest<HostRequest>()),
+);
+
+/** A parameter of a route that a pipe makes from the request. */
+export const FromRequest = (pipe: new (...parameters: never[]) => PipeTransform<PendingRequest>) =>
+  OfRequest(pipe);
+
+/** Finds the owner of a request, as the option `owner` says. */
+@Injectable()
+export class OwnerPipe implements PipeTransform<PendingRequest, Promise<string>> {
+  constructor(@Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions) {}
+
+  async transform({ request }: PendingRequest): Promise<string> {
+    return (await this.options.owner?.(request as never)) ?? ANONYMOUS;
+  }
+}

@@ -1,0 +1,74 @@
+import { QueryError } from '../contract/errors.js';
+import type { Turn } from '../contract/wire.js';
+import { type Files, OpenedFiles } from '../files/files.js';
+import type { QueryContext } from '../ports/agent-handler.js';
+import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
+
+/** Makes the context that a handler is given, and closes what the handler opened through it. */
+export class ContextOfRun {
+  /** Files of earlier turns. */
+  #opened: OpenedFiles | undefined;
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor(
+    private readonly store: RunStore,
+    private readonly files: Files,
+  ) {}
+
+  /**
+   * @param run the run that is executed
+   * @param sessionTurns how many earlier turns the handler is given at most
+   * @throws {QueryError} `unavailable`: the store cannot be read
+   */
+  async create(run: RunRef & Pick<RunRecord, 'sessionId'>, sessionTurns: number): Promise<QueryContext> {
+    const signal = () => this.#signal();
+    return {
+      runId: run.id,
+      owner: run.owner,
+      session: await this.#session(run, sessionTurns),
+      get signal() {
+        return signal();
+      },
+    };
+  }
+
+  /** Aborts the signal. */
+  abort(reason: Error): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+
+  /** Closes the files of earlier turns. */
+  close(): void {
+    this.#opened?.close();
+  }
+
+  async #session(
+    { owner, sessionId }: RunRef & Pick<RunRecord, 'sessionId'>,
+    limit: number,
+  ): Promise<QueryContext['session']> {
+    if (sessionId === undefined) return undefined;
+    const history = await this.store.turns(owner, sessionId, { after: undefined, limit });
+    const turns = history?.turns ?? [];
+    return { id: sessionId, turns, file: (sha256) => this.#openFile(turns, sha256) };
+  }
+
+  /** Opens a file of the newest of these turns that has it. */
+  async #openFile(turns: Turn[], sha256: string): Promise<File> {
+    for (const { runId, parts } of turns.toReversed()) {
+      const file = parts.find((part) => part.type === 'file' && part.sha256 === sha256);
+      if (file?.type !== 'file') continue;
+      this.#opened ??= new OpenedFiles();
+      return this.files.open(runId, file, this.#opened);
+    }
+    throw new QueryError('not_found', 'No turn of the session has a file with this digest.');
+  }
+
+  /** Created on first use: an AbortController is the largest object of an idle run. */
+  #signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+}

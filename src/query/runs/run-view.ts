@@ -1,0 +1,20 @@
+import type { RunView } from '../contract/wire.js';
+import type { RunRecord } from '../ports/run-store.js';
+
+/** A run as callers see it. */
+export function viewOf(record: RunRecord): RunView {
+  return {
+    id: record.id,
+    status: record.status,
+    session: record.sessionId ?? null,
+    createdAt: new Date(record.createdAt).toISOString(),
+    startedAt: timeOf(record.startedAt),
+    endedAt: timeOf(record.endedAt),
+    events: record.lastSeq,
+    ...(record.end?.status === 'failed' && { error: record.end.error }),
+  };
+}
+
+function timeOf(at: number | undefined): string | null {
+  return at === undefined ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { storageFull } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
+import type { Db } from '../schema/tables.js';
+import type { ContentStorage } from './content-storage.js';
+
+/**
+ * Contents, once for each digest: a row in `contents`, and the bytes in a storage.
+ *
+ * A content has three states. First it is being written: `completed_at` is null. Then it is complete. When no run and no
+ * turn needs it any more, it is being removed: `completed_at` is null again, until the bytes and then the row are gone.
+ * A content becomes complete, or stops being complete, under a lock on its digest. So a content that a query has found
+ * complete after it pinned the digest is not removed.
+ */
+export class Contents {
+  constructor(
+    private readonly database: Database,
+    private readonly storage: ContentStorage,
+    private readonly processId: string,
+  ) {}
+
+  /**
+   * Stores a content, unless a complete content has its digest.
+   *
+   * @throws {QueryError} `storage_full` · `unavailable`
+   */
+  async store(sha256: string, content: Blob): Promise<void> {
+    if (await this.#locked(sha256, (db) => completeId(db, sha256))) return;
+
+    const id = randomUUID();
+    const row = {
+      id,
+      sha256,
+      size: content.size,
+      created_at: Date.now(),
+      completed_at: null,
+      process: this.processId,
+    };
+    await this.database.attempt((db) => db.insertInto('contents').values(row).execute());
+    try {
+      await this.storage.write(id, content.stream());
+    } catch (error) {
+      await this.remove(id).catch(() => undefined);
+      throw isFull(error) ? storageFull(error) : error;
+    }
+    const isKept = await this.#locked(sha256, async (db) => {
+      // Another query may have stored the same content in the meantime.
+      if (await completeId(db, sha256)) return false;
+      await db.updateTable('contents').set({ completed_at: Date.now() }).where('id', '=', id).execute();
+      return true;
+    });
+    if (!isKept) await this.remove(id);
+  }
+
+  /** Reads a complete content that a run, or the turn of a run, uses; undefined if there is none. */
+  async read(runId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const found = await this.database.attempt((db) =>
+      db
+        .selectFrom('contents')
+        .innerJoin('file_uses', 'file_uses.sha256', 'contents.sha256')
+        .select(['contents.id', 'contents.size'])
+        .where('file_uses.run_id', '=', runId)
+        .where('contents.sha256', '=', sha256)
+        .where('completed_at', 'is not', null)
+        .executeTakeFirst(),
+    );
+    return found && this.storage.read(found.id, found.size);
+  }
+
+  /** Removes the complete content with a digest, if there is one and no run and no turn uses it. */
+  async removeIfUnused(sha256: string): Promise<void> {
+    const id = await this.database.attempt((db) => completeId(db, sha256));
+    if (id === undefined) return;
+    const isUnused = await this.#locked(sha256, async (db) => {
+      const { numUpdatedRows } = await db
+        .updateTable('contents')
+        .set({ completed_at: null })
+        .where('id', '=', id)
+        .where('sha256', 'not in', db.selectFrom('file_uses').select('file_uses.sha256'))
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+    if (isUnused) await this.remove(id);
+  }
+
+  /** Removes the bytes and the row of a content that is not complete. */
+  async remove(id: string): Promise<void> {
+    await this.storage.remove(id);
+    await this.database.attempt((db) => db.deleteFrom('contents').where('id', '=', id).execute());
+  }
+
+  #locked<T>(sha256: string, work: (db: Db) => Promise<T>): Promise<T> {
+    return this.database.attemptTransaction(async (db) => {
+      await this.database.driver.lock(db, `content ${sha256}`);
+      return work(db);
+    });
+  }
+}
+
+async function completeId(db: Db, sha256: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('contents')
+    .select('id')
+    .where('sha256', '=', sha256)
+    .where('completed_at', 'is not', null)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}

@@ -1,0 +1,82 @@
+import { doneText, EventLog, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
+import type { LogExtent } from './segments.js';
+
+/** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
+export class LocalRun implements RunRecord {
+  status: RunStatus;
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  end: RunEnd | undefined;
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionId: string | undefined;
+  readonly createdAt: number;
+
+  /** The newest committed envelopes. The older ones are in the database only. */
+  tail: EventLog;
+  /** Envelopes that wait for their commit. */
+  waiting: string[] = [];
+  /** The length of these envelopes, in characters. */
+  waitingLength = 0;
+  /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
+  isUnwritable = false;
+  /** The end of the run is decided and being recorded. */
+  isFinishing = false;
+  /** The run was first in its session's queue once, or has no session. A run is promoted only once. */
+  isPromoted = false;
+  /** The log may have been trimmed up to here, in characters since its beginning. */
+  trimmedOffset = 0;
+
+  /**
+   * @param record the run as it was admitted, or as it was read from the database
+   * @param endOffset where its log ends, in characters since its beginning
+   */
+  constructor(record: RunRecord, endOffset: number) {
+    this.id = record.id;
+    this.owner = record.owner;
+    this.sessionId = record.sessionId;
+    this.createdAt = record.createdAt;
+    this.startedAt = record.startedAt;
+    this.status = record.status;
+    this.tail = new EventLog(record.lastSeq, endOffset);
+  }
+
+  get lastSeq(): number {
+    return this.tail.last;
+  }
+
+  /** Where the committed log ends, in characters since its beginning. */
+  get endOffset(): number {
+    return this.tail.endOffset;
+  }
+
+  /** How much of the committed log is kept at most, in characters. */
+  get keptLength(): number {
+    return this.endOffset - this.trimmedOffset;
+  }
+
+  get logExtent(): LogExtent {
+    return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
+  }
+
+  /** Ends the run as `record` says. Its `done` must be committed. */
+  finish(record: RunRecord): void {
+    const { status, end, endedAt } = record;
+    Object.assign(this, { status, end, endedAt });
+    this.tail.append(doneText(end!));
+    this.tail.end();
+  }
+
+  /** Drops the tail from memory. The database still has it. */
+  dropTail(): void {
+    const { last, endOffset, ended } = this.tail;
+    this.tail = new EventLog(last, endOffset);
+    if (ended) this.tail.end();
+  }
+
+  /** A copy of the run's present state. */
+  snapshot(): RunRecord {
+    const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = this;
+    return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end };
+  }
+}

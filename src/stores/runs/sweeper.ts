@@ -1,0 +1,160 @@
+import { KEPT_LENGTH } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
+import type { Db } from '../schema/tables.js';
+import type { Erasure } from './erasure.js';
+import type { LocalRuns } from './local-runs.js';
+import type { StoredRetention } from './retention-options.js';
+
+/** How many runs or sessions one statement selects. */
+const BATCH = 100;
+/** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
+const TRIMMED_SHARE = 0.75;
+
+/** Applies the retention to runs, logs and sessions. It works in small steps, each of which is a transaction. */
+export class Sweeper {
+  constructor(
+    private readonly database: Database,
+    private readonly localRuns: LocalRuns,
+    private readonly erasure: Erasure,
+    private readonly retention: StoredRetention,
+  ) {}
+
+  /** Drops what is too old, and then the oldest of what is too long. */
+  async sweep(): Promise<void> {
+    const now = Date.now();
+    await this.#dropOldRuns(now - this.retention.runMs);
+    await this.#dropOldSessions(now - this.retention.sessionMs);
+    await this.#limitLogs();
+    await this.#limitSessions();
+  }
+
+  /**
+   * Trims the log of an unfinished run of this process, if it exceeds a limit. Never drops the newest envelope, or the
+   * newest `KEPT_LENGTH` characters before it.
+   */
+  async trim(runId: string, limit: number = this.retention.logLength): Promise<void> {
+    const run = this.localRuns.unfinished.get(runId);
+    if (!run || run.keptLength <= limit) return;
+    const before = run.trimmedOffset;
+    const least = run.tail.newestLength + KEPT_LENGTH;
+    const trimmedOffset = Math.floor(run.endOffset - Math.max(limit * TRIMMED_SHARE, least));
+    if (trimmedOffset <= before) return;
+    // Set before the wait, so that a commit during it does not trim the log again.
+    run.trimmedOffset = trimmedOffset;
+    try {
+      await this.database.attempt((db) =>
+        db
+          .deleteFrom('log')
+          .where('run_id', '=', runId)
+          .where('end_offset', '<=', run.trimmedOffset)
+          .execute(),
+      );
+    } catch (error) {
+      run.trimmedOffset = before;
+      throw error;
+    }
+    while (run.endOffset - run.tail.length < run.trimmedOffset && run.tail.trim());
+  }
+
+  async #dropOldRuns(before: number): Promise<void> {
+    for (;;) {
+      const runs = await this.database.attempt((db) =>
+        oldestRuns(db).where('ended_at', '<=', before).execute(),
+      );
+      if (runs.length === 0) return;
+      await this.erasure.removeRuns(runs.map(({ id }) => id));
+    }
+  }
+
+  async #dropOldSessions(before: number): Promise<void> {
+    for (;;) {
+      const sessions = await this.database.attempt((db) =>
+        idleSessions(db).where('used_at', '<=', before).execute(),
+      );
+      if (sessions.length === 0) return;
+      for (const { key } of sessions) await this.erasure.removeSession(key);
+    }
+  }
+
+  /** Drops ended runs, and then trims the logs of unfinished ones, until all logs together are within their limit. */
+  async #limitLogs(): Promise<void> {
+    const unfinished = [...this.localRuns.unfinished.values()];
+    const unfinishedLength = unfinished.reduce((sum, run) => sum + run.keptLength, 0);
+    let excess = unfinishedLength + (await this.#endedLength()) - this.retention.totalLength;
+    while (excess > 0) {
+      const runs = await this.database.attempt((db) => oldestRuns(db).execute());
+      if (runs.length === 0) break;
+      const dropped: string[] = [];
+      for (const { id, log_length: length } of runs) {
+        if (excess <= 0) break;
+        dropped.push(id);
+        excess -= length ?? 0;
+      }
+      await this.erasure.removeRuns(dropped);
+    }
+    const { logLength, totalLength } = this.retention;
+    const share = unfinishedLength > totalLength ? totalLength / unfinished.length : Infinity;
+    for (const { id } of unfinished) await this.trim(id, Math.min(share, logLength));
+  }
+
+  async #limitSessions(): Promise<void> {
+    let excess = (await this.#sessionsLength()) - this.retention.sessionsLength;
+    while (excess > 0) {
+      const [session] = await this.database.attempt((db) => idleSessions(db).limit(1).execute());
+      if (!session) return;
+      const removed = await this.erasure.removeTurns(session.key, excess);
+      excess -= removed;
+      if (session.length <= removed) await this.erasure.removeSession(session.key);
+    }
+  }
+
+  async #endedLength(): Promise<number> {
+    const row = await this.database.attempt((db) =>
+      db
+        .selectFrom('runs')
+        .select((of) => of.fn.sum<string | number | null>('log_length').as('length'))
+        .executeTakeFirst(),
+    );
+    return Number(row?.length ?? 0);
+  }
+
+  async #sessionsLength(): Promise<number> {
+    const row = await this.database.attempt((db) =>
+      db
+        .selectFrom('sessions')
+        .select((of) => of.fn.sum<string | number | null>('length').as('length'))
+        .executeTakeFirst(),
+    );
+    return Number(row?.length ?? 0);
+  }
+}
+
+/** The runs that ended first. */
+function oldestRuns(db: Db) {
+  return db
+    .selectFrom('runs')
+    .select(['id', 'log_length'])
+    .where('ended_at', 'is not', null)
+    .orderBy('ended_at')
+    .limit(BATCH);
+}
+
+/** The sessions that were unused for longest, of those without an unfinished run. */
+function idleSessions(db: Db) {
+  return db
+    .selectFrom('sessions')
+    .select(['key', 'length'])
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('runs')
+            .select('runs.id')
+            .whereRef('runs.session_key', '=', 'sessions.key')
+            .where('runs.ended_at', 'is', null),
+        ),
+      ),
+    )
+    .orderBy('used_at')
+    .limit(BATCH);
+}

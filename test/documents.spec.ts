@@ -1,0 +1,281 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { Environment } from '../src/config.js';
+import {
+  DEFAULT_BODY_LIMITS,
+  MEMORY_RETENTION_DEFAULTS,
+  RUN_DEFAULTS,
+  STREAM_DEFAULTS,
+} from '../src/index.js';
+import { STORED_RETENTION_DEFAULTS } from '../src/stores/runs/retention-options.js';
+import { codeBlocks, compiled, documentsIn, read, ROOT, tableRows } from './support/documents.js';
+
+const run = promisify(execFile);
+const DOCUMENTS = documentsIn('.', 'docs', 'examples/browser', 'examples/nest-host');
+const MAX_WIDTH = 120;
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  it(`has no line of more than ${MAX_WIDTH} characters`, () => {
+    const wide = read(document)
+      .split('\n')
+      .filter((line) => line.length > MAX_WIDTH);
+    expect(wide).toEqual([]);
+  });
+
+  it('has links that lead somewhere', () => {
+    const text = read(document).replace(/^(`{3,})\w*\n[^]*?^\1$/gm, '');
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+    const broken = links.filter((link) => !/^https?:/.test(link) && !leadsSomewhere(document, link));
+    expect(broken).toEqual([]);
+  });
+});
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path, anchor] = link.split('#', 2);
+  const target = path ? join(dirname(document), path) : document;
+  if (!existsSync(join(ROOT, target))) return false;
+  return anchor === undefined || anchorsOf(target).includes(anchor);
+}
+
+/** The anchors that GitHub gives to the headings of a document. */
+function anchorsOf(document: string): string[] {
+  return [...read(document).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-'),
+  );
+}
+
+describe('The TypeScript of the documents', () => {
+  let directory: string;
+  let diagnostics: readonly ts.Diagnostic[];
+
+  beforeAll(async () => {
+    // Inside of the package, so that it finds itself by its name.
+    directory = await mkdtemp(join(ROOT, 'dist/documents-'));
+    const files: string[] = [];
+    for (const document of DOCUMENTS) {
+      for (const { language, name, code } of codeBlocks(document)) {
+        if (language !== 'ts') continue;
+        files.push(await put(document, name, code));
+      }
+    }
+    // What the page about testing tests is the handler of another page.
+    await put('docs/testing.md', HANDLER, handler());
+    const program = ts.createProgram(files, {
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2023,
+      lib: ['lib.es2023.d.ts', 'lib.dom.asynciterable.d.ts'],
+      strict: true,
+      experimentalDecorators: true,
+      emitDecoratorMetadata: true,
+      skipLibCheck: true,
+      types: ['node'],
+      noEmit: true,
+    });
+    diagnostics = ts.getPreEmitDiagnostics(program);
+  });
+
+  afterAll(() => rm(directory, { recursive: true }));
+
+  async function put(document: string, name: string, code: string): Promise<string> {
+    const folder = join(directory, basename(document, '.md'));
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, name), code);
+    await writeFile(join(folder, name.replace(/\.ts$/, '.js')), compiled(code));
+    return join(folder, name);
+  }
+
+  it.each(DOCUMENTS.filter((document) => codeBlocks(document).some(({ language }) => language === 'ts')))(
+    'of %s has no error of types',
+    (document) => {
+      const folder = join(directory, basename(document, '.md'), '/');
+      const errors = diagnostics
+        .filter(({ file }) => file?.fileName.startsWith(folder))
+        .map(
+          ({ file, messageText }) =>
+            `${basename(file!.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+        );
+      expect(errors).toEqual([]);
+    },
+  );
+
+  it.each(
+    codeBlocks('docs/testing.md')
+      .map(({ name }) => name)
+      .filter((name) => name.endsWith('.spec.ts')),
+  )('of docs/testing.md passes as a test: %s', async (name) => {
+    // A test that is started by a test would report to it.
+    const env = { ...process.env };
+    delete env['NODE_TEST_CONTEXT'];
+    const { stdout } = await run(process.execPath, ['--test', name.replace(/\.ts$/, '.js')], {
+      cwd: join(directory, 'testing'),
+      env,
+    });
+    expect(stdout).toMatch(/^(?:#|ℹ) pass 1$/m);
+  });
+});
+
+const HANDLER = 'dictionary.handler.ts';
+
+function handler(): string {
+  return codeBlocks('docs/handlers.md').find(({ name }) => name === HANDLER)!.code;
+}
+
+describe.each(['CONTRIBUTING.md', 'docs/architecture.md', 'docs/performance.md'])('%s', (document) => {
+  it('names files and folders that are there', () => {
+    const named = [...read(document).matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path]) => path!);
+    const bases = ['', 'src', 'src/query', 'src/stores'];
+    const missing = named.filter((path) => !bases.some((base) => existsSync(join(ROOT, base, path))));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('The page of the architecture', () => {
+  it('has every layer of the hub', () => {
+    const layers = tableRows('docs/architecture.md').map(({ cells }) => cells[0]!);
+    const folders = readdirSync(join(ROOT, 'src/query'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `\`${name}/\``);
+    expect(layers).toEqual(expect.arrayContaining(folders));
+  });
+});
+
+describe('The HTTP contract', () => {
+  it('has every code with its status, and no others', () => {
+    const rows = tableRows('docs/http.md');
+    const withStatus = rows
+      .filter(({ heading }) => heading[0] === 'Status' && heading[1] === '`code`')
+      .filter(({ cells }) => /^\d+$/.test(cells[0]!))
+      .map(({ cells: [status, code] }) => `${status} ${code}`);
+    const inDone = rows
+      .filter(({ heading }) => heading[0] === '`error.code`')
+      .map(({ cells: [code] }) => code);
+    const isListed = ([code, status]: [string, number]) =>
+      inDone.includes(quoted(code)) || withStatus.includes(`${status} ${quoted(code)}`);
+    const codes = statusOfCodes();
+    expect(codes.filter((each) => !isListed(each) && each[0] !== 'refused')).toEqual([]);
+    const known = codes.map(([code]) => quoted(code));
+    const shown = rows.map(({ heading, cells }) => cells[heading.indexOf('`code`')]).filter(Boolean);
+    expect(shown.length).toBeGreaterThan(15);
+    expect(shown.filter((code) => !known.includes(code!))).toEqual([]);
+  });
+
+  it('has the default of every limit', () => {
+    const rows = tableRows('docs/http.md').filter(({ heading }) => heading[0] === '`limit`');
+    const shown = Object.fromEntries(rows.map(({ cells: [limit, , value] }) => [limit, value]));
+    const MiB = 1024 * 1024;
+    const { fileBytes, filesBytes, textBytes, documentBytes, parts, depth } = DEFAULT_BODY_LIMITS;
+    expect(shown).toEqual({
+      '`fileBytes`': `${fileBytes / MiB} MiB`,
+      '`filesBytes`': `${filesBytes / MiB} MiB`,
+      '`textBytes`': `${textBytes / MiB} MiB`,
+      '`documentBytes`': `${documentBytes / MiB} MiB`,
+      '`parts`': parts.toLocaleString('en'),
+      '`depth`': `${depth}`,
+    });
+  });
+});
+
+/** The codes with their status, as the source has them. */
+function statusOfCodes(): [string, number][] {
+  const path = 'src/query/contract/errors.ts';
+  const source = ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest, true);
+  const codes: [string, number][] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAssignment(node)) {
+      const [status] = /\b[1-5]\d\d\b/.exec(node.initializer.getText()) ?? [];
+      if (status) codes.push([node.name.getText(), Number(status)]);
+      return;
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return codes;
+}
+
+function quoted(value: unknown): string {
+  return `\`${String(value)}\``;
+}
+
+describe('The page of options', () => {
+  const rows = tableRows('docs/options.md').filter(({ heading }) => heading[1] === 'Variable');
+  const rowOf = (column: number, name: string) => rows.find(({ cells }) => cells[column] === quoted(name));
+
+  it.each(Object.entries(new Environment()))('has the variable %s with its default %j', (name, value) => {
+    const shown = rowOf(1, name)?.cells[2];
+    if (value === '' || value === undefined) expect(shown).toBeDefined();
+    else expect(shown).toBe(quoted(value));
+  });
+
+  it('has no other variable', () => {
+    const known = Object.keys(new Environment()).map(quoted);
+    const shown = rows.map(({ cells }) => cells[1]!).filter((cell) => cell !== '');
+    expect(shown.filter((variable) => !known.includes(variable))).toEqual([]);
+  });
+
+  it.each([
+    ['limits', DEFAULT_BODY_LIMITS],
+    ['runs', { ...RUN_DEFAULTS, disconnect: 'grace' }],
+    ['streams', STREAM_DEFAULTS],
+  ])('has the options of %s with their defaults, and no others', (group, defaults) => {
+    const inGroup = rows.filter(({ cells }) => cells[0]!.startsWith(`\`${group}.`));
+    const shown = inGroup.map(({ cells }) => [cells[0], cells[2]]);
+    const expected = Object.entries(defaults).map(([name, value]) => [
+      quoted(`${group}.${name}`),
+      quoted(value),
+    ]);
+    expect(shown.sort()).toEqual(expected.sort());
+  });
+
+  it.each([
+    ['memory', 2, MEMORY_RETENTION_DEFAULTS],
+    ['SQL', 3, STORED_RETENTION_DEFAULTS],
+  ])('has what the %s store keeps by default', (_, column, defaults) => {
+    const table = rows.filter(({ heading }) => heading[2] === 'Memory');
+    const shown = table
+      .filter(({ cells }) => cells[column] !== '–')
+      .map(({ cells }) => [cells[0], cells[column]]);
+    const expected = Object.entries(defaults).map(([name, value]) => [quoted(name), quoted(value)]);
+    expect(shown.sort()).toEqual(expected.sort());
+  });
+
+  it.each(membersOf('src/query/options/query.options.ts', ['QueryModuleOptions', 'QueryModuleExtras']))(
+    'has the option %s',
+    (name) => {
+      const isShown = ({ cells }: { cells: string[] }) =>
+        cells[0] === quoted(name) || cells[0]!.startsWith(`\`${name}.`);
+      expect(rows.some(isShown)).toBe(true);
+    },
+  );
+
+  it('has the options of openStore and of Postgres, and no others', () => {
+    const table = tableRows('docs/options.md').filter(({ heading }) => heading[0]!.startsWith('Option of'));
+    const shown = table.map(({ cells }) => cells[0]);
+    const ofStore = membersOf('src/stores/open-store.ts', ['StoreOptions']);
+    const ofPostgres = membersOf('src/stores/drivers/postgres-driver.ts', ['PostgresOptions']);
+    const expected = [
+      ...ofStore.filter((name) => name !== 'postgres'),
+      ...ofPostgres.map((name) => `postgres.${name}`),
+    ];
+    expect(shown.sort()).toEqual(expected.map(quoted).sort());
+  });
+});
+
+/** The names of the members of some interfaces of a source file. */
+function membersOf(path: string, names: string[]): string[] {
+  const source = ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest);
+  const interfaces = source.statements.filter(
+    (statement): statement is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(statement) && names.includes(statement.name.text),
+  );
+  const members = interfaces.flatMap((declared) =>
+    declared.members.map(({ name }) => (name as ts.Identifier).text),
+  );
+  return [...new Set(members)];
+}

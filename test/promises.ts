@@ -1,0 +1,526 @@
+/** Where a promise is made: a section of the interface, the module for hosts, or the standalone service. */
+export type Section = '1' | '2.1' | '2.2' | '2.3' | '2.4' | '2.5' | '2.6' | '2.7' | 'module' | 'service';
+
+interface PromiseOfInterface {
+  section: Section;
+  sentence: string;
+}
+
+/**
+ * Every promise of the interface, by its id. `promises.spec.ts` checks that each has a test in `test/e2e`, and that each
+ * test there cites one.
+ */
+export const PROMISES = {
+  'request.parts': {
+    section: '1',
+    sentence:
+      'The parts of a query, texts and files in any order, reach the handler as they were sent and in that order.',
+  },
+  'request.kwargs': {
+    section: '1',
+    sentence: 'Every key of kwargs reaches the handler unchanged, with any JSON value.',
+  },
+  'request.no-kwargs': { section: '2.3', sentence: 'kwargs that are absent or null are an empty object.' },
+  'request.session-id': { section: '1', sentence: 'kwargs.session_id is a string, null or absent.' },
+  'stream.event': {
+    section: '1',
+    sentence: 'Each event is one line of JSON, {type, data}, and a blank line separates events.',
+  },
+  'stream.one-by-one': {
+    section: '1',
+    sentence: 'Events arrive one by one, each before the agent produces the next.',
+  },
+  'stream.order': { section: '1', sentence: 'Events arrive in the order in which the agent produces them.' },
+  'stream.separate': { section: '1', sentence: 'A stream contains only the events of its own query.' },
+  'stream.other-types': {
+    section: '1',
+    sentence: 'A handler may emit an envelope of any other type, with any data that JSON can hold.',
+  },
+
+  'profile.plain': {
+    section: '2.1',
+    sentence: 'The plain profile contains only lines `data:` and blank lines, in UTF-8.',
+  },
+  'profile.full': {
+    section: '2.1',
+    sentence: 'The full profile begins with a retry field, and each of its events has the id {runId}.{seq}.',
+  },
+  'profile.selection': {
+    section: '2.1',
+    sentence:
+      'A POST gets the full profile where its Accept header names text/event-stream, else the plain one.',
+  },
+  'profile.q-values': {
+    section: '2.1',
+    sentence: 'GET takes the q-values of the Accept header into account.',
+  },
+  'profile.keep-alive': {
+    section: '2.1',
+    sentence: 'A silent stream sends keep-alives, from the start of the response on.',
+  },
+  'profile.plain-clients': {
+    section: '2.1',
+    sentence: 'Existing clients that parse the stream by lines or by blank lines read the plain profile.',
+  },
+  'profile.full-clients': {
+    section: '2.1',
+    sentence: 'Widely used parsers read the full profile, with the ids of its events.',
+  },
+  'headers.stream': {
+    section: '2.1',
+    sentence:
+      'The headers of a stream name the run, and keep caches and proxies from holding the stream back.',
+  },
+  'headers.immediate': {
+    section: '2.1',
+    sentence: 'The response headers are sent as soon as the run is admitted.',
+  },
+
+  'end.one-done': { section: '2.2', sentence: 'Every stream ends with exactly one envelope of type done.' },
+  'end.completed': { section: '2.2', sentence: 'The run of a handler that finishes is completed.' },
+  'end.failed': {
+    section: '2.2',
+    sentence: 'The run of a handler that throws is failed, and the log of the service has the cause.',
+  },
+  'end.no-internals': {
+    section: '2.2',
+    sentence: 'The error of a failed run never contains what the handler threw.',
+  },
+  'end.handler-error': {
+    section: '2.2',
+    sentence: 'A handler may fail with a code of the closed list and a sentence for the caller.',
+  },
+  'end.invalid-envelope': {
+    section: '2.2',
+    sentence: 'A run whose handler emits something that is not an envelope fails and says what was wrong.',
+  },
+  'end.timeout': { section: '2.2', sentence: 'A run that exceeds its time limit is failed.' },
+  'end.cancelled': {
+    section: '2.2',
+    sentence: 'A run that was cancelled is cancelled, also where its handler throws because of it.',
+  },
+
+  'status.problem': {
+    section: '2.3',
+    sentence: 'The body of every error is a problem document with type, title, status, detail and code.',
+  },
+  'status.all-faults': {
+    section: '2.3',
+    sentence: 'A 400 lists all faults of the request at once, each with a JSON Pointer to its field.',
+  },
+  'status.not-found': { section: '2.3', sentence: 'A run or session that does not exist is 404.' },
+  'status.unsupported': {
+    section: '2.3',
+    sentence: 'Another content type or an unsupported content encoding is 415.',
+  },
+  'status.guard': {
+    section: '2.3',
+    sentence: 'A query without a sufficient credential is 401 or 403, before its body is read.',
+  },
+  'status.late-reader': {
+    section: '2.3',
+    sentence: 'A client that sends its whole body before it reads can still read why it was refused.',
+  },
+  'body.json': {
+    section: '2.3',
+    sentence: 'A body that is not one JSON value is 400 and says where it is not.',
+  },
+  'body.utf-8': { section: '2.3', sentence: 'A body that is not well-formed UTF-8 is 400.' },
+  'body.byte-order-mark': { section: '2.3', sentence: 'A byte order mark before the body is ignored.' },
+  'body.as-json-parse': {
+    section: '2.3',
+    sentence: 'Lone surrogates, escapes and duplicate names are passed on as JSON.parse returns them.',
+  },
+  'body.unknown-members': {
+    section: '2.3',
+    sentence: 'Unknown members of the body or of a part are ignored.',
+  },
+  'body.fields': {
+    section: '2.3',
+    sentence: 'A field that is missing, of the wrong type or not allowed is 400, and the detail names it.',
+  },
+  'body.compressed': {
+    section: '2.3',
+    sentence: 'A body that is compressed with gzip, deflate or br is decompressed.',
+  },
+  'body.continue': {
+    section: '2.3',
+    sentence: 'A body that waits for 100 Continue is asked for only where the headers are acceptable.',
+  },
+  'body.no-leftover': {
+    section: '2.3',
+    sentence: 'Nothing is kept of a body whose sender leaves before its end.',
+  },
+  'file.name': {
+    section: '2.3',
+    sentence: 'A file name is not empty, at most 255 bytes long, and no path; it has no control characters.',
+  },
+  'file.mime-type': {
+    section: '2.3',
+    sentence: 'mimeType has the grammar type/subtype with optional parameters.',
+  },
+  'file.base64': {
+    section: '2.3',
+    sentence:
+      'base64 that does not follow RFC 4648 §4 is 400, and the detail says what is wrong at which offset.',
+  },
+  'file.mismatch': {
+    section: '2.3',
+    sentence:
+      'Where the bytes of a file are clearly of another type, the handler receives both types and the stream has a log.',
+  },
+  'file.mismatch-rejected': {
+    section: '2.3',
+    sentence:
+      'A file whose bytes are clearly of another type is rejected where the configuration requires it.',
+  },
+  'file.content': {
+    section: '2.3',
+    sentence: 'A handler reads the content of a file whole, in part or as a stream, as often as it wants.',
+  },
+  'limit.problem': {
+    section: '2.3',
+    sentence: 'A limit that is exceeded is 413, and the problem names the limit, its value and the part.',
+  },
+  'limit.while-arriving': {
+    section: '2.3',
+    sentence: 'Limits count decoded bytes and are enforced while the body arrives.',
+  },
+  'limit.defaults': { section: '2.3', sentence: 'Every limit has the default that the interface states.' },
+  'limit.no-progress': { section: '2.3', sentence: 'A body without progress is 408 after its time limit.' },
+  'capacity.wait': {
+    section: '2.3',
+    sentence: 'A query without a free slot waits, its stream says so, and it starts in the order of arrival.',
+  },
+  'capacity.refuse': {
+    section: '2.3',
+    sentence: 'A query that exceeds the capacity is 503 with Retry-After.',
+  },
+  'capacity.existing-runs': {
+    section: '2.3',
+    sentence: 'At capacity, requests for runs that exist are still answered.',
+  },
+  'capacity.freed': {
+    section: '2.3',
+    sentence: 'A waiting query that is cancelled makes space for the next query.',
+  },
+
+  'run.outlives-connection': {
+    section: '2.4',
+    sentence: 'A run executes without a connection, up to its time limit.',
+  },
+  'run.log-first': {
+    section: '2.4',
+    sentence: 'An envelope is appended to the event log before any byte of it is sent.',
+  },
+  'run.numbered': {
+    section: '2.4',
+    sentence: 'The envelopes of a run are numbered 1, 2, 3, … without gaps, and done is the last.',
+  },
+  'run.respond-async': {
+    section: '2.4',
+    sentence: 'Prefer: respond-async is 202: Location and the body name the run, and no stream follows.',
+  },
+  'run.json': {
+    section: '2.4',
+    sentence: 'GET shows the run as JSON: id, status, session, times and number of events.',
+  },
+  'run.not-held-up': { section: '2.4', sentence: 'A handler that never waits does not hold up other runs.' },
+  'follow.any-number': {
+    section: '2.4',
+    sentence: 'Any number of followers read a run, each without a gap or a repeat.',
+  },
+  'follow.full-profile': { section: '2.4', sentence: 'GET follows a run in the full profile.' },
+  'follow.at-end': {
+    section: '2.4',
+    sentence:
+      'A follower at the end of a run that has ended gets 204; before, it gets the events that follow.',
+  },
+  'follow.event-source': {
+    section: '2.4',
+    sentence: 'An unmodified EventSource follows a run across cuts, and stops at its end.',
+  },
+  'cursor.expired': {
+    section: '2.4',
+    sentence: 'A cursor that is older than the events still kept is 410 with the range that is kept.',
+  },
+  'cursor.invalid': {
+    section: '2.4',
+    sentence: 'A cursor that is not one of the run is refused with the reason.',
+  },
+  'resume.any-cut': {
+    section: '2.4',
+    sentence: 'A stream that was cut anywhere is resumed without a gap or a repeat, by GET and by POST.',
+  },
+  'resume.post': {
+    section: '2.4',
+    sentence: 'A POST with Last-Event-ID returns the missing suffix and starts no new run.',
+  },
+  'idempotency.same-key': {
+    section: '2.4',
+    sentence:
+      'A POST with an Idempotency-Key that was used attaches to its run; the handler is not run again.',
+  },
+  'idempotency.from-cursor': {
+    section: '2.4',
+    sentence: 'A POST with a used Idempotency-Key and Last-Event-ID follows from that cursor.',
+  },
+  'idempotency.same-query': {
+    section: '2.4',
+    sentence:
+      'White space, order of members, escapes and unknown members do not make another query of a repeated one.',
+  },
+  'idempotency.other-query': {
+    section: '2.3',
+    sentence: 'A used Idempotency-Key with another query is 422.',
+  },
+  'idempotency.invalid-key': {
+    section: '2.4',
+    sentence: 'An Idempotency-Key that is empty or longer than 255 characters is 400.',
+  },
+  'idempotency.owner': { section: '2.6', sentence: 'The Idempotency-Keys of two owners do not collide.' },
+  'cancel.stopped': {
+    section: '2.4',
+    sentence: 'DELETE is 200 with the JSON of the run when its handler has really stopped.',
+  },
+  'cancel.deadline': {
+    section: '2.4',
+    sentence: 'DELETE is 202 where the handler has not stopped within the deadline.',
+  },
+  'cancel.ended': {
+    section: '2.4',
+    sentence: 'DELETE of a run that has ended is 200 and leaves it as it is.',
+  },
+  'cancel.waiting': {
+    section: '2.4',
+    sentence: 'DELETE of a run that waits ends it without calling its handler.',
+  },
+  'disconnect.continue': {
+    section: '2.4',
+    sentence: 'With the policy continue, a run continues when its last follower leaves.',
+  },
+  'disconnect.cancel': {
+    section: '2.4',
+    sentence: 'With the policy cancel, a run is cancelled when its last follower leaves.',
+  },
+  'disconnect.grace': {
+    section: '2.4',
+    sentence: 'With the policy grace, a run is cancelled unless a follower returns in time.',
+  },
+  'disconnect.default': { section: '2.4', sentence: 'The default disconnect policy is a grace of 30 s.' },
+  'disconnect.other-followers': {
+    section: '2.4',
+    sentence: 'A run continues while another follower stays, whatever the disconnect policy.',
+  },
+  'disconnect.respond-async': {
+    section: '2.4',
+    sentence: 'Prefer: respond-async means continue, whatever the disconnect policy.',
+  },
+  'disconnect.no-leak': {
+    section: '2.4',
+    sentence: 'Clients that leave at any moment leave no run, handler, timer, socket or listener behind.',
+  },
+  'backpressure.bounded-memory': {
+    section: '2.4',
+    sentence: 'A stream of any length uses bounded memory.',
+  },
+  'backpressure.not-disconnected': {
+    section: '2.4',
+    sentence: 'A client that stops reading is not disconnected for it.',
+  },
+  'backpressure.continues': {
+    section: '2.4',
+    sentence: 'A client that reads again continues from the point where it stopped.',
+  },
+
+  'session.enqueue': {
+    section: '2.5',
+    sentence: 'With the policy enqueue, the queries of a session execute one at a time, in order.',
+  },
+  'session.reject': {
+    section: '2.5',
+    sentence: 'With the policy reject, a query of a session that is busy is 409.',
+  },
+  'session.interrupt': {
+    section: '2.5',
+    sentence: 'With the policy interrupt, a newer query cancels the older runs of its session.',
+  },
+  'session.full': {
+    section: '2.5',
+    sentence: 'A query that exceeds the limit of waiting queries of its session is 429 with Retry-After.',
+  },
+  'session.leaves-queue': { section: '2.5', sentence: 'A waiting query that is cancelled leaves its queue.' },
+  'session.none': { section: '2.5', sentence: 'Queries without a session do not wait for one another.' },
+  'session.any-id': { section: '2.5', sentence: 'A session_id may be any string.' },
+  'session.turns': {
+    section: '2.5',
+    sentence:
+      'The turns of a session are passed to the handler and shown: parts, the text of the answer, the end.',
+  },
+  'session.newest-turns': {
+    section: '2.5',
+    sentence: 'The handler receives the newest turns, up to the number that the options set.',
+  },
+  'session.pages': { section: '2.5', sentence: 'GET lists the turns of a session in pages, oldest first.' },
+  'session.files': {
+    section: '2.5',
+    sentence: 'A handler reads the files of the earlier turns of its session.',
+  },
+  'session.durable': {
+    section: '2.5',
+    sentence: 'With a durable store, a session and its files survive a restart.',
+  },
+  'session.erase': {
+    section: '2.5',
+    sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
+  },
+
+  'owner.isolation': {
+    section: '2.6',
+    sentence:
+      'No other owner can follow, cancel, list or erase what belongs to one: it does not exist for them.',
+  },
+  'owner.sessions': {
+    section: '2.6',
+    sentence: 'The sessions of two owners with one session_id do not collide.',
+  },
+  'owner.anonymous': { section: '2.6', sentence: 'Without authentication everything belongs to anonymous.' },
+
+  'version.path': {
+    section: '2.7',
+    sentence: 'The path of a run includes the global prefix and the version of the host.',
+  },
+  'version.header': {
+    section: '2.7',
+    sentence: 'A host may read the version from a header; the path of a run has none then.',
+  },
+
+  'module.handlers': {
+    section: 'module',
+    sentence:
+      'A host imports QueryModule.forRoot with a class, an instance, an object or a function as its handler.',
+  },
+  'module.async-options': {
+    section: 'module',
+    sentence: 'A host imports QueryModule.forRootAsync with options that its providers make.',
+  },
+  'module.answers': {
+    section: 'module',
+    sentence: 'A handler answers with an Observable, an async iterable, or a promise of one.',
+  },
+  'module.lifecycle': {
+    section: 'module',
+    sentence: 'Each lifecycle hook of a handler is called once.',
+  },
+  'module.invalid-handler': {
+    section: 'module',
+    sentence:
+      'A host does not start with something that is not a handler, and the error says what it may be.',
+  },
+  'module.global': {
+    section: 'module',
+    sentence:
+      'AgentService is available to all modules with isGlobal, else to modules that import QueryModule.',
+  },
+  'module.two-paths': {
+    section: 'module',
+    sentence: 'One host may serve several agents at several paths, each with its own options.',
+  },
+  'module.testing': {
+    section: 'module',
+    sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',
+  },
+  'host.pipes': {
+    section: 'module',
+    sentence: 'Global pipes of the host do not change queries, and stay strict.',
+  },
+  'host.filters': {
+    section: 'module',
+    sentence: 'Exception filters of the host receive only its own exceptions.',
+  },
+  'host.interceptors': {
+    section: 'module',
+    sentence: 'Global interceptors of the host do not change streams.',
+  },
+  'host.middleware': {
+    section: 'module',
+    sentence: 'Middleware of the host receives every byte of a stream.',
+  },
+  'host.cors': { section: 'module', sentence: 'CORS headers of the host are on streams and on problems.' },
+  'host.compression': {
+    section: 'module',
+    sentence: 'Compression of the host does not compress or hold back streams.',
+  },
+  'host.parsers': {
+    section: 'module',
+    sentence: 'A query is answered whichever body parsers the host uses, and its other routes keep them.',
+  },
+  'host.large-bodies': {
+    section: 'module',
+    sentence: 'A host with default settings takes large queries, and its other routes keep their limit.',
+  },
+  'host.routes': { section: 'module', sentence: 'Other paths and methods stay with the host.' },
+  'http.1.1': { section: 'module', sentence: 'HTTP/1.1 clients read whole events as chunks.' },
+  'http.1.0': { section: 'module', sentence: 'HTTP/1.0 clients read until the connection closes.' },
+  'http.2': { section: 'module', sentence: 'HTTP/2 clients read the stream as data.' },
+  'http.pipelining': { section: 'module', sentence: 'Pipelined queries are answered one after another.' },
+  'http.kept-alive': {
+    section: 'module',
+    sentence: 'One kept-alive connection serves any number of queries, and gains no listener with each.',
+  },
+  'http.head': { section: 'module', sentence: 'HEAD of a run returns its headers and no body.' },
+  'drain.order': {
+    section: 'module',
+    sentence: 'A host that closes refuses new queries with 503, and lets its runs end.',
+  },
+  'drain.interrupted': {
+    section: 'module',
+    sentence: 'A run that has not ended when the time to drain is over is failed as interrupted.',
+  },
+  'drain.handed-over': {
+    section: 'module',
+    sentence: 'A durable store keeps waiting runs; their followers are disconnected with a retry field.',
+  },
+  'drain.stalled-client': {
+    section: 'module',
+    sentence: 'A host that closes does not wait for a client that stopped reading.',
+  },
+  'drain.twice': {
+    section: 'module',
+    sentence: 'A host without runs closes at once, also when it is told twice.',
+  },
+
+  'service.curl': { section: 'service', sentence: 'The service prints a curl line that works as printed.' },
+  'service.agent-file': {
+    section: 'service',
+    sentence: 'The service serves the handler of the module that AGENT names.',
+  },
+  'service.files-agent': {
+    section: 'service',
+    sentence: 'The built-in agent describes the files of a query in the order of the request.',
+  },
+  'service.unhandled-rejection': {
+    section: 'service',
+    sentence: "A handler's unhandled rejection must not crash other runs.",
+  },
+  'service.sigterm': { section: 'service', sentence: 'On SIGTERM the service lets its runs end, and exits.' },
+  'service.health': { section: 'service', sentence: 'The service says whether it is live and ready.' },
+  'service.not-ready': { section: 'service', sentence: 'The service is not ready while it drains.' },
+  'service.environment': {
+    section: 'service',
+    sentence: 'The service does not start with an invalid environment, and names every variable at fault.',
+  },
+  'service.port': { section: 'service', sentence: 'The service says which port is in use.' },
+} as const satisfies Record<string, PromiseOfInterface>;
+
+export type PromiseId = keyof typeof PROMISES;
+
+/**
+ * The title of a test: the promise that it checks, and where one promise has several tests, in which case.
+ *
+ * @param detail may have the placeholders of `it.each`
+ */
+export function promise(id: PromiseId, detail?: string): string {
+  const { sentence } = PROMISES[id];
+  return detail === undefined ? `${id}: ${sentence}` : `${id}: ${sentence} [${detail}]`;
+}

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import ts from 'typescript';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A fenced block of code in a document. */
+export interface CodeBlock {
+  language: string;
+  /** The file name in the first line (`// app.module.ts`), or else one that is made of its number. */
+  name: string;
+  code: string;
+}
+
+/** The Markdown files of some folders, relative to the root of the repository. */
+export function documentsIn(...folders: string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(folder, name)),
+  );
+}
+
+export function read(document: string): string {
+  return readFileSync(join(ROOT, document), 'utf8');
+}
+
+/** The fenced blocks of code of a document, in their order. */
+export function codeBlocks(document: string): CodeBlock[] {
+  const fences = read(document).matchAll(/^(`{3,})(\w*)\n([^]*?)^\1$/gm);
+  return [...fences].map(([, , language, code], index) => {
+    const [, name = `block-${index + 1}.ts`] = /^\/\/ ([\w.-]+\.[tj]s)\n/.exec(code!) ?? [];
+    return { language: language!, name, code: code! };
+  });
+}
+
+/** The rows of the tables of a document: their cells, without the rows of headings and dashes. */
+export function tableRows(document: string): { heading: string[]; cells: string[] }[] {
+  const rows: { heading: string[]; cells: string[] }[] = [];
+  let heading: string[] | undefined;
+  for (const line of read(document).split('\n')) {
+    const cells = line.startsWith('|') ? line.slice(1, -1).split('|') : [];
+    if (cells.length === 0) heading = undefined;
+    else if (!heading) heading = cells.map((cell) => cell.trim());
+    else if (!/^[|\s:-]+$/.test(line)) rows.push({ heading, cells: cells.map((cell) => cell.trim()) });
+  }
+  return rows;
+}
+
+/** TypeScript as JavaScript that Nest's injection understands. Types are not checked. */
+export function compiled(code: string): string {
+  const module = ts.ModuleKind.ESNext;
+  const target = ts.ScriptTarget.ES2022;
+  const compilerOptions = { module, target, experimentalDecorators: true, emitDecoratorMetadata: true };
+  return ts.transpileModule(code, { compilerOptions }).outputText;
+}

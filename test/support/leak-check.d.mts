@@ -1,0 +1,5 @@
+export declare class LeakCheck {
+  start(): Promise<void>;
+  stop(): void;
+  leaksAfter(milliseconds: number): Promise<string[]>;
+}

@@ -1,0 +1,31 @@
+import { TestEnvironment } from 'jest-environment-node';
+import { LeakCheck } from './leak-check.mjs';
+
+/** How long what a suite has closed may take to be gone. */
+const DEADLINE_MS = 10_000;
+
+/** Jest's environment for Node, which fails each suite that leaves something open. */
+export default class LeakEnvironment extends TestEnvironment {
+  #check = new LeakCheck();
+
+  async setup() {
+    await super.setup();
+    await this.#check.start();
+  }
+
+  async teardown() {
+    this.#check.stop();
+    await super.teardown();
+  }
+
+  /** Jest waits for this; `run_finish` comes after the last hook of the suite. */
+  async handleTestEvent({ name }, state) {
+    if (name !== 'run_finish') return;
+    const leaks = await this.#check.leaksAfter(DEADLINE_MS);
+    if (leaks.length === 0) return;
+    const error = new Error(`This suite leaves behind: ${leaks.join(', ')}.`);
+    error.stack = error.message;
+    // Thrown, it would hide the results of the tests.
+    state.unhandledErrors.push(error);
+  }
+}
