@@ -1,24 +1,49 @@
+import { access, constants, mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Catch, type DynamicModule, Module, NotFoundException } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
 import { FilesHandler } from './agents/files/index.js';
 import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config.js';
-import { QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
+import { ProblemFilter, QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
 import { openStore } from './stores/index.js';
 import { HealthController } from './telemetry/index.js';
 
-/** The composition root of the standalone service: the one place that knows the hub and its spokes. */
+/** Answers a path that the service does not have, in the form that all errors have. */
+@Catch(NotFoundException)
+class UnknownRouteFilter extends ProblemFilter {}
+
+/** Assembles the standalone service. Only this file knows the hub and all its spokes. */
 @Module({})
 export class AppModule {
-  /** @throws {ConfigurationError} if `AGENT` names no handler, or `DATABASE_URL` no database that can be opened */
+  /**
+   * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, or `DATABASE_URL` names no
+   * database that can be opened
+   */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment.AGENT);
+    await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     const store = await loadStore(environment);
     return {
       module: AppModule,
       controllers: [HealthController],
+      providers: [{ provide: APP_FILTER, useClass: UnknownRouteFilter }],
       imports: [QueryModule.forRoot({ ...queryOptions(environment), handler, store })],
     };
+  }
+}
+
+async function checkSpoolDirectory(directory: string): Promise<void> {
+  if (directory === '') return;
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await access(directory, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(
+      `SPOOL_DIRECTORY is ${JSON.stringify(directory)}; it must be a directory that the service can write (${code}).`,
+      { cause: error },
+    );
   }
 }
 
@@ -26,7 +51,7 @@ async function loadStore(environment: Environment): Promise<RunStore> {
   try {
     return await openStore(environment.DATABASE_URL, { retention: retentionOptions(environment) });
   } catch (error) {
-    // Not the URL itself: it may hold a password.
+    // Not the URL itself: it may contain a password.
     throw new ConfigurationError(
       `DATABASE_URL names no database that can be used. ${(error as Error).message}`,
       {

@@ -2,7 +2,11 @@ import { Transform, plainToInstance } from 'class-transformer';
 import { IsIn, type ValidationArguments, ValidateBy, validateSync } from 'class-validator';
 import {
   DEFAULT_BODY_LIMITS,
+  isInRange,
   type QueryModuleOptions,
+  type Range,
+  RANGES,
+  rangeText,
   RUN_DEFAULTS,
   type SessionPolicy,
   STREAM_DEFAULTS,
@@ -13,12 +17,6 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** The longest that a timer can wait, and more than any other limit needs. */
-const MOST = 2_147_483_647;
-
-/** The largest limit that is not given to a timer: a time that is compared with the clock, or a length. */
-const MOST_KEPT = Number.MAX_SAFE_INTEGER;
-
 /** The variables of the standalone service. Sizes are bytes, times milliseconds. */
 export class Environment {
   /** The address to listen on. */
@@ -26,7 +24,7 @@ export class Environment {
   readonly HOST: string = '127.0.0.1';
 
   /** The port to listen on; 0 takes a free one. */
-  @WholeNumber(0, 65_535)
+  @WholeNumber([0, 65_535])
   readonly PORT: number = 3000;
 
   /** `files` for the built-in agent, or the path of a module whose default export is a handler. */
@@ -38,63 +36,71 @@ export class Environment {
   readonly DATABASE_URL: string = 'file:./data/agent-query.db';
 
   /** How long a run and its log are kept after its end. */
-  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.runMs, { mayBeAbsent: true })
   readonly RETENTION_RUN_MS: number | undefined = undefined;
 
   /** How much of the log of an unfinished run is kept, in characters of JSON; never less than the newest 64 Ki. */
-  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.logLength, { mayBeAbsent: true })
   readonly RETENTION_LOG_LENGTH: number | undefined = undefined;
 
   /** How much is kept of all logs together, in characters of JSON. */
-  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.totalLength, { mayBeAbsent: true })
   readonly RETENTION_TOTAL_LENGTH: number | undefined = undefined;
 
   /** How long a session is kept after its last turn. */
-  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.sessionMs, { mayBeAbsent: true })
   readonly RETENTION_SESSION_MS: number | undefined = undefined;
 
   /** How much is kept of the turns of all sessions together, in characters of JSON. */
-  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.sessionsLength, { mayBeAbsent: true })
   readonly RETENTION_SESSIONS_LENGTH: number | undefined = undefined;
 
   /** How long the content of a file is kept. Not with `DATABASE_URL=memory:`. */
-  @WholeNumber(1, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.fileMs, { mayBeAbsent: true })
   readonly RETENTION_FILE_MS: number | undefined = undefined;
 
   /** How many bytes of contents of files are kept. */
-  @WholeNumber(0, MOST_KEPT, { mayBeAbsent: true })
+  @WholeNumber(RANGES.retention.filesBytes, { mayBeAbsent: true })
   readonly RETENTION_FILES_BYTES: number | undefined = undefined;
 
   /** One file, decoded. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.limits.fileBytes)
   readonly MAX_FILE_BYTES: number = DEFAULT_BODY_LIMITS.fileBytes;
 
   /** All files of a query, decoded. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.limits.filesBytes)
   readonly MAX_FILES_BYTES: number = DEFAULT_BODY_LIMITS.filesBytes;
 
+  /** All files that are on disk at the same time, of all queries. */
+  @WholeNumber(RANGES.limits.spoolBytes)
+  readonly MAX_SPOOL_BYTES: number = DEFAULT_BODY_LIMITS.spoolBytes;
+
   /** One text. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.limits.textBytes)
   readonly MAX_TEXT_BYTES: number = DEFAULT_BODY_LIMITS.textBytes;
 
   /** Everything in a query that is not file content. */
-  @WholeNumber(2, 256 * 1024 * 1024)
+  @WholeNumber(RANGES.limits.documentBytes)
   readonly MAX_DOCUMENT_BYTES: number = DEFAULT_BODY_LIMITS.documentBytes;
 
+  /** JSON values in a query: strings, numbers, literals, arrays and objects. */
+  @WholeNumber(RANGES.limits.values)
+  readonly MAX_VALUES: number = DEFAULT_BODY_LIMITS.values;
+
   /** Parts of a query. */
-  @WholeNumber(1, 1_000_000)
+  @WholeNumber(RANGES.limits.parts)
   readonly MAX_PARTS: number = DEFAULT_BODY_LIMITS.parts;
 
   /** Levels of nested arrays and objects. */
-  @WholeNumber(3, 1000)
+  @WholeNumber(RANGES.limits.depth)
   readonly MAX_DEPTH: number = DEFAULT_BODY_LIMITS.depth;
 
   /** How long a body may make no progress. */
-  @WholeNumber(1)
+  @WholeNumber(RANGES.limits.idleMs)
   readonly BODY_IDLE_MS: number = DEFAULT_BODY_LIMITS.idleMs;
 
   /** A file up to this size stays in memory. A larger one is written to the spool. */
-  @WholeNumber(0, 64 * 1024 * 1024)
+  @WholeNumber(RANGES.limits.memoryBytes)
   readonly FILE_MEMORY_BYTES: number = DEFAULT_BODY_LIMITS.memoryBytes;
 
   /** The directory of the spool. If empty, the system's directory for temporary files. */
@@ -106,11 +112,15 @@ export class Environment {
   readonly REJECT_MISMATCHED_TYPES: 'true' | 'false' = 'false';
 
   /** The time limit of a run. */
-  @WholeNumber(1)
+  @WholeNumber(RANGES.runs.timeoutMs)
   readonly RUN_TIMEOUT_MS: number = RUN_DEFAULTS.timeoutMs;
 
+  /** How long slow followers may hold a handler back at a time; it does not count for `RUN_TIMEOUT_MS`. */
+  @WholeNumber(RANGES.runs.backpressureMs)
+  readonly BACKPRESSURE_MS: number = RUN_DEFAULTS.backpressureMs;
+
   /** How long a handler may take to stop after its signal was aborted. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.runs.stopDeadlineMs)
   readonly STOP_DEADLINE_MS: number = RUN_DEFAULTS.stopDeadlineMs;
 
   /** What happens to a run when its last follower leaves. */
@@ -118,15 +128,15 @@ export class Environment {
   readonly DISCONNECT: 'continue' | 'cancel' | 'grace' = 'grace';
 
   /** With `DISCONNECT=grace`: how long the run waits for a follower. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.disconnect.graceMs)
   readonly DISCONNECT_GRACE_MS: number = 30_000;
 
   /** Runs that execute at once. */
-  @WholeNumber(1, 1_000_000)
+  @WholeNumber(RANGES.runs.maxRunning)
   readonly MAX_RUNNING: number = RUN_DEFAULTS.maxRunning;
 
   /** Runs that wait. */
-  @WholeNumber(0, 1_000_000)
+  @WholeNumber(RANGES.runs.maxWaiting)
   readonly MAX_WAITING: number = RUN_DEFAULTS.maxWaiting;
 
   /** What happens to a query of a session that has an unfinished run. */
@@ -134,19 +144,19 @@ export class Environment {
   readonly SESSION_POLICY: SessionPolicy = RUN_DEFAULTS.sessionPolicy;
 
   /** Queries of one session that wait. */
-  @WholeNumber(0, 1_000_000)
+  @WholeNumber(RANGES.runs.maxWaitingPerSession)
   readonly MAX_WAITING_PER_SESSION: number = RUN_DEFAULTS.maxWaitingPerSession;
 
   /** Earlier turns that a handler is given at most. */
-  @WholeNumber(0, 10_000)
+  @WholeNumber(RANGES.runs.sessionTurns)
   readonly SESSION_TURNS: number = RUN_DEFAULTS.sessionTurns;
 
   /** How often an idle stream sends a keep-alive. */
-  @WholeNumber(10)
+  @WholeNumber(RANGES.streams.keepAliveMs)
   readonly KEEP_ALIVE_MS: number = STREAM_DEFAULTS.keepAliveMs;
 
   /** How long runs may continue when the service shuts down. */
-  @WholeNumber(0)
+  @WholeNumber(RANGES.runs.drainMs)
   readonly DRAIN_MS: number = RUN_DEFAULTS.drainMs;
 }
 
@@ -178,8 +188,10 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
     limits: {
       fileBytes: environment.MAX_FILE_BYTES,
       filesBytes: environment.MAX_FILES_BYTES,
+      spoolBytes: environment.MAX_SPOOL_BYTES,
       textBytes: environment.MAX_TEXT_BYTES,
       documentBytes: environment.MAX_DOCUMENT_BYTES,
+      values: environment.MAX_VALUES,
       parts: environment.MAX_PARTS,
       depth: environment.MAX_DEPTH,
       idleMs: environment.BODY_IDLE_MS,
@@ -189,6 +201,7 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
     rejectMismatchedTypes: environment.REJECT_MISMATCHED_TYPES === 'true',
     runs: {
       timeoutMs: environment.RUN_TIMEOUT_MS,
+      backpressureMs: environment.BACKPRESSURE_MS,
       stopDeadlineMs: environment.STOP_DEADLINE_MS,
       disconnect:
         environment.DISCONNECT === 'grace'
@@ -218,13 +231,11 @@ export function retentionOptions(environment: Environment) {
   };
 }
 
-function WholeNumber(least: number, most = MOST, { mayBeAbsent = false } = {}): PropertyDecorator {
-  const isWholeNumber = (value: unknown) =>
-    (mayBeAbsent && value === undefined) ||
-    (Number.isInteger(value) && Number(value) >= least && Number(value) <= most);
+function WholeNumber(range: Range, { mayBeAbsent = false } = {}): PropertyDecorator {
+  const validate = (value: unknown) => (mayBeAbsent && value === undefined) || isInRange(value, range);
   const rule = ValidateBy(
-    { name: 'wholeNumber', validator: { validate: isWholeNumber } },
-    { message: mustBe(`a whole number from ${least} to ${most}`) },
+    { name: 'wholeNumber', validator: { validate } },
+    { message: mustBe(rangeText(range)) },
   );
   const read = Transform(({ value }: { value: unknown }) =>
     /^\d+$/.test(String(value)) ? Number(value) : value,

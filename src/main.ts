@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -6,19 +7,33 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { AppModule } from './app.module.js';
 import { ConfigurationError, readEnvironment, type Environment } from './config.js';
 import { ServiceLogger } from './logger.js';
+import { problemOf } from './query/index.js';
+import { stopOnSignals } from './shutdown.js';
 
 /** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
   const environment = readEnvironment();
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment),
-    // A session id in a path may be as long as a header.
-    new FastifyAdapter({ routerOptions: { maxParamLength: 16 * 1024 } }),
+    new FastifyAdapter({
+      // A session id in a path may be as long as a header.
+      routerOptions: { maxParamLength: 16 * 1024 },
+      // Fastify refuses a path that cannot be decoded before Nest sees the request.
+      frameworkErrors: refuseUrl,
+    }),
     { logger: new ServiceLogger(), abortOnError: false },
   );
-  app.enableShutdownHooks();
+  stopOnSignals(app, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
   await app.listen(environment.PORT, environment.HOST);
   greet(environment, app.getHttpServer().address() as AddressInfo);
+}
+
+function refuseUrl(_error: unknown, _request: unknown, reply: { raw: object; hijack(): unknown }): void {
+  const response = reply.raw as ServerResponse;
+  const problem = problemOf(400, 'The path of the request is not a valid URL.', 'invalid_query');
+  reply.hijack();
+  response.writeHead(400, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify(problem));
 }
 
 function greet({ AGENT }: Environment, { address, port, family }: AddressInfo): void {
@@ -31,6 +46,13 @@ function greet({ AGENT }: Environment, { address, port, family }: AddressInfo): 
       `curl -N -H 'Content-Type: application/json' ` +
       `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' http://${called}:${port}/query\n\n`,
   );
+}
+
+// The reader of the output may go (`| head`): what is written after that is lost, but the service continues.
+for (const output of [process.stdout, process.stderr]) {
+  output.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
 }
 
 // A handler's unhandled rejection must not crash other runs.

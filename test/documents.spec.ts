@@ -170,12 +170,13 @@ describe('The HTTP contract', () => {
     const rows = tableRows('docs/http.md').filter(({ heading }) => heading[0] === '`limit`');
     const shown = Object.fromEntries(rows.map(({ cells: [limit, , value] }) => [limit, value]));
     const MiB = 1024 * 1024;
-    const { fileBytes, filesBytes, textBytes, documentBytes, parts, depth } = DEFAULT_BODY_LIMITS;
+    const { fileBytes, filesBytes, textBytes, documentBytes, values, parts, depth } = DEFAULT_BODY_LIMITS;
     expect(shown).toEqual({
       '`fileBytes`': `${fileBytes / MiB} MiB`,
       '`filesBytes`': `${filesBytes / MiB} MiB`,
       '`textBytes`': `${textBytes / MiB} MiB`,
       '`documentBytes`': `${documentBytes / MiB} MiB`,
+      '`values`': values.toLocaleString('en'),
       '`parts`': parts.toLocaleString('en'),
       '`depth`': `${depth}`,
     });

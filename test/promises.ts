@@ -188,6 +188,10 @@ export const PROMISES = {
   },
   'limit.defaults': { section: '2.3', sentence: 'Every limit has the default that the interface states.' },
   'limit.no-progress': { section: '2.3', sentence: 'A body without progress is 408 after its time limit.' },
+  'capacity.overdue': {
+    section: '2.3',
+    sentence: 'A handler that does not stop when asked keeps its slot.',
+  },
   'capacity.wait': {
     section: '2.3',
     sentence: 'A query without a free slot waits, its stream says so, and it starts in the order of arrival.',
@@ -320,6 +324,16 @@ export const PROMISES = {
     section: '2.4',
     sentence: 'Clients that leave at any moment leave no run, handler, timer, socket or listener behind.',
   },
+  'backpressure.time-limit': {
+    section: '2.4',
+    sentence:
+      'The time in which followers hold a handler back does not count for its time limit; it has a limit of its own.',
+  },
+  'backpressure.observable': {
+    section: '2.4',
+    sentence:
+      'An Observable may emit 32 Mi characters at once on every store; with more the run fails and says so.',
+  },
   'backpressure.bounded-memory': {
     section: '2.4',
     sentence: 'A stream of any length uses bounded memory.',
@@ -370,6 +384,11 @@ export const PROMISES = {
     section: '2.5',
     sentence: 'With a durable store, a session and its files survive a restart.',
   },
+  'session.erased-from-disk': {
+    section: '2.5',
+    sentence:
+      'What is erased is no longer in the file of the database nor beside it, and only the user of the service can read them.',
+  },
   'session.erase': {
     section: '2.5',
     sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
@@ -416,6 +435,15 @@ export const PROMISES = {
     section: 'module',
     sentence:
       'A host does not start with something that is not a handler, and the error says what it may be.',
+  },
+  'module.options': {
+    section: 'module',
+    sentence:
+      'A host does not start with an option that is unknown or out of its range; undefined is the default.',
+  },
+  'module.connections': {
+    section: 'module',
+    sentence: 'A host closes while clients hold connections without a request.',
   },
   'module.global': {
     section: 'module',
@@ -506,6 +534,23 @@ export const PROMISES = {
   'service.sigterm': { section: 'service', sentence: 'On SIGTERM the service lets its runs end, and exits.' },
   'service.health': { section: 'service', sentence: 'The service says whether it is live and ready.' },
   'service.not-ready': { section: 'service', sentence: 'The service is not ready while it drains.' },
+  'service.shutdown': {
+    section: 'service',
+    sentence:
+      'SIGTERM ends the service in order with exit code 0, also while clients hold connections without a request.',
+  },
+  'service.second-signal': {
+    section: 'service',
+    sentence: 'A second signal ends the service at once, and the service says so.',
+  },
+  'service.problems': {
+    section: 'service',
+    sentence: 'A path that the service does not have, or that is not a valid URL, is a problem.',
+  },
+  'service.output-gone': {
+    section: 'service',
+    sentence: 'The service continues when the reader of its output is gone.',
+  },
   'service.environment': {
     section: 'service',
     sentence: 'The service does not start with an invalid environment, and names every variable at fault.',

@@ -1,12 +1,13 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
-export { doneText, INTERRUPTED, log, message } from './contract/envelopes.js';
+export { doneText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export type { FollowedRun, RunStream } from './event-log/run-stream.js';
+export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
@@ -22,6 +23,7 @@ export {
   STREAM_DEFAULTS,
   type StreamOptions,
 } from './options/query.options.js';
+export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
 export { FileStore } from './ports/file-store.js';

@@ -14,6 +14,8 @@ import {
   type QueryModuleFactoryOptions,
   type QueryModuleOptions,
 } from './options/query.options.js';
+import { Settings, settingsOf } from './options/settings.js';
+import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import { RunStore } from './ports/run-store.js';
@@ -43,15 +45,17 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
     SubmissionPipe,
     SseInterceptor,
     HostParsers,
+    Connections,
+    { provide: Settings, inject: [MODULE_OPTIONS_TOKEN], useFactory: settingsOf },
     {
       provide: RunStore,
-      inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ store }: QueryModuleFactoryOptions) => store ?? new MemoryRunStore(),
+      inject: [Settings],
+      useFactory: ({ store }: Settings) => store ?? new MemoryRunStore(),
     },
     {
       provide: Spool,
-      inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: ({ spoolDirectory }: QueryModuleFactoryOptions) => Spool.open(spoolDirectory),
+      inject: [Settings],
+      useFactory: ({ spoolDirectory, limits }: Settings) => Spool.open(spoolDirectory, limits.spoolBytes),
     },
   ],
   exports: [AgentService],
@@ -60,7 +64,7 @@ export class QueryModule {
   /**
    * Mounts the endpoint with fixed options.
    *
-   * @throws {TypeError} when the application starts: the handler is missing or is none
+   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
    */
   static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
     return mount(ConfigurableModuleClass.forRoot(options), options.path, handlerProviders(options.handler));
@@ -70,7 +74,8 @@ export class QueryModule {
    * Mounts the endpoint with options from a factory, which may inject providers of the host. `path`, `imports` and a handler
    * class are given beside the factory.
    *
-   * @throws {TypeError} when the application starts: the handler is missing, is none, or is given twice
+   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none or is
+   * given twice
    */
   static forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     const providers =

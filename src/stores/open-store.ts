@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { MemoryRunStore, type RunStore } from '../query/index.js';
+import { MemoryRunStore, RANGES, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
-import type { StoredRetention } from './runs/retention-options.js';
+import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
 
 /** Any of the members of an object. A member that is undefined counts as absent. */
 type Optional<T> = { [K in keyof T]?: T[K] | undefined };
@@ -72,7 +72,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
 }
 
 function openMemory({ retention }: StoreOptions): RunStore {
-  const { fileMs, ...limits } = withoutUndefined(retention);
+  const { fileMs, ...limits } = retention ?? {};
   if (fileMs !== undefined) {
     throw new Error(
       'The store memory: does not support retention.fileMs, because it keeps a file as long as the session. ' +
@@ -93,12 +93,12 @@ function pathOf(url: string): string {
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
   const { LibsqlDriver } = await importWith('kysely libsql', () => import('./drivers/libsql-driver.js'));
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
-  return new SqlRunStore(await LibsqlDriver.open(path), { retention: withoutUndefined(retention) });
+  return new SqlRunStore(await LibsqlDriver.open(path), { retention: storedRetention(retention) });
 }
 
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
   const { leaseMs, waitMs = WAIT_MS } = options;
-  const retention = withoutUndefined(options.retention);
+  const retention = storedRetention(options.retention);
   const postgres = withoutUndefined(options.postgres);
   const { PostgresDriver } = await importWith('kysely pg', () => import('./drivers/postgres-driver.js'));
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
@@ -111,6 +111,14 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
       await delay(RETRY_MS);
     }
   }
+}
+
+/** @throws {TypeError} a member is unknown or out of its range */
+function storedRetention(retention: StoreOptions['retention']): StoredRetention {
+  const faults: string[] = [];
+  const checked = withDefaults('retention', retention, STORED_RETENTION_DEFAULTS, RANGES.retention, faults);
+  if (faults.length > 0) throw new TypeError(`openStore: ${faults.join(' ')}`);
+  return checked;
 }
 
 /** Imports a module that needs optional packages. */

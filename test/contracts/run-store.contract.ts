@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   type Admission,
+  INTERRUPTED,
   type LogSlice,
   log,
   message,
@@ -178,6 +179,19 @@ export function runStoreContract(
 
     describe('idempotency keys', () => {
       const idempotency = { key: 'k', digest: '1' };
+
+      it('start a new run if the run that they started was interrupted', async () => {
+        const { run } = await admit({ idempotency });
+        await store.start(run);
+        await store.finish(run, INTERRUPTED, '');
+        expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
+          'idempotency_conflict',
+        );
+        const again = await admit({ idempotency });
+        expect([again.created, again.run.id === run.id]).toEqual([true, false]);
+        expect(await admit({ idempotency })).toMatchObject({ created: false, run: { id: again.run.id } });
+        expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'failed' });
+      });
 
       it('lead to the run that they started, before and after its end', async () => {
         const { run } = await admit({ idempotency });

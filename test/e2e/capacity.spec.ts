@@ -32,7 +32,7 @@ describe.each(ADAPTERS)('A service at its capacity, on %s', (adapter) => {
       call.finish();
       const envelopes = await connection.allEnvelopes();
       expect(envelopes.filter(({ type }) => type === 'log').map(({ data }) => data)).toEqual(
-        index === 0 ? [] : [{ message: 'Waiting for a slot: 1 runs are executing, which is the limit.' }],
+        index === 0 ? [] : [{ message: 'Waiting for a slot: 1 handlers are executing, which is the limit.' }],
       );
     }
   });

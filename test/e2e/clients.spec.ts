@@ -31,7 +31,7 @@ describe.each(ADAPTERS)('A run with a long silence on %s', (adapter) => {
       yield message('a line\nand another: data: {}\n\n');
       yield message('Grüße');
     };
-    host = await startAgent(adapter, handler, { streams: { keepAliveMs: 5 } });
+    host = await startAgent(adapter, handler, { streams: { keepAliveMs: 10 } });
     (host.app.getHttpServer() as Server).on('connection', (socket: Socket) => sockets.add(socket));
   });
   afterAll(() => host.close());

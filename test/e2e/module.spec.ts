@@ -170,6 +170,46 @@ describe('The module', () => {
     ).rejects.toThrow(sentence);
   });
 
+  it.each<[object, string]>([
+    [{ runs: { timeoutMs: NaN } }, 'runs.timeoutMs is NaN; it must be a whole number from 1 to 2147483647.'],
+    [
+      { runs: { timeoutMs: Infinity } },
+      'runs.timeoutMs is Infinity; it must be a whole number from 1 to 2147483647.',
+    ],
+    [
+      { runs: { timeoutMs: 30 * 86_400_000 } },
+      'runs.timeoutMs is 2592000000; it must be a whole number from 1 to 2147483647.',
+    ],
+    [{ runs: { timeoutMs: '5' } }, 'runs.timeoutMs is "5"; it must be a whole number from 1 to 2147483647.'],
+    [
+      { runs: { sessionPolicy: 'queue' } },
+      'runs.sessionPolicy is "queue"; it must be "enqueue", "reject" or "interrupt".',
+    ],
+    [
+      { runs: { disconnect: { graceMs: -1 } } },
+      'runs.disconnect is {"graceMs":-1}; it must be "continue", "cancel" or { graceMs: a whole number from 0 to 2147483647 }.',
+    ],
+    [{ limits: { parts: 0 } }, 'limits.parts is 0; it must be a whole number from 1 to 1000000.'],
+    [{ streams: { keepAlive: 5 } }, 'streams.keepAlive is not an option.'],
+    [{ retention: {} }, 'retention is not an option.'],
+  ])(promise('module.options', '%j'), async (options, sentence) => {
+    const invalid = QueryModule.forRoot({ handler: stub, ...options });
+    await expect(startHost('express', invalid)).rejects.toThrow(
+      `QueryModule cannot start with these options:\n${sentence}`,
+    );
+  });
+
+  it(promise('module.options', 'undefined'), async () => {
+    const options = {
+      limits: { parts: undefined },
+      runs: { timeoutMs: undefined },
+      owner: undefined,
+    } as object;
+    const host = await startHost('express', QueryModule.forRoot({ handler: stub, ...options }));
+    expect(await answerOf(host)).toBe(PLAIN);
+    await host.close();
+  });
+
   it(promise('module.invalid-handler', 'a handler beside the factory and by the factory'), async () => {
     const twice = {
       handler: GreetingHandler,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -22,6 +22,29 @@ async function* handler({ parts }: Query, { session }: QueryContext) {
   } catch (error) {
     yield log((error as Error).message);
   }
+}
+
+async function entriesOf(directory: string) {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.map((entry) => ({ path: join(entry.parentPath, entry.name), isFile: entry.isFile() }));
+}
+
+/** How often a text is in the files of a directory. */
+async function mentions(directory: string, text: string): Promise<number> {
+  let count = 0;
+  for (const { path, isFile } of await entriesOf(directory)) {
+    if (isFile) count += (await readFile(path, 'latin1')).split(text).length - 1;
+  }
+  return count;
+}
+
+/** The permissions of everything in a directory. */
+async function modesOf(directory: string): Promise<Set<string>> {
+  const modes = (await entriesOf(directory)).map(async ({ path, isFile }) => {
+    const permissions = ((await stat(path)).mode & 0o777).toString(8);
+    return `${isFile ? 'file' : 'directory'} ${permissions}`;
+  });
+  return new Set(await Promise.all(modes));
 }
 
 describe.each(ADAPTERS)('A handler on %s', (adapter) => {
@@ -87,6 +110,19 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
       expect(await readdir(directory)).toEqual([]);
     },
   );
+
+  it(promise('session.erased-from-disk'), async () => {
+    const path = join(directory, 'data', 'runs.db');
+    const host = await serve(await openStore(`file:${path}`));
+    await send(host.url, `secret ${'x'.repeat(200_000)}`);
+    await send(host.url, 'secret too');
+    expect(await mentions(directory, 'secret')).toBeGreaterThan(0);
+    expect((await request(host.url, { method: 'DELETE', path: '/query/sessions/s' })).status).toBe(204);
+    expect(await mentions(directory, 'secret')).toBe(0);
+    expect(await modesOf(directory)).toEqual(new Set(['directory 700', 'file 600']));
+    await host.close();
+    expect(await mentions(directory, 'secret')).toBe(0);
+  });
 
   it(promise('session.durable'), async () => {
     const url = `file:${join(directory, 'runs.db')}`;

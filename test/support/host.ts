@@ -1,4 +1,10 @@
-import { Module, type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
+import {
+  Module,
+  type DynamicModule,
+  type INestApplication,
+  type NestApplicationOptions,
+  type Type,
+} from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
@@ -40,13 +46,14 @@ export async function startHost(
   adapter: AdapterName,
   module: DynamicModule | Type,
   configure: Configure = () => undefined,
+  options: NestApplicationOptions = { forceCloseConnections: true },
 ): Promise<Host> {
   @Module({ imports: [module] })
   class HostModule {}
   const app = await NestFactory.create(HostModule, adapterNamed(adapter), {
     logger: false,
     abortOnError: false,
-    forceCloseConnections: true,
+    ...options,
   });
   await configure(app);
   return listen(app);

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 
@@ -11,6 +11,7 @@ export interface Service {
   output: () => string;
   /** Resolves with the signal that ended the process, or its exit code. */
   exited: Promise<NodeJS.Signals | number | null>;
+  process: ChildProcess;
   /** Sends SIGTERM and waits for the end of the process. */
   stop(): Promise<NodeJS.Signals | number | null>;
 }
@@ -43,5 +44,5 @@ export async function startService(environment: Record<string, string> = {}, cwd
     clearTimeout(killer);
     return end;
   };
-  return { url, output: () => output, exited, stop };
+  return { url, output: () => output, exited, process: child, stop };
 }

@@ -76,7 +76,9 @@ function checkSize(value: unknown, limits: BodyLimits): void {
     remaining -= bytes;
     if (remaining < 0) throw limitExceeded('documentBytes', limits.documentBytes);
   };
+  let values = 0;
   const visit = (inner: unknown, depth: number): void => {
+    if (++values > limits.values) throw limitExceeded('values', limits.values);
     if (typeof inner === 'string') return count(Buffer.byteLength(inner) + 2);
     if (typeof inner !== 'object' || inner === null) return count(String(inner).length);
     if (depth >= limits.depth) throw limitExceeded('depth', limits.depth);

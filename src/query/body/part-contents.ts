@@ -21,6 +21,8 @@ export class PartContents {
   partIndex = -1;
   /** The bytes that close the open arrays and objects, the innermost last. */
   private readonly closers: number[] = [];
+  /** The number of values so far. */
+  private values = 0;
   private inParts = false;
   /** The name of the latest member, if names matter there. */
   private member = '';
@@ -68,6 +70,7 @@ export class PartContents {
    * @throws {QueryError} `limit_exceeded`
    */
   beginValue(): void {
+    if (++this.values > this.limits.values) throw limitExceeded('values', this.limits.values);
     if (!this.inParts || this.closers.length !== IN_PARTS) return;
     this.partIndex++;
     if (this.partIndex >= this.limits.parts) throw limitExceeded('parts', this.limits.parts, this.partIndex);

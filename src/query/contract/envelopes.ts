@@ -31,6 +31,11 @@ export const INTERRUPTED: RunEnd = {
   },
 };
 
+/** Whether a run was interrupted: its idempotency key then starts a new run. */
+export function isInterrupted(end: RunEnd | undefined): boolean {
+  return end?.status === 'failed' && end.error.code === 'interrupted';
+}
+
 /** The JSON text of the envelope that ends a log. */
 export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);

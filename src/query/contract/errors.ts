@@ -29,6 +29,8 @@ const STATUS_OF_CODE = {
   handler_failed: 500,
   invalid_envelope: 500,
   run_timeout: 500,
+  followers_stalled: 500,
+  answer_too_fast: 500,
   interrupted: 500,
 } as const;
 

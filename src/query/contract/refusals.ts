@@ -56,13 +56,15 @@ export function storageFull(cause?: unknown): QueryError {
 }
 
 /** The limits that a caller can exceed, by the names that a problem states. */
-export type CallerLimit = 'fileBytes' | 'filesBytes' | 'textBytes' | 'documentBytes' | 'parts' | 'depth';
+export type CallerLimit =
+  'fileBytes' | 'filesBytes' | 'textBytes' | 'documentBytes' | 'values' | 'parts' | 'depth';
 
 const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
   fileBytes: (value) => `The file is larger than ${value} bytes.`,
   filesBytes: (value) => `The files are larger than ${value} bytes together.`,
   textBytes: (value) => `The text is longer than ${value} bytes.`,
   documentBytes: (value) => `The body has more than ${value} bytes besides the content of its files.`,
+  values: (value) => `The body has more than ${value} JSON values.`,
   parts: (value) => `The query has more than ${value} parts.`,
   depth: (value) => `The body nests arrays and objects more than ${value} deep.`,
 };
@@ -71,7 +73,7 @@ const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
  * The query exceeds a limit.
  *
  * @param limit the name of the limit
- * @param value its value, in bytes, parts or levels
+ * @param value its value, in bytes, values, parts or levels
  * @param part the index of the part that exceeds it, if one part does
  */
 export function limitExceeded(limit: CallerLimit, value: number, part?: number): QueryError {

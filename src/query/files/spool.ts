@@ -3,6 +3,7 @@ import { lstat, mkdir, open, readdir, readFile, rm, unlink, type FileHandle } fr
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { storageFull } from '../contract/refusals.js';
 
 /** Bytes of one block: large enough that few calls write a file, small enough that hashing one does not delay other runs. */
 const BLOCK_BYTES = 256 * 1024;
@@ -15,22 +16,29 @@ const PREFIX = 'nest-agent-query';
 export class SpoolFile {
   private handle: FileHandle | undefined;
   private exists = false;
+  /** Bytes that were taken of the space of the spool. */
+  private size = 0;
 
   /**
    * @param path absolute
    * @param makeDirectory called if the directory of `path` is missing
+   * @param takeSpace called before bytes are written, and with a negative number when the file is removed
    */
   constructor(
     readonly path: string,
     private readonly makeDirectory: () => Promise<void>,
+    private readonly takeSpace: (bytes: number) => void,
   ) {}
 
   /**
    * Appends all of `bytes`.
    *
+   * @throws {QueryError} `storage_full`: the spool would exceed its limit
    * @throws the system's error
    */
   async write(bytes: Uint8Array): Promise<void> {
+    this.takeSpace(bytes.length);
+    this.size += bytes.length;
     this.handle ??= await this.make();
     await this.handle.writeFile(bytes);
   }
@@ -47,6 +55,8 @@ export class SpoolFile {
     await this.close();
     if (this.exists) await unlink(this.path).catch(ignoreMissing);
     this.exists = false;
+    this.takeSpace(-this.size);
+    this.size = 0;
   }
 
   private async make(): Promise<FileHandle> {
@@ -76,10 +86,13 @@ export class Spool {
   private readonly freeBlocks: Buffer[] = [];
   private fileCount = 0;
   private closed = false;
+  /** Bytes of all files. */
+  private usedBytes = 0;
 
   private constructor(
     /** This spool's own directory, absolute. */
     readonly directory: string,
+    private readonly maxBytes: number,
   ) {}
 
   /**
@@ -91,18 +104,24 @@ export class Spool {
    * day.
    *
    * @param parent made if it is missing. Default: the system's directory for temporary files
+   * @param maxBytes the most bytes that all files of the spool may have together. Default: no limit
    * @throws the system's error if `parent` cannot be made or read
    */
-  static async open(parent: string = tmpdir()): Promise<Spool> {
+  static async open(parent: string = tmpdir(), maxBytes = Infinity): Promise<Spool> {
     await mkdir(parent, { recursive: true, mode: 0o700 });
     await sweep(parent);
     const name = [PREFIX, machine(), process.pid, await startOf(process.pid), randomBytes(6).toString('hex')];
-    return new Spool(join(parent, name.join('-')));
+    return new Spool(join(parent, name.join('-')), maxBytes);
   }
 
   /** A new temporary file, which only this user can read. */
   newFile(): SpoolFile {
-    return new SpoolFile(join(this.directory, String(++this.fileCount)), () => this.makeDirectory());
+    const path = join(this.directory, String(++this.fileCount));
+    return new SpoolFile(
+      path,
+      () => this.makeDirectory(),
+      (bytes) => this.takeSpace(bytes),
+    );
   }
 
   /** A buffer of 256 KiB with arbitrary bytes. */
@@ -125,6 +144,11 @@ export class Spool {
     this.closed = true;
     this.freeBlocks.length = 0;
     await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private takeSpace(bytes: number): void {
+    if (bytes > 0 && this.usedBytes + bytes > this.maxBytes) throw storageFull();
+    this.usedBytes += bytes;
   }
 
   private async makeDirectory(): Promise<void> {

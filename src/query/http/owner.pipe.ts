@@ -1,11 +1,5 @@
-import {
-  createParamDecorator,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-  type PipeTransform,
-} from '@nestjs/common';
-import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from '../options/query.options.js';
+import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
+import { Settings } from '../options/settings.js';
 import type { HostRequest } from '../platform/host.js';
 import { ANONYMOUS } from '../runs/agent.service.js';
 
@@ -34,9 +28,9 @@ export const FromRequest = (pipe: new (...parameters: never[]) => PipeTransform<
 /** Finds the owner of a request, as the option `owner` says. */
 @Injectable()
 export class OwnerPipe implements PipeTransform<PendingRequest, Promise<string>> {
-  constructor(@Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions) {}
+  constructor(private readonly settings: Settings) {}
 
   async transform({ request }: PendingRequest): Promise<string> {
-    return (await this.options.owner?.(request as never)) ?? ANONYMOUS;
+    return (await this.settings.owner(request as never)) ?? ANONYMOUS;
   }
 }

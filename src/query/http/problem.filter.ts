@@ -87,6 +87,7 @@ function fromHost(error: HttpException): Problem {
   return problemOf(status, error.message, CODE_OF_STATUS[status] ?? (status < 500 ? 'refused' : 'internal'));
 }
 
-function problemOf(status: number, detail: string, code: ErrorCode): Problem {
+/** The problem of a status, with the phrase of the status as its title. */
+export function problemOf(status: number, detail: string, code: ErrorCode): Problem {
   return { type: 'about:blank', title: titleOf(status), status, detail, code };
 }

@@ -1,12 +1,11 @@
 import { MIMEType } from 'node:util';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
 import { contradicts } from '../contract/media-types.js';
 import { Spool } from '../files/spool.js';
-import { type BodyLimits, DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
-import { MODULE_OPTIONS_TOKEN, type QueryModuleOptions } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
@@ -26,14 +25,11 @@ export interface ReadQuery {
 @Injectable()
 export class QueryReader {
   readonly #logger = new Logger('Query');
-  readonly #limits: BodyLimits;
 
   constructor(
-    @Inject(MODULE_OPTIONS_TOKEN) private readonly options: QueryModuleOptions,
+    private readonly settings: Settings,
     private readonly spool: Spool,
-  ) {
-    this.#limits = { ...DEFAULT_BODY_LIMITS, ...options.limits };
-  }
+  ) {}
 
   /**
    * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength`, `readBody` and `validateQuery`
@@ -41,7 +37,7 @@ export class QueryReader {
    */
   async read(request: HostRequest): Promise<ReadQuery> {
     requireJson(header(request, 'content-type'));
-    refuseByLength(rawRequest(request).headers, this.#limits);
+    refuseByLength(rawRequest(request).headers, this.settings.limits);
     const document = await this.#document(request);
     try {
       const query = validateQuery(document.value);
@@ -60,9 +56,9 @@ export class QueryReader {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, this.#limits, this.spool);
+    if (isRead && body !== undefined) return readParsed(body, this.settings.limits, this.spool);
     sendContinue(raw);
-    return readBody(raw, this.#limits, this.spool);
+    return readBody(raw, this.settings.limits, this.spool);
   }
 
   #notRemoved(error: unknown): void {
@@ -76,7 +72,7 @@ export class QueryReader {
     part.file = await content.file(part.name, part.mimeType);
     const detected = await content.detectType();
     if (detected === undefined || !contradicts(part.mimeType, detected)) return;
-    if (this.options.rejectMismatchedTypes) throw mismatch(index, part.mimeType, detected);
+    if (this.settings.rejectMismatchedTypes) throw mismatch(index, part.mimeType, detected);
     part.detectedMimeType = detected;
   }
 }

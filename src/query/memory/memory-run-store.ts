@@ -1,4 +1,4 @@
-import { doneText } from '../contract/envelopes.js';
+import { doneText, isInterrupted } from '../contract/envelopes.js';
 import { idempotencyConflict, runNotFound, sessionBusy, sessionFull } from '../contract/refusals.js';
 import {
   type Admission,
@@ -9,6 +9,7 @@ import {
   RunStore,
 } from '../ports/run-store.js';
 import type { RunEnd, Turn } from '../contract/wire.js';
+import { RANGES, withDefaults } from '../options/ranges.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run, Runs } from './runs.js';
@@ -26,10 +27,15 @@ export class MemoryRunStore extends RunStore {
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
 
-  /** @param retention how much is kept, and for how long. Default: `MEMORY_RETENTION_DEFAULTS` */
-  constructor(retention: Partial<RetentionOptions> = {}) {
+  /**
+   * @param retention how much is kept, and for how long. Absent and undefined members: `MEMORY_RETENTION_DEFAULTS`
+   * @throws {TypeError} a member is unknown or out of its range
+   */
+  constructor(retention: { [K in keyof RetentionOptions]?: RetentionOptions[K] | undefined } = {}) {
     super();
-    const limits = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
+    const faults: string[] = [];
+    const limits = withDefaults('retention', retention, MEMORY_RETENTION_DEFAULTS, RANGES.retention, faults);
+    if (faults.length > 0) throw new TypeError(`MemoryRunStore: ${faults.join(' ')}`);
     this.files = new MemoryFileStore(limits.filesBytes);
     this.#runs = new Runs(limits);
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
@@ -40,12 +46,15 @@ export class MemoryRunStore extends RunStore {
     const { owner, idempotency } = admission;
     const key = idempotency && keyOf(owner, idempotency.key);
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
-    if (repeated) return { run: repeat(repeated, idempotency!.digest), created: false, ahead: [] };
+    if (repeated && repeated.digest !== idempotency!.digest) throw idempotencyConflict();
+    // The caller of an interrupted run was asked to send its query again.
+    if (repeated && !isInterrupted(repeated.end)) return { run: repeated, created: false, ahead: [] };
 
     const ahead = this.#ahead(admission);
     if (admission.refusal) throw admission.refusal;
     const { runId, parts, session } = admission;
     const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest);
+    if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
     return { run, created: true, ahead };
@@ -140,9 +149,4 @@ function turnOf(run: Run, end: RunEnd, text: string): Turn {
     createdAt: new Date(run.createdAt).toISOString(),
     endedAt: new Date(run.endedAt!).toISOString(),
   };
-}
-
-function repeat(run: Run, digest: string): Run {
-  if (run.digest === digest) return run;
-  throw idempotencyConflict();
 }

@@ -30,7 +30,7 @@ export class Run implements RunRecord {
     readonly sessionId: string | undefined,
     /** The parts of the query, for the turn. Dropped when the turn exists. */
     public parts: Admission['parts'] | undefined,
-    readonly idempotency: string | undefined,
+    public idempotency: string | undefined,
     readonly digest: string | undefined,
   ) {}
 
@@ -73,6 +73,12 @@ export class Runs {
   /** Returns the run that was started with an idempotency key. */
   withKey(key: string): Run | undefined {
     return this.#byKey.get(key);
+  }
+
+  /** The idempotency key of a run may start another one. */
+  forgetKey(run: Run): void {
+    this.#byKey.delete(run.idempotency!);
+    run.idempotency = undefined;
   }
 
   add(run: Run): void {

@@ -12,8 +12,18 @@ export interface BodyLimits {
   filesBytes: number;
   /** Bytes of UTF-8 in the `text` of one part, after its escapes are decoded. Default 8,388,608 (8 MiB). */
   textBytes: number;
+  /**
+   * Bytes of all files that are on disk at the same time, of all queries of the process. Above it a query is refused with
+   * `storage_full` (507). Default 17,179,869,184 (16 GiB).
+   */
+  spoolBytes: number;
   /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
   documentBytes: number;
+  /**
+   * JSON values: strings, numbers, literals, arrays and objects. `JSON.parse` reads the document in one piece, and its time
+   * depends on their number more than on their bytes. Default 100,000.
+   */
+  values: number;
   /** Elements of `parts`. Default 1,000. */
   parts: number;
   /** Levels of nested arrays and objects; the outermost is level 1. Default 64. */
@@ -35,8 +45,10 @@ const MiB = 1024 * 1024;
 export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze({
   fileBytes: 256 * MiB,
   filesBytes: 512 * MiB,
+  spoolBytes: 16 * 1024 * MiB,
   textBytes: 8 * MiB,
   documentBytes: 16 * MiB,
+  values: 100_000,
   parts: 1000,
   depth: 64,
   idleMs: 30_000,

@@ -12,8 +12,15 @@ export type DisconnectPolicy = 'continue' | 'cancel' | { graceMs: number };
 
 /** How runs are executed. Times are milliseconds, lengths are characters of JSON. */
 export interface RunOptions {
-  /** The time limit of a run, from the call of its handler. Default 900,000 (15 min). */
+  /**
+   * The time limit of a run, from the call of its handler, without the time in which slow followers hold it back. Default
+   * 900,000 (15 min).
+   */
   timeoutMs: number;
+  /**
+   * How long slow followers may hold a handler back at a time. This time does not count for `timeoutMs`. Default 3,600,000 (1 h).
+   */
+  backpressureMs: number;
   /** How long a handler may take to stop after its signal was aborted. Then its run ends without it. Default 5,000. */
   stopDeadlineMs: number;
   /** The length limit of the data of one envelope. A longer one fails the run. Default 4,194,304. */
@@ -107,6 +114,7 @@ export interface QueryModuleExtras {
  */
 export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
   timeoutMs: 15 * 60_000,
+  backpressureMs: 60 * 60_000,
   stopDeadlineMs: 5_000,
   envelopeLength: 4 * 1024 * 1024,
   disconnect: { graceMs: 30_000 },

@@ -121,7 +121,7 @@ export abstract class RunStore {
 
   /**
    * Makes a run with the status `waiting` and appends it to the queue of its session; or finds the run that the same
-   * idempotency key started for the same owner and digest.
+   * idempotency key started for the same owner and digest. If that run was interrupted, the key starts a new run.
    *
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *

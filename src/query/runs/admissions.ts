@@ -132,11 +132,11 @@ export class Admissions {
 
   #capacityRefusals(): Pick<Admission, 'refusal' | 'refusalIfQueued'> {
     const { maxRunning, maxWaiting } = this.services.options;
-    const { running, waiting } = this.scheduler;
-    const isFull = running + waiting >= maxRunning + maxWaiting;
+    const { takenSlots, waiting } = this.scheduler;
+    const isFull = takenSlots + waiting >= maxRunning + maxWaiting;
     const isQueueFull = waiting >= maxWaiting;
     if (!isFull && !isQueueFull) return { refusal: undefined, refusalIfQueued: undefined };
-    const detail = `The service is at capacity: ${running} runs are executing and ${waiting} are waiting. Try again later.`;
+    const detail = `The service is at capacity: ${takenSlots} handlers are executing and ${waiting} runs are waiting. Try again later.`;
     const atCapacity = new QueryError('at_capacity', detail, { retryAfter: 5 });
     return { refusal: isFull ? atCapacity : undefined, refusalIfQueued: atCapacity };
   }

@@ -1,6 +1,6 @@
 import {
-  Inject,
   Injectable,
+  Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
@@ -12,19 +12,14 @@ import { Follower, StoredLog } from '../event-log/follower.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Files } from '../files/files.js';
 import { Spool } from '../files/spool.js';
-import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
-import {
-  MODULE_OPTIONS_TOKEN,
-  RUN_DEFAULTS,
-  type QueryModuleOptions,
-  type RunOptions,
-} from '../options/query.options.js';
+import type { RunOptions } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { AgentHandler, type Query } from '../ports/agent-handler.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { Admissions, draining, type QueryOptions } from './admissions.js';
 import { viewOf } from './run-view.js';
-import { type Load, Scheduler } from './scheduler.js';
+import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
 export { ANONYMOUS, type QueryOptions } from './admissions.js';
 
@@ -45,6 +40,7 @@ const END_READING_MS = 1_000;
  */
 @Injectable()
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  readonly #logger = new Logger('AgentService');
   readonly #options: RunOptions;
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
@@ -53,13 +49,12 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   constructor(
     private readonly store: RunStore,
     handler: AgentHandler,
-    @Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions,
+    { runs, limits }: Settings,
     spool: Spool,
   ) {
-    this.#options = { ...RUN_DEFAULTS, ...options.runs };
+    this.#options = runs;
     this.#scheduler = new Scheduler(this.#options.maxRunning, (runId) => this.#admissions.promoted(runId));
-    const { memoryBytes } = { ...DEFAULT_BODY_LIMITS, ...options.limits };
-    const files = new Files(store.files, spool, memoryBytes);
+    const files = new Files(store.files, spool, limits.memoryBytes);
     this.#admissions = new Admissions({ store, handler, options: this.#options, files }, this.#scheduler);
   }
 
@@ -159,9 +154,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     return (this.#drained ??= this.#scheduler.drain(drainMs, stopDeadlineMs, this.store.durable));
   }
 
-  /** Closes the store, after all followers have gone. */
+  /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
-    await this.store.close();
+    const closing = Promise.resolve(this.store.close());
+    const closed = closing.catch((error: Error) =>
+      this.#logger.warn(`The store was not closed: ${error.message}`),
+    );
+    if (await settlesWithin(STORE_DEADLINE_MS, closed)) return;
+    this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
   }
 
   /** Cancels a run, and lets its followers read the end: the log is erased next. */

@@ -7,23 +7,37 @@ const BURST_LENGTH = KEPT_LENGTH / 2;
 /** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
 const LAG_LENGTH = KEPT_LENGTH - BURST_LENGTH;
 
+/** An answer that cannot be held back is looked at after so many characters of JSON. */
+const CHECK_LENGTH = 1024 * 1024;
+
+/**
+ * So many characters of JSON may be emitted before the store has stored them. Every store can take so much; an async iterable
+ * never comes near.
+ */
+export const MAX_UNSTORED_LENGTH = 32 * 1024 * 1024;
+
 /**
  * Holds a handler back when nobody reads its answer as fast as it emits. Without it, an answer of any length would be kept in
- * memory. Only an async iterable can be held back.
+ * memory. An Observable cannot be held back, so it fails if it is too fast for any store.
  */
 export class Backpressure {
   /** Characters of JSON that the handler has emitted. */
   #emitted = 0;
   /** How many of them had been emitted when the handler was held back last. */
   #emittedAtPause = 0;
+  /** How many of them are known to be stored. */
+  #stored = 0;
+  #isChecking = false;
 
   /**
    * @param followers the followers of the run
    * @param hasEnded whether the end of the run is decided: then nothing is waited for
+   * @param onHold called with true when slow followers hold the handler back, and with false when it may continue
    */
   constructor(
     private readonly followers: Followers,
     private readonly hasEnded: () => boolean,
+    private readonly onHold: (isHeldBack: boolean) => void,
   ) {}
 
   /** Counts an envelope of this length. */
@@ -40,13 +54,40 @@ export class Backpressure {
     return this.#emitted - this.#emittedAtPause < BURST_LENGTH ? undefined : this.#wait(stored);
   }
 
+  /**
+   * Whether more was emitted than a store can take at once.
+   *
+   * @param stored as for `pause`
+   */
+  isTooFast(stored: Promise<void> | undefined): boolean {
+    const unstored = this.#emitted - this.#stored;
+    if (unstored < CHECK_LENGTH) return false;
+    if (!this.#isChecking) void this.#check(stored);
+    return unstored > MAX_UNSTORED_LENGTH;
+  }
+
+  async #check(stored: Promise<void> | undefined): Promise<void> {
+    this.#isChecking = true;
+    const emitted = this.#emitted;
+    await new Promise((resolve) => setImmediate(resolve));
+    await stored;
+    this.#stored = emitted;
+    this.#isChecking = false;
+  }
+
   /** Waits one tick, then for the store, then until the fastest follower is near. */
   async #wait(stored: Promise<void> | undefined): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     await stored;
-    while (!this.hasEnded() && this.followers.lag(this.#emitted) > LAG_LENGTH) {
-      await this.followers.nextAdvance();
+    if (this.#mustWait()) {
+      this.onHold(true);
+      while (this.#mustWait()) await this.followers.nextAdvance();
+      this.onHold(false);
     }
     this.#emittedAtPause = this.#emitted;
+  }
+
+  #mustWait(): boolean {
+    return !this.hasEnded() && this.followers.lag(this.#emitted) > LAG_LENGTH;
   }
 }

@@ -12,7 +12,11 @@ import { AnswerText } from './answer-text.js';
 import { Backpressure } from './backpressure.js';
 import { reportFailure } from './failure.js';
 import { ContextOfRun } from './query-context.js';
+import { TimeLimit } from './time-limit.js';
 
+const TOO_FAST =
+  'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
+  'answer with an async iterable.';
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
 /** What all runners of a service share. */
@@ -27,8 +31,10 @@ export interface RunnerServices {
 export interface RunnerEvents {
   /** The run has ended. `promoted` is the run that is now first in the session's queue. */
   finished(runner: Runner, promoted: RunRecord | undefined): void;
-  /** A handler has missed its stop deadline (1), or has stopped after that (-1). */
-  overdue(change: 1 | -1): void;
+  /** The handler has missed its stop deadline. */
+  overdue(runner: Runner): void;
+  /** An overdue handler has stopped. */
+  stoppedLate(runner: Runner): void;
 }
 
 /** How a run ended. */
@@ -77,11 +83,16 @@ export class Runner {
   /** Set when the end is decided. */
   #end: RunEnd | undefined;
   #consumption: Consumption | undefined;
-  /** The time-out of the run, then the stop deadline. */
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: NodeJS.Timeout | undefined;
+  /** The time limit of the handler. */
+  #timeLimit: TimeLimit | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
   readonly #context: ContextOfRun;
-  readonly #backpressure = new Backpressure(this.followers, () => this.#end !== undefined);
+  readonly #backpressure = new Backpressure(
+    this.followers,
+    () => this.#end !== undefined,
+    (isHeldBack) => this.#holdBack(isHeldBack),
+  );
   readonly #text = new AnswerText();
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
@@ -134,7 +145,7 @@ export class Runner {
       this.stopFailed(error);
     }
     this.#isHandling = false;
-    if (this.#isFinishing) this.events.overdue(-1);
+    if (this.#isFinishing) this.events.stoppedLate(this);
     else await this.#finish(true);
     this.#release();
   }
@@ -143,14 +154,14 @@ export class Runner {
   stop(end: RunEnd): void {
     if (this.#end) return;
     this.#end = end;
-    clearTimeout(this.#timer);
+    this.#timeLimit?.clear();
     clearTimeout(this.#graceTimer);
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
       if (this.#isAdmitted) this.#finishUnstarted();
       return;
     }
-    this.#timer = setTimeout(() => this.#missedDeadline(), this.services.options.stopDeadlineMs);
+    this.#stopTimer = setTimeout(() => this.#missedDeadline(), this.services.options.stopDeadlineMs);
     this.#context.abort(new Error(`The run is ${end.status}.`));
     this.#consumption?.stop();
     // The handler may be held back until its followers advance.
@@ -199,7 +210,7 @@ export class Runner {
     if (!(await store.start(this.run))) return;
     const context = await this.#context.create(this.run, options.sessionTurns);
     if (this.#end) return;
-    this.#timer = setTimeout(() => this.#timedOut(), options.timeoutMs);
+    this.#timeLimit = new TimeLimit(options.timeoutMs, () => this.#timedOut());
     const answer = await handler.handle(this.query, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
@@ -218,6 +229,7 @@ export class Runner {
       const text = envelopeText(value, this.services.options.envelopeLength);
       if (this.run.sessionId !== undefined) this.#text.add(value as Envelope);
       this.#append(text);
+      if (this.#backpressure.isTooFast(this.#stored)) throw new QueryError('answer_too_fast', TOO_FAST);
     } catch (error) {
       this.stopFailed(error);
     }
@@ -231,7 +243,7 @@ export class Runner {
     this.#commit = commit;
     this.#stored = commit.then(
       () => this.followers.notify(),
-      (error: unknown) => this.stopFailed(new QueryError('internal', NOT_STORED, {}, { cause: error })),
+      (error: unknown) => this.stopFailed(notStored(error)),
     );
   }
 
@@ -239,6 +251,20 @@ export class Runner {
     if (this.#end || this.disconnect === 'continue') return;
     if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
     this.#graceTimer = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
+  }
+
+  /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
+  #holdBack(isHeldBack: boolean): void {
+    if (this.#end) return;
+    const { backpressureMs } = this.services.options;
+    if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#stalled());
+    else this.#timeLimit?.resume();
+  }
+
+  #stalled(): void {
+    const seconds = this.services.options.backpressureMs / 1000;
+    const message = `The run was stopped: its followers have not read for ${seconds} s.`;
+    this.stop({ status: 'failed', error: { code: 'followers_stalled', message } });
   }
 
   #timedOut(): void {
@@ -253,13 +279,13 @@ export class Runner {
       `Run ${this.id}: the handler still executes ${this.services.options.stopDeadlineMs} ms after its signal was ` +
         'aborted. The run ends without it. The handler should watch context.signal.',
     );
-    this.events.overdue(1);
+    this.events.overdue(this);
     void this.#finish(false);
   }
 
   async #finish(stopped: boolean): Promise<void> {
     this.#isFinishing = true;
-    clearTimeout(this.#timer);
+    clearTimeout(this.#stopTimer);
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
       finished = await this.services.store.finish(this.run, this.#end!, this.#text.value);
@@ -271,6 +297,11 @@ export class Runner {
     this.events.finished(this, finished?.next);
     this.#resolveEnded({ run: finished?.run, stopped });
   }
+}
+
+/** A refusal of the store has a sentence for the caller. */
+function notStored(error: unknown): QueryError {
+  return error instanceof QueryError ? error : new QueryError('internal', NOT_STORED, {}, { cause: error });
 }
 
 function mismatches({ parts }: Query): string[] {

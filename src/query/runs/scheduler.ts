@@ -15,8 +15,14 @@ export interface Load {
   overdue: number;
 }
 
-/** When the service shuts down: how long the store may take to record the ends of runs. */
-const STORE_DEADLINE_MS = 2_000;
+/** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
+export const STORE_DEADLINE_MS = 2_000;
+
+/**
+ * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the
+ * service; without the slot, they would exceed the limit of concurrent handlers.
+ */
+const OVERDUE_SLOT_MS = 60_000;
 
 /** The runs that are alive in this process, and the slots in which they execute. */
 export class Scheduler implements RunnerEvents {
@@ -24,7 +30,10 @@ export class Scheduler implements RunnerEvents {
   /** Runs that may start as soon as there is a free slot. */
   readonly #ready = new Set<Runner>();
   readonly #running = new Set<Runner>();
-  #overdue = 0;
+  /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
+  readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
+  /** Slots of overdue handlers. */
+  #keptSlots = 0;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
@@ -41,9 +50,9 @@ export class Scheduler implements RunnerEvents {
     return this.#alive.get(runId);
   }
 
-  /** How many runs execute. */
-  get running(): number {
-    return this.#running.size;
+  /** How many slots are taken: by runs that execute, and by overdue handlers. */
+  get takenSlots(): number {
+    return this.#running.size + this.#keptSlots;
   }
 
   /** How many runs wait. */
@@ -53,7 +62,7 @@ export class Scheduler implements RunnerEvents {
 
   /** Whether there is no free slot. */
   get isFull(): boolean {
-    return this.#running.size >= this.slots;
+    return this.#running.size + this.#keptSlots >= this.slots;
   }
 
   /** Whether the drain is over: no run is dispatched any more. */
@@ -64,7 +73,7 @@ export class Scheduler implements RunnerEvents {
   load(): Load {
     let followers = 0;
     for (const runner of this.#alive.values()) followers += runner.followers.size;
-    return { running: this.running, waiting: this.waiting, followers, overdue: this.#overdue };
+    return { running: this.#running.size, waiting: this.waiting, followers, overdue: this.#overdue.size };
   }
 
   add(runner: Runner): void {
@@ -82,19 +91,30 @@ export class Scheduler implements RunnerEvents {
     if (this.#isClosed) return;
     if (!this.isFull) return this.#start(runner);
     this.#ready.add(runner);
-    runner.announce(`Waiting for a slot: ${this.running} runs are executing, which is the limit.`);
+    runner.announce(`Waiting for a slot: ${this.takenSlots} handlers are executing, which is the limit.`);
   }
 
   /** Part of `RunnerEvents`. */
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
+    if (this.#overdue.has(runner)) this.#keepSlot(runner);
     if (promoted) this.#promote(promoted);
     this.#fillSlots();
   }
 
   /** Part of `RunnerEvents`. */
-  overdue(change: 1 | -1): void {
-    this.#overdue += change;
+  overdue(runner: Runner): void {
+    this.#overdue.set(runner, undefined);
+  }
+
+  /** Part of `RunnerEvents`. */
+  stoppedLate(runner: Runner): void {
+    const timer = this.#overdue.get(runner);
+    this.#overdue.delete(runner);
+    if (!timer) return;
+    clearTimeout(timer);
+    this.#keptSlots--;
+    this.#fillSlots();
   }
 
   /**
@@ -115,6 +135,18 @@ export class Scheduler implements RunnerEvents {
     }
     await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
     for (const runner of [...this.#alive.values()]) this.drop(runner);
+    for (const timer of this.#overdue.values()) clearTimeout(timer);
+  }
+
+  /** The run has ended, but its handler still executes. */
+  #keepSlot(runner: Runner): void {
+    const freeSlot = () => {
+      this.#keptSlots--;
+      this.#overdue.set(runner, undefined);
+      this.#fillSlots();
+    };
+    this.#keptSlots++;
+    this.#overdue.set(runner, setTimeout(freeSlot, OVERDUE_SLOT_MS).unref());
   }
 
   #promote(run: RunRecord): void {

@@ -2,7 +2,6 @@ import {
   type BeforeApplicationShutdown,
   type CallHandler,
   type ExecutionContext,
-  Inject,
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
@@ -10,12 +9,9 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, type Observable } from 'rxjs';
 import type { Envelope } from '../contract/wire.js';
 import { RunStream } from '../event-log/run-stream.js';
-import {
-  MODULE_OPTIONS_TOKEN,
-  type QueryModuleOptions,
-  STREAM_DEFAULTS,
-  type StreamOptions,
-} from '../options/query.options.js';
+import type { StreamOptions } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
+import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse } from '../platform/host.js';
 import { Reply } from '../platform/reply.js';
@@ -49,9 +45,10 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
-    @Inject(MODULE_OPTIONS_TOKEN) options: QueryModuleOptions,
+    private readonly connections: Connections,
+    settings: Settings,
   ) {
-    this.#options = { ...STREAM_DEFAULTS, ...options.streams };
+    this.#options = settings.streams;
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -66,7 +63,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     );
   }
 
-  /** Lets clients read their streams to the end, and disconnects those that take too long. */
+  /** Lets clients read their streams to the end, disconnects those that take too long, and closes unused connections. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!(await this.#closesWithin(READING_MS))) {
       for (const sse of this.#open) sse.follower?.disconnect();
@@ -74,6 +71,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
       for (const sse of this.#open) sse.destroy();
     }
     clearInterval(this.#keepAliveTimer);
+    this.connections.closeUnused();
   }
 
   #reply({ status, body, headers }: Reply, response: HostResponse): void {

@@ -45,16 +45,20 @@ export class Database {
   /**
    * Does some work, however long an outage lasts. `work` must be repeatable: it may be called again after it was committed.
    *
+   * @param isOutage which errors are retried. Default: those that the driver does not know to be final
    * @throws {QueryError} `unavailable`: the store was closed during an outage
    */
-  async persist<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async persist<T>(
+    work: (db: Db) => Promise<T>,
+    isOutage: (error: unknown) => boolean = (error) => this.#isOutage(error),
+  ): Promise<T> {
     for (let delay = BACKOFF.least; ; delay = Math.min(2 * delay, BACKOFF.most)) {
       try {
         const value = await work(this.driver.db);
         this.#endOutage();
         return value;
       } catch (error) {
-        if (!this.#isOutage(error)) throw error;
+        if (!isOutage(error)) throw error;
         if (this.#closing.signal.aborted) throw unavailable(error);
       }
       await this.#pause(delay);
@@ -72,8 +76,8 @@ export class Database {
   }
 
   /** Does the same as `persist`, in a transaction. */
-  persistTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.persist(() => this.driver.transact(work));
+  persistTransaction<T>(work: (db: Db) => Promise<T>, isOutage?: (error: unknown) => boolean): Promise<T> {
+    return this.persist(() => this.driver.transact(work), isOutage);
   }
 
   /** Closes the database. Work that waits for the end of an outage is tried once more, and then rejects. */

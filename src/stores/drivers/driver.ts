@@ -26,8 +26,15 @@ export interface Driver {
   /** Takes a lock on a name until the end of the transaction; waits while another transaction has it. */
   lock(db: Db, name: string): Promise<void>;
 
-  /** The reason for the operator, if an error means that the database cannot be used at present; otherwise undefined. */
+  /**
+   * The reason for the operator, if an error means that the database cannot be used at present. Undefined only for errors that
+   * are known to be final: the same work would fail again. An unknown error counts as an outage, because an outage that is
+   * mistaken for a final error would lose runs.
+   */
   outageOf(error: unknown): string | undefined;
+
+  /** Removes what was deleted from the disk too, as far as the database can do that on demand. */
+  purge(): Promise<void>;
 
   /** Closes every connection. */
   close(): Promise<void>;

@@ -1,9 +1,10 @@
-import { mkdir, open } from 'node:fs/promises';
+import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Kysely, sql } from 'kysely';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Driver } from './driver.js';
+import { isOwnError } from './final-errors.js';
 import { GroupCommit } from './group-commit.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { SqliteThread } from './sqlite-thread.js';
@@ -12,6 +13,16 @@ import { SqliteThread } from './sqlite-thread.js';
  * Errors that other statements will meet too, and what the operator reads about each. An error belongs to the first entry
  * with which its SQLite code begins.
  */
+/** The beginnings of the codes of errors that are final: the statement or its data is wrong. */
+const FINAL = [
+  'SQLITE_CONSTRAINT',
+  'SQLITE_ERROR',
+  'SQLITE_MISMATCH',
+  'SQLITE_MISUSE',
+  'SQLITE_RANGE',
+  'SQLITE_TOOBIG',
+];
+
 const OUTAGES: [code: string, reason: string][] = [
   ['SQLITE_FULL', 'the disk is full'],
   ['SQLITE_IOERR', 'the disk failed'],
@@ -45,9 +56,11 @@ export class LibsqlDriver implements Driver {
   static async open(path: string): Promise<LibsqlDriver> {
     let thread: SqliteThread | undefined;
     try {
-      await mkdir(dirname(path), { recursive: true });
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       // The error of the file system says more than that of libsql.
-      await (await open(path, 'a')).close();
+      await (await open(path, 'a', 0o600)).close();
+      // A file of an earlier version may be readable by every user. SQLite gives its other files the same mode.
+      await chmod(path, 0o600);
       thread = await SqliteThread.start(path);
       const db = new Kysely<Tables>({ dialect: sqliteDialect(thread) });
       // The first access takes the lock. It is held until the process ends.
@@ -55,6 +68,8 @@ export class LibsqlDriver implements Driver {
       await sql`pragma journal_mode = wal`.execute(db);
       await sql`pragma synchronous = full`.execute(db);
       await sql`pragma wal_autocheckpoint = 4000`.execute(db);
+      // What is deleted is overwritten with zeros.
+      await sql`pragma secure_delete = on`.execute(db);
       await migrate(db as Kysely<never>, undefined);
       return new LibsqlDriver(path, db);
     } catch (error) {
@@ -76,13 +91,19 @@ export class LibsqlDriver implements Driver {
 
   outageOf(error: unknown): string | undefined {
     const code = codeOf(error);
-    return OUTAGES.find(([prefix]) => code.startsWith(prefix))?.[1];
+    if (isOwnError(error) || FINAL.some((prefix) => code.startsWith(prefix))) return undefined;
+    return OUTAGES.find(([prefix]) => code.startsWith(prefix))?.[1] ?? (error as Error).message;
+  }
+
+  /** Moves the write-ahead log into the file, and empties it. */
+  async purge(): Promise<void> {
+    await sql`pragma wal_checkpoint(truncate)`.execute(this.db);
   }
 
   /** Moves the write-ahead log into the file, so that the file is complete by itself, and ends the thread. */
   async close(): Promise<void> {
     try {
-      await sql`pragma wal_checkpoint(truncate)`.execute(this.db);
+      await this.purge();
     } finally {
       await this.db.destroy();
     }

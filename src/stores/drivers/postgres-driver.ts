@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
+import { isOwnError } from './final-errors.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Driver } from './driver.js';
@@ -40,8 +41,13 @@ const types = {
     oid === INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
-/** Classes of SQLSTATE (Postgres manual, appendix A) that concern the server, not the statement. */
-const OUTAGE_CLASSES = new Set(['08', '53', '57', '58']);
+/**
+ * SQLSTATE classes (Postgres, appendix A) of errors that are final: a feature is not supported, the data violates its type or a
+ * constraint, the statement is wrong, a limit of the program is exceeded.
+ */
+const FINAL_CLASSES = new Set(['0A', '21', '22', '23', '42', '44', '54']);
+/** Errors of these classes that an operator can repair while the service runs: missing privileges, missing tables. */
+const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
@@ -117,18 +123,15 @@ export class PostgresDriver implements Driver {
   }
 
   outageOf(error: unknown): string | undefined {
-    const { message } = error as Error;
+    if (isOwnError(error)) return undefined;
     const code = codeOf(error);
-    if (/^E[A-Z]+$/.test(code)) return `the server cannot be reached (${code})`;
-    if (code.length === 5) return OUTAGE_CLASSES.has(code.slice(0, 2)) ? message : undefined;
-    // The errors of `pg` itself have no code.
-    if (
-      /^(Connection terminated|timeout exceeded|Query read timeout|Client has encountered)/i.test(message)
-    ) {
-      return message;
-    }
-    return undefined;
+    if (/^E[A-Z_]+$/.test(code)) return `the server cannot be reached (${code})`;
+    const isFinal = code.length === 5 && FINAL_CLASSES.has(code.slice(0, 2)) && !RECOVERABLE.has(code);
+    return isFinal ? undefined : (error as Error).message;
   }
+
+  /** Postgres removes deleted rows itself, with the next vacuum, and its write-ahead log with later checkpoints. */
+  async purge(): Promise<void> {}
 
   async close(): Promise<void> {
     await this.db.destroy();

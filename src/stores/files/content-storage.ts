@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database } from '../drivers/database.js';
+import { FinalError } from '../drivers/final-errors.js';
 
 /** Where the bytes of contents are kept. Each content has an id of its own, which is never used again. */
 export interface ContentStorage {
@@ -90,7 +91,7 @@ export class TableStorage implements ContentStorage {
           .select('bytes')
           .where('content_id', '=', id)
           .where('number', '=', number)
-          .executeTakeFirstOrThrow(() => new Error('The content was removed while it was read.')),
+          .executeTakeFirstOrThrow(() => new FinalError('The content was removed while it was read.')),
       );
       read += bytes.length;
       yield bytes;

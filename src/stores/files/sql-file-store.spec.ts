@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -63,8 +64,11 @@ const stores: Record<string, (retention: Partial<FileRetention>) => Promise<Open
       count: async () =>
         (await driver.db.selectFrom('chunks').select('content_id').distinct().execute()).length,
       close: async () => {
-        await driver.db.schema.dropSchema(schema).cascade().execute();
         await store.close();
+        const client = new pg.Client({ connectionString: url });
+        await client.connect();
+        await client.query(`drop schema ${schema} cascade`);
+        await client.end();
       },
     };
   },

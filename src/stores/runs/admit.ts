@@ -2,6 +2,7 @@ import {
   type Admission,
   type Admitted,
   idempotencyConflict,
+  isInterrupted,
   type RunRecord,
   sessionBusy,
   sessionFull,
@@ -24,11 +25,13 @@ export async function admit(
   admission: Admission,
 ): Promise<Admitted> {
   const { owner, session, idempotency } = admission;
+  let interrupted: RunRecord | undefined;
   const idempotencyKey = idempotency ? keyOf(owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
     await driver.lock(db, `idempotency ${idempotencyKey}`);
     const run = await findRepeated(db, idempotencyKey, idempotency!.digest);
-    if (run) return { run, created: false, ahead: [] };
+    if (run && !isInterrupted(run.end)) return { run, created: false, ahead: [] };
+    interrupted = run;
   }
 
   const sessionKey = session ? keyOf(owner, session.id) : null;
@@ -40,6 +43,7 @@ export async function admit(
   }
   if (admission.refusal) throw admission.refusal;
 
+  if (interrupted) await forgetKey(db, interrupted.id);
   const now = Date.now();
   const record: RunRecord = {
     id: admission.runId,
@@ -110,6 +114,11 @@ async function findRepeated(db: Db, key: string, digest: string): Promise<RunRec
   if (row === undefined) return undefined;
   if (row.digest === JSON.stringify(digest)) return recordOf(row);
   throw idempotencyConflict();
+}
+
+/** The caller of an interrupted run was asked to send its query again: its idempotency key starts a new run. */
+async function forgetKey(db: Db, runId: string): Promise<void> {
+  await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', runId).execute();
 }
 
 /** Refuses a query with runs ahead of it, if the session policy or a limit requires that. */

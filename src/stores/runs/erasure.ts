@@ -28,6 +28,7 @@ export class Erasure {
     if (!hidden) return false;
     await this.removeRuns(hidden.runIds);
     await this.files.removeUnused(hidden.digests);
+    await this.database.attempt(() => this.database.driver.purge());
     return true;
   }
 

@@ -1,4 +1,5 @@
 import type { Database } from '../drivers/database.js';
+import { FinalError } from '../drivers/final-errors.js';
 import type { Db } from '../schema/tables.js';
 
 /**
@@ -78,7 +79,7 @@ export class Lease {
       .forKeyShare()
       .executeTakeFirst();
     if (row) return;
-    throw new Error(
+    throw new FinalError(
       'The lease of this process has ended: other processes saw no heartbeat and own its runs now.',
     );
   }

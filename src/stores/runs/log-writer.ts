@@ -5,10 +5,9 @@ import type { LocalRun } from './local-run.js';
 import { insertSegments, ROWS_PER_STATEMENT, type Segment, segmentsOf } from './segments.js';
 
 /**
- * How many characters may wait for their commit: of one run, and of all runs. An envelope that exceeds them is refused,
- * and its run fails.
+ * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
+ * service limits those of one run.
  */
-const RUN_WAITING_LENGTH = 16 * 1024 * 1024;
 const WAITING_LENGTH = 256 * 1024 * 1024;
 
 /** The next commit. All envelopes that are appended before it begins share one promise. */
@@ -55,12 +54,9 @@ export class LogWriter {
    * @returns resolves when the envelope is committed; rejects if it, and with it the rest of the log, cannot be written
    */
   append(run: LocalRun, envelope: string): Promise<void> {
-    if (
-      run.waitingLength + envelope.length > RUN_WAITING_LENGTH ||
-      this.#waitingLength + envelope.length > WAITING_LENGTH
-    ) {
+    if (this.#waitingLength + envelope.length > WAITING_LENGTH) {
       const detail = 'The run was stopped, because its answer came faster than it could be stored.';
-      return Promise.reject(new QueryError('unavailable', detail));
+      return Promise.reject(new QueryError('answer_too_fast', detail));
     }
     run.waiting.push(envelope);
     run.waitingLength += envelope.length;

@@ -93,6 +93,34 @@ it('On a full disk, runs wait until there is space again, and queries are refuse
   await rm(directory, { recursive: true });
 });
 
+it('A run whose end cannot be stored is stored as failed, so that its session continues', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-end-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.recover(() => undefined);
+  const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+  const { run } = await store.admit(admissionOf({ session }));
+  const next = (await store.admit(admissionOf({ session }))).run;
+  await store.start(run);
+  const faults = [
+    Object.assign(new Error('NOT NULL constraint failed'), { code: 'SQLITE_CONSTRAINT_NOTNULL' }),
+    Object.assign(new Error('too big'), { code: 'SQLITE_TOOBIG' }),
+  ];
+  const transact = driver.transact.bind(driver);
+  driver.transact = (work) => {
+    const fault = faults.shift();
+    return fault ? Promise.reject(fault) : transact(work);
+  };
+  const finished = await store.finish(run, { status: 'completed' }, 'text');
+  expect(finished).toMatchObject({
+    run: { status: 'failed', end: { error: { code: 'internal' } } },
+    next: { id: next.id },
+  });
+  expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'failed' });
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
 describe('Postgres', () => {
   let server: PostgresServer;
   beforeAll(async () => {
@@ -120,6 +148,44 @@ describe('Postgres', () => {
     );
     await store.close();
   }, 30_000);
+
+  it.each([
+    [
+      'be read-only (25006)',
+      'alter system set default_transaction_read_only = on',
+      'alter system reset default_transaction_read_only',
+    ],
+    [
+      'lose its tables (3F000)',
+      'alter schema absent rename to elsewhere',
+      'alter schema elsewhere rename to absent',
+    ],
+  ])(
+    'can %s for a while',
+    async (_, begin, end) => {
+      const { store } = await open('absent');
+      const admin = new pg.Client({ connectionString: server.url });
+      await admin.connect();
+      // The setting is read by each session of the server when it notices the signal.
+      const execute = async (statement: string) => {
+        await admin.query('set default_transaction_read_only = off');
+        await admin.query(statement);
+        await admin.query('select pg_reload_conf()');
+      };
+      const isReadOnly = async () => (await refusal(() => store.check())).code === 'unavailable';
+      await checkOutage(
+        store,
+        async () => {
+          await execute(begin);
+          while (!(await isReadOnly())) await new Promise((resolve) => setTimeout(resolve, 10));
+        },
+        () => execute(end),
+      );
+      await admin.end();
+      await store.close();
+    },
+    30_000,
+  );
 
   it('can run out of connections for a while', async () => {
     const { driver, store } = await open('crowded');

@@ -21,7 +21,7 @@ import { FileSweeper } from '../files/file-sweeper.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
 import { admit } from './admit.js';
 import { Erasure } from './erasure.js';
-import { type Finished, finish } from './finish.js';
+import { type Ending, type Finished, finish } from './finish.js';
 import { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
 import { LocalRuns } from './local-runs.js';
@@ -36,6 +36,15 @@ import { readTurns } from './turns.js';
 
 const LEASE_MS = 10_000;
 const SWEEP_MS = 60_000;
+
+const END_NOT_STORED: RunEnd = {
+  status: 'failed',
+  error: {
+    code: 'internal',
+    message:
+      'The service could not store the end of the run, and has logged the cause. Send the query again.',
+  },
+};
 
 export interface SqlStoreOptions {
   /** Members that are absent have their default. */
@@ -101,7 +110,14 @@ export class SqlRunStore extends RunStore {
   }
 
   override async check(): Promise<void> {
-    await this.#database.attempt((db) => db.selectFrom('processes').select('id').limit(1).execute());
+    // A write: a database that can only be read takes no queries.
+    await this.#database.attemptTransaction((db) =>
+      db
+        .updateTable('processes')
+        .set((of) => ({ heartbeat: of.ref('heartbeat') }))
+        .where('id', '=', this.#processId)
+        .execute(),
+    );
   }
 
   async admit(admission: Admission): Promise<Admitted> {
@@ -147,7 +163,7 @@ export class SqlRunStore extends RunStore {
     await this.#writer.settled(run);
     const endedAt = Date.now();
     const ending = { runId, owner, process: this.#processId, log: run.logExtent, end, endedAt, text };
-    const finished = await this.#database.persistTransaction((db) => finish(db, this.driver, ending));
+    const finished = await this.#finish(ending);
     if (!finished) {
       // Another process has ended the run: its end is in the database only.
       this.#localRuns.drop(runId);
@@ -159,6 +175,24 @@ export class SqlRunStore extends RunStore {
     // A repeated transaction names the same next run again. It is promoted once.
     const next = finished.next && this.#localRuns.promote(finished.next.id);
     return { run: finished.run, next: next?.snapshot() };
+  }
+
+  /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
+  async #finish(ending: Ending): Promise<Finished | undefined> {
+    try {
+      return await this.#database.persistTransaction((db) => finish(db, this.driver, ending));
+    } catch (error) {
+      if (error instanceof QueryError) throw error;
+      new Logger('SqlRunStore').error(
+        `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
+        (error as Error).stack,
+      );
+      const failed = { ...ending, end: END_NOT_STORED, text: '' };
+      return this.#database.persistTransaction(
+        (db) => finish(db, this.driver, failed),
+        () => true,
+      );
+    }
   }
 
   find(owner: string, runId: string): RunRecord | undefined | Promise<RunRecord | undefined> {

@@ -1,0 +1,76 @@
+import type { RunStore } from '../ports/run-store.js';
+import { type BodyLimits, DEFAULT_BODY_LIMITS } from './body-limits.js';
+import {
+  type CallerRequest,
+  type QueryModuleFactoryOptions,
+  RUN_DEFAULTS,
+  type RunOptions,
+  STREAM_DEFAULTS,
+  type StreamOptions,
+} from './query.options.js';
+import { isInRange, RANGES, rangeText, shown, withDefaults } from './ranges.js';
+
+const SESSION_POLICIES: unknown[] = ['enqueue', 'reject', 'interrupt'];
+
+const MEMBERS: Record<keyof QueryModuleFactoryOptions, true> = {
+  handler: true,
+  store: true,
+  owner: true,
+  limits: true,
+  runs: true,
+  streams: true,
+  rejectMismatchedTypes: true,
+  spoolDirectory: true,
+};
+
+/** The options of the module: checked, and with their defaults. */
+export abstract class Settings {
+  abstract readonly limits: Readonly<BodyLimits>;
+  abstract readonly runs: Readonly<RunOptions>;
+  abstract readonly streams: Readonly<StreamOptions>;
+  abstract readonly store: RunStore | undefined;
+  abstract readonly rejectMismatchedTypes: boolean;
+  abstract readonly spoolDirectory: string | undefined;
+  abstract owner(request: CallerRequest): string | undefined | Promise<string | undefined>;
+}
+
+/**
+ * Checks the options of the module. An undefined member counts as absent.
+ *
+ * @throws {TypeError} with a line for each option that is unknown or out of its range
+ */
+export function settingsOf(options: QueryModuleFactoryOptions): Settings {
+  const faults: string[] = [];
+  for (const [name, value] of Object.entries(options)) {
+    if (value !== undefined && !(name in MEMBERS)) faults.push(`${name} is not an option.`);
+  }
+  const settings = {
+    limits: withDefaults('limits', options.limits, DEFAULT_BODY_LIMITS, RANGES.limits, faults),
+    runs: withDefaults('runs', options.runs, RUN_DEFAULTS, RANGES.runs, faults),
+    streams: withDefaults('streams', options.streams, STREAM_DEFAULTS, RANGES.streams, faults),
+    store: options.store,
+    rejectMismatchedTypes: options.rejectMismatchedTypes ?? false,
+    spoolDirectory: options.spoolDirectory,
+    owner: (request: CallerRequest) => options.owner?.(request),
+  };
+  const { disconnect, sessionPolicy } = settings.runs;
+  if (!isDisconnectPolicy(disconnect)) {
+    const graceMs = rangeText(RANGES.disconnect.graceMs);
+    faults.push(
+      `runs.disconnect is ${shown(disconnect)}; it must be "continue", "cancel" or { graceMs: ${graceMs} }.`,
+    );
+  }
+  if (!SESSION_POLICIES.includes(sessionPolicy)) {
+    faults.push(
+      `runs.sessionPolicy is ${shown(sessionPolicy)}; it must be "enqueue", "reject" or "interrupt".`,
+    );
+  }
+  if (faults.length === 0) return settings;
+  throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
+}
+
+function isDisconnectPolicy(value: unknown): boolean {
+  if (value === 'continue' || value === 'cancel') return true;
+  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
+  return isInRange(graceMs, RANGES.disconnect.graceMs);
+}

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { of } from 'rxjs';
+import { message, type QueryModuleOptions } from '../../src/index.js';
+import { openStore } from '../../src/stores/index.js';
+import { promise } from '../promises.js';
+import { ask, cancel, FULL } from '../support/client.js';
+import { eventually } from '../support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
+
+describe.each(ADAPTERS)('The limits of runs on %s', (adapter) => {
+  let host: Host | undefined;
+  afterEach(() => host?.close());
+  const start = async (handler: QueryModuleOptions['handler'], options: Partial<QueryModuleOptions> = {}) =>
+    (host = await startAgent(adapter, handler, options));
+
+  it(promise('capacity.overdue'), async () => {
+    const agent = new ScriptedAgent(true);
+    const { url, agent: service } = await start(agent.handler, {
+      runs: { maxRunning: 2, stopDeadlineMs: 10 },
+    });
+    const asked = [await ask(url, '1'), await ask(url, '2'), await ask(url, '3'), await ask(url, '4')];
+    await agent.call(2);
+    const cancelled = await Promise.all(asked.slice(0, 2).map(({ runId }) => cancel(url, runId)));
+    expect(cancelled.map(({ status }) => status)).toEqual([202, 202]);
+    expect(service.load()).toMatchObject({ running: 0, waiting: 2, overdue: 2 });
+    expect(agent.calls).toHaveLength(2);
+    agent.calls[0]!.finish();
+    await agent.call(3);
+    expect(agent.calls).toHaveLength(3);
+    for (const count of [2, 3]) (await agent.call(count)).finish();
+    (await agent.call(4)).finish();
+    await Promise.all(asked.map((reply) => reply.whole()));
+    await eventually(() => service.load().overdue === 0);
+  });
+
+  /** 8 MB, more than the buffers of the system take. */
+  async function* large() {
+    for (let i = 0; i < 1000; i++) yield message('x'.repeat(8000));
+  }
+
+  it(promise('backpressure.time-limit', 'a follower that pauses longer than the time limit'), async () => {
+    const { url, agent } = await start(large, { runs: { timeoutMs: 300 } });
+    const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
+    const started = performance.now();
+    await eventually(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return performance.now() - started > 600;
+    });
+    expect(agent.load().running).toBe(1);
+    stalled.read();
+    expect((await stalled.allEnvelopes()).at(-1)).toEqual({ type: 'done', data: { status: 'completed' } });
+  });
+
+  it(promise('backpressure.time-limit', 'a follower that never reads'), async () => {
+    const { url, agent } = await start(large, { runs: { backpressureMs: 100 } });
+    const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
+    await eventually(() => agent.load().running === 0);
+    stalled.read();
+    expect((await stalled.allEnvelopes()).at(-1)).toEqual({
+      type: 'done',
+      data: {
+        status: 'failed',
+        error: {
+          code: 'followers_stalled',
+          message: 'The run was stopped: its followers have not read for 0.1 s.',
+        },
+      },
+    });
+  });
+
+  it.each([
+    ['memory:', 20, 'completed'],
+    ['file', 20, 'completed'],
+    ['memory:', 40, 'answer_too_fast'],
+    ['file', 40, 'answer_too_fast'],
+  ])(promise('backpressure.observable', '%s, %i Mi characters: %s'), async (database, count, end) => {
+    const directory = await mkdtemp(join(tmpdir(), 'observable-'));
+    const store = await openStore(database === 'file' ? `file:${join(directory, 'runs.db')}` : database);
+    const part = message('x'.repeat(1024 * 1024));
+    const { url } = await start(() => of(...Array.from({ length: count }, () => part)), { store });
+    const envelopes = await (await ask(url)).allEnvelopes();
+    const done = envelopes.at(-1)!.data as { status: string; error?: { code: string } };
+    expect(done.error?.code ?? done.status).toBe(end);
+    if (end === 'completed') expect(envelopes).toHaveLength(count + 1);
+    await host!.close();
+    host = undefined;
+    await rm(directory, { recursive: true });
+  });
+});

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { QueryModule } from '../../src/index.js';
+import { promise } from '../promises.js';
+import { ask, request } from '../support/client.js';
+import { ADAPTERS, startHost } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
+import { startService } from '../support/service.js';
+
+/** Connections that never send a complete request, as Node's `fetch` leaves them after an abort. */
+async function holdConnections(url: string): Promise<Socket[]> {
+  const { hostname, port } = new URL(url);
+  const beginnings = ['', 'POST /query HTTP/1.1\r\nHost: a\r\n', 'GET'];
+  const sockets = beginnings.map((text) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    socket.on('error', () => undefined);
+    return socket;
+  });
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  return sockets;
+}
+
+describe.each(ADAPTERS)('A host on %s that is closed', (adapter) => {
+  it(promise('module.connections'), async () => {
+    const agent = new ScriptedAgent();
+    const host = await startHost(adapter, QueryModule.forRoot({ handler: agent.handler }), undefined, {});
+    const asked = await ask(host.url);
+    (await agent.call(1)).finish();
+    await asked.whole();
+    const sockets = await holdConnections(host.url);
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    await host.close();
+    await Promise.all(closed);
+  });
+});
+
+describe('The standalone service that gets a signal', () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'shutdown-'));
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
+  it(promise('service.shutdown'), async () => {
+    const service = await startService();
+    const sockets = await holdConnections(service.url);
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    expect(await service.stop()).toBe(0);
+    await Promise.all(closed);
+  });
+
+  it(promise('service.second-signal'), async () => {
+    const agent = join(directory, 'deaf.mjs');
+    await writeFile(
+      agent,
+      `export default async function* () { yield { type: 'message', data: { content: 'Hi' } }; await new Promise(() => {}); }`,
+    );
+    const service = await startService({ AGENT: agent });
+    const asked = await ask(service.url);
+    await asked.until('Hi');
+    service.process.kill('SIGINT');
+    while (!service.output().includes('Another signal')) await once(service.process.stdout!, 'data');
+    expect(service.output()).toContain('SIGINT: 1 runs are executing and 0 are waiting.');
+    service.process.kill('SIGINT');
+    expect(await service.exited).toBe(130);
+    expect(service.output()).toContain('nest-agent-query ends at once, because of a second signal (SIGINT).');
+    await asked.whole().catch(() => undefined);
+  });
+
+  it(promise('service.output-gone'), async () => {
+    const main = resolve(import.meta.dirname, '../../dist/main.js');
+    const env = { PATH: process.env['PATH'], PORT: '0', DATABASE_URL: 'memory:' };
+    const service: ChildProcess = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let url: string | undefined;
+    while (!url) {
+      output += String(((await once(service.stdout!, 'data')) as [Buffer])[0]);
+      url = /http:\/\/\S+(?=\/query\n)/.exec(output)?.[0];
+    }
+    service.stdout!.destroy();
+    service.stderr!.destroy();
+    const missing =
+      '{"parts":[{"type":"file","name":"a.bin","mimeType":"application/pdf","base64":"JVBERi0xLjcK"}]}';
+    expect((await (await request(url, {}, missing)).allEnvelopes()).at(-1)).toMatchObject({ type: 'done' });
+    const exited = once(service, 'exit');
+    // The shutdown writes a line to the output that is gone.
+    service.kill('SIGTERM');
+    expect((await exited)[0]).toBe(0);
+  });
+
+  it(promise('service.problems'), async () => {
+    const service = await startService();
+    const unknown = await request(service.url, { method: 'GET', path: '/nothing' });
+    expect([unknown.status, unknown.headers['content-type'], await unknown.whole()]).toEqual([
+      404,
+      'application/problem+json',
+      '{"type":"about:blank","title":"Not Found","status":404,"detail":"Cannot GET /nothing","code":"not_found"}',
+    ]);
+    const invalid = await request(service.url, { method: 'GET', path: '/query/%zz' });
+    expect([invalid.status, invalid.headers['content-type'], await invalid.whole()]).toEqual([
+      400,
+      'application/problem+json',
+      '{"type":"about:blank","title":"Bad Request","status":400,"detail":"The path of the request is not a valid URL.","code":"invalid_query"}',
+    ]);
+    await service.stop();
+  });
+
+  it(promise('service.environment', 'a spool directory that cannot be made'), async () => {
+    const file = join(directory, 'file');
+    await writeFile(file, '');
+    await expect(startService({ SPOOL_DIRECTORY: join(file, 'spool') })).rejects.toThrow(
+      `exit 1\nnest-agent-query cannot start.\nSPOOL_DIRECTORY is "${join(file, 'spool')}"; it must be a directory that the service can write (ENOTDIR).\n`,
+    );
+  });
+});
