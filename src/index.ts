@@ -65,5 +65,6 @@ export type {
   TextPart,
   Turn,
   TurnFile,
+  TurnsPage,
   TurnText,
 } from './query/index.js';

@@ -177,6 +177,23 @@ export function runStoreContract(
       });
     });
 
+    it('returns the turns that fit into a length, but at least one', async () => {
+      for (const text of ['a', 'b', 'c']) {
+        const { run } = await admitTo('s');
+        await store.start(run);
+        await store.finish(run, COMPLETED, text.repeat(10_000));
+      }
+      const page = async (after: number | undefined, maxLength: number) => {
+        const { turns, last, total } = (await store.turns('anonymous', 's', { after, limit: 9, maxLength }))!;
+        return [turns.map(({ text }) => text[0]).join(''), last, total];
+      };
+      expect(await page(0, 25_000)).toEqual(['ab', 2, 3]);
+      expect(await page(2, 25_000)).toEqual(['c', 3, 3]);
+      expect(await page(0, 1)).toEqual(['a', 1, 3]);
+      expect(await page(undefined, 25_000)).toEqual(['bc', 3, 3]);
+      expect(await page(undefined, 1)).toEqual(['c', 3, 3]);
+    });
+
     describe('idempotency keys', () => {
       const idempotency = { key: 'k', digest: '1' };
 

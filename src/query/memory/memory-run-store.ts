@@ -7,6 +7,7 @@ import {
   type RunRef,
   type RunRecord,
   RunStore,
+  type TurnsPage,
 } from '../ports/run-store.js';
 import type { RunEnd, Turn } from '../contract/wire.js';
 import { RANGES, withDefaults } from '../options/ranges.js';
@@ -100,7 +101,7 @@ export class MemoryRunStore extends RunStore {
     return slice;
   }
 
-  turns(owner: string, sessionId: string, page: { after: number | undefined; limit: number }) {
+  turns(owner: string, sessionId: string, page: TurnsPage) {
     return this.#sessions.turns(owner, sessionId, page);
   }
 

@@ -1,4 +1,5 @@
 import type { Turn } from '../contract/wire.js';
+import type { TurnsPage } from '../ports/run-store.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
@@ -63,14 +64,17 @@ export class Sessions<Run extends Queued> {
   }
 
   /** A page of turns: see `RunStore.turns`. */
-  turns(owner: string, sessionId: string, { after, limit }: { after: number | undefined; limit: number }) {
+  turns(owner: string, sessionId: string, { after, limit, maxLength = Infinity }: TurnsPage) {
     this.sweep();
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (!session) return undefined;
     const total = session.dropped + session.turns.length;
     const from = Math.min(total, Math.max(session.dropped, after ?? total - limit));
     const turns = session.turns.slice(from - session.dropped, from - session.dropped + limit);
-    return { turns, last: from + turns.length, total };
+    const isNewest = after === undefined;
+    const fitting = fit(isNewest ? turns.toReversed() : turns, maxLength);
+    if (!isNewest) return { turns: fitting, last: from + fitting.length, total };
+    return { turns: fitting.reverse(), last: from + turns.length, total };
   }
 
   /** Erases a session. Returns false if there is none. */
@@ -131,6 +135,12 @@ export class Sessions<Run extends Queued> {
 /** One key for an owner and a name. As JSON, two different pairs never have the same key. */
 export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
+}
+
+/** The first turns that have at most this length together, but at least one. */
+function fit(turns: Turn[], maxLength: number): Turn[] {
+  let length = 0;
+  return turns.filter((turn, index) => (length += lengthOf(turn)) <= maxLength || index === 0);
 }
 
 function lengthOf({ parts, text }: Turn): number {

@@ -41,8 +41,10 @@ export interface QueryContext {
   session:
     | {
         id: string;
-        /** Earlier turns, oldest first: the newest 100 unless the options say otherwise. */
+        /** Earlier turns, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say otherwise. */
         turns: Turn[];
+        /** How many turns the session has that are older than these. */
+        olderTurns: number;
         /**
          * Opens a file of one of these turns. It can be read until the run has ended.
          *

@@ -82,6 +82,16 @@ export interface StoredRun {
   isFirst: boolean;
 }
 
+/** A page of turns. */
+export interface TurnsPage {
+  /** How many turns to skip; undefined for the newest turns. */
+  after: number | undefined;
+  /** The most turns to return. */
+  limit: number;
+  /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
+  maxLength?: number;
+}
+
 /**
  * Keeps runs, their event logs, the turns of sessions, their queues, and idempotency keys. This is the port for a store of your
  * own; the package has `MemoryRunStore`, and `openStore` of `nest-agent-query/stores`.
@@ -170,14 +180,14 @@ export abstract class RunStore {
    * Reads turns of a session, in the order in which their runs ended. Turns are numbered from 1. When the oldest are dropped,
    * the others keep their numbers.
    *
-   * @param page `after`: how many turns to skip, or undefined for the newest; `limit`: the most turns to return
+   * @param page which turns, and how many
    * @returns undefined if the owner has no such session; otherwise the turns, the number of the last of them (`total` if
    * there is none after `after`), and the number of the newest turn as `total`
    */
   abstract turns(
     owner: string,
     sessionId: string,
-    page: { after: number | undefined; limit: number },
+    page: TurnsPage,
   ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
 
   /** Returns the unfinished runs of a session in the order of the queue. The first one executes. */

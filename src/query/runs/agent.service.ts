@@ -18,6 +18,7 @@ import { settlesWithin } from '../platform/deadline.js';
 import { AgentHandler, type Query } from '../ports/agent-handler.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { Admissions, draining, type QueryOptions } from './admissions.js';
+import { MAX_TURNS_LENGTH } from './query-context.js';
 import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
@@ -104,14 +105,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Returns a page of a session's turns, oldest first.
+   * Returns a page of a session's turns, oldest first. A page has at most 8 Mi characters of JSON, but at least one turn.
    *
    * @param after how many turns to skip
    * @param limit how many turns the page has at most
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
-    const page = await this.store.turns(owner, sessionId, { after, limit });
+    const page = await this.store.turns(owner, sessionId, { after, limit, maxLength: MAX_TURNS_LENGTH });
     if (!page) throw sessionNotFound();
     return { id: sessionId, turns: page.turns, next: page.last < page.total ? page.last : null };
   }

@@ -4,6 +4,9 @@ import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 
+/** The most characters of JSON that the turns of a page, or the turns that a handler is given, have together. */
+export const MAX_TURNS_LENGTH = 8 * 1024 * 1024;
+
 /** Makes the context that a handler is given, and closes what the handler opened through it. */
 export class ContextOfRun {
   /** Files of earlier turns. */
@@ -49,9 +52,15 @@ export class ContextOfRun {
     limit: number,
   ): Promise<QueryContext['session']> {
     if (sessionId === undefined) return undefined;
-    const history = await this.store.turns(owner, sessionId, { after: undefined, limit });
-    const turns = history?.turns ?? [];
-    return { id: sessionId, turns, file: (sha256) => this.#openFile(turns, sha256) };
+    const page = { after: undefined, limit, maxLength: MAX_TURNS_LENGTH };
+    const history = await this.store.turns(owner, sessionId, page);
+    const { turns, total } = history ?? { turns: [], total: 0 };
+    return {
+      id: sessionId,
+      turns,
+      olderTurns: total - turns.length,
+      file: (sha256) => this.#openFile(turns, sha256),
+    };
   }
 
   /** Opens a file of the newest of these turns that has it. */

@@ -12,6 +12,7 @@ import {
   RunStore,
   type StoredRun,
   type Turn,
+  type TurnsPage,
 } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
@@ -204,7 +205,7 @@ export class SqlRunStore extends RunStore {
     return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, id, after);
   }
 
-  turns(owner: string, sessionId: string, page: { after: number | undefined; limit: number }) {
+  turns(owner: string, sessionId: string, page: TurnsPage) {
     return this.#database.attempt((db): Promise<{ turns: Turn[]; last: number; total: number } | undefined> =>
       readTurns(db, keyOf(owner, sessionId), page),
     );

@@ -1,4 +1,5 @@
-import type { RunRecord, Turn } from '../../query/index.js';
+import { sql } from 'kysely';
+import type { RunRecord, Turn, TurnsPage } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
 /** Adds the turn of a run that has ended to its session. `query` is the query as the table `runs` has it. */
@@ -41,7 +42,7 @@ export async function addTurn(
 export async function readTurns(
   db: Db,
   sessionKey: string,
-  { after, limit }: { after: number | undefined; limit: number },
+  { after, limit, maxLength = Number.MAX_SAFE_INTEGER }: TurnsPage,
 ): Promise<{ turns: Turn[]; last: number; total: number } | undefined> {
   const session = await db
     .selectFrom('sessions')
@@ -50,15 +51,29 @@ export async function readTurns(
     .executeTakeFirst();
   if (!session) return undefined;
   const total = session.turns;
+  const order = after === undefined ? 'desc' : 'asc';
+  // The length of each turn together with those before it in the page: long texts of other turns are never read.
   const page = db
+    .selectFrom('turns')
+    .select(['number', 'length'])
+    .select(sql<number>`sum(length) over (order by number ${sql.raw(order)})`.as('total_length'))
+    .where('session_key', '=', sessionKey)
+    .where('number', '>', after ?? 0)
+    .orderBy('number', order)
+    .limit(limit);
+  const fitting = db
+    .selectFrom(page.as('page'))
+    .select('page.number')
+    .where((of) =>
+      of.or([of('page.total_length', '<=', maxLength), of('page.total_length', '=', of.ref('page.length'))]),
+    );
+  const rows = await db
     .selectFrom('turns')
     .select(['number', 'turn'])
     .where('session_key', '=', sessionKey)
-    .limit(limit);
-  const rows =
-    after === undefined
-      ? (await page.orderBy('number', 'desc').execute()).reverse()
-      : await page.where('number', '>', after).orderBy('number').execute();
+    .where('number', 'in', fitting)
+    .orderBy('number')
+    .execute();
   const turns = rows.map(({ turn }) => JSON.parse(turn) as Turn);
   return { turns, last: rows.at(-1)?.number ?? total, total };
 }
