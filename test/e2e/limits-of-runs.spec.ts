@@ -41,13 +41,14 @@ describe.each(ADAPTERS)('The limits of runs on %s', (adapter) => {
     for (let i = 0; i < 1000; i++) yield message('x'.repeat(8000));
   }
 
+  // The time limit leaves a slow machine enough time for the answer itself; the pause is longer than the limit.
   it(promise('backpressure.time-limit', 'a follower that pauses longer than the time limit'), async () => {
-    const { url, agent } = await start(large, { runs: { timeoutMs: 300 } });
+    const { url, agent } = await start(large, { runs: { timeoutMs: 2_500 } });
     const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
     const started = performance.now();
     await eventually(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      return performance.now() - started > 600;
+      return performance.now() - started > 4_000;
     });
     expect(agent.load().running).toBe(1);
     stalled.read();
