@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers';
 import { type INestApplication, Logger } from '@nestjs/common';
 import { AgentService } from './query/index.js';
 

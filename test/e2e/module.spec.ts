@@ -192,6 +192,10 @@ describe('The module', () => {
     [{ limits: { parts: 0 } }, 'limits.parts is 0; it must be a whole number from 1 to 1000000.'],
     [{ streams: { keepAlive: 5 } }, 'streams.keepAlive is not an option.'],
     [{ retention: {} }, 'retention is not an option.'],
+    [{ runs: { toString: 5 } }, 'runs.toString is not an option.'],
+    [{ rejectMismatchedTypes: 'false' }, 'rejectMismatchedTypes is "false"; it must be true or false.'],
+    [{ spoolDirectory: 5 }, 'spoolDirectory is 5; it must be the path of a directory.'],
+    [{ owner: 'ann' }, 'owner is "ann"; it must be a function.'],
   ])(promise('module.options', '%j'), async (options, sentence) => {
     const invalid = QueryModule.forRoot({ handler: stub, ...options });
     await expect(startHost('express', invalid)).rejects.toThrow(

@@ -74,7 +74,7 @@ export function withDefaults<T extends object>(
   for (const [key, value] of Object.entries(values ?? {}) as [keyof T & string, unknown][]) {
     if (value === undefined) continue;
     const range = ranges[key];
-    if (!(key in defaults)) faults.push(`${name}.${key} is not an option.`);
+    if (!Object.hasOwn(defaults, key)) faults.push(`${name}.${key} is not an option.`);
     else if (range && !isInRange(value, range))
       faults.push(`${name}.${key} is ${shown(value)}; it must be ${rangeText(range)}.`);
     else group[key] = value as T[typeof key];

@@ -42,7 +42,7 @@ export abstract class Settings {
 export function settingsOf(options: QueryModuleFactoryOptions): Settings {
   const faults: string[] = [];
   for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && !(name in MEMBERS)) faults.push(`${name} is not an option.`);
+    if (value !== undefined && !Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not an option.`);
   }
   const settings = {
     limits: withDefaults('limits', options.limits, DEFAULT_BODY_LIMITS, RANGES.limits, faults),
@@ -64,6 +64,16 @@ export function settingsOf(options: QueryModuleFactoryOptions): Settings {
     faults.push(
       `runs.sessionPolicy is ${shown(sessionPolicy)}; it must be "enqueue", "reject" or "interrupt".`,
     );
+  }
+  const { rejectMismatchedTypes, spoolDirectory } = settings;
+  if (typeof rejectMismatchedTypes !== 'boolean') {
+    faults.push(`rejectMismatchedTypes is ${shown(rejectMismatchedTypes)}; it must be true or false.`);
+  }
+  if (spoolDirectory !== undefined && (typeof spoolDirectory !== 'string' || spoolDirectory === '')) {
+    faults.push(`spoolDirectory is ${shown(spoolDirectory)}; it must be the path of a directory.`);
+  }
+  if (options.owner !== undefined && typeof options.owner !== 'function') {
+    faults.push(`owner is ${shown(options.owner)}; it must be a function.`);
   }
   if (faults.length === 0) return settings;
   throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 
-/** How often connections are looked at while the server closes. */
+/** How often connections are looked at during a shutdown. */
 const CLOSING_INTERVAL_MS = 100;
 
 /** A connection of Node's HTTP server. Node stores the response that it is writing in this member. */
@@ -33,16 +33,17 @@ export class Connections implements OnModuleInit {
     });
   }
 
-  /** From now on, closes every connection on which no response is being written. Ends with the server. */
+  /**
+   * As soon as the server takes no new connections, closes those on which no response is being written, until none is left.
+   * Until then the other routes of the host are served as before.
+   */
   closeUnused(): void {
     const server = this.#server;
-    if (!server || this.#timer) return;
-    const close = () => {
+    if (!server?.listening || this.#timer) return;
+    this.#timer = setInterval(() => {
+      if (server.listening) return;
       for (const socket of this.#open) if (!socket._httpMessage) socket.destroy();
-    };
-    close();
-    this.#timer = setInterval(close, CLOSING_INTERVAL_MS);
-    this.#timer.unref();
-    server.once('close', () => clearInterval(this.#timer));
+      if (this.#open.size === 0) clearInterval(this.#timer);
+    }, CLOSING_INTERVAL_MS).unref();
   }
 }

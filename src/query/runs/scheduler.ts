@@ -62,7 +62,7 @@ export class Scheduler implements RunnerEvents {
 
   /** Whether there is no free slot. */
   get isFull(): boolean {
-    return this.#running.size + this.#keptSlots >= this.slots;
+    return this.takenSlots >= this.slots;
   }
 
   /** Whether the drain is over: no run is dispatched any more. */
