@@ -1,5 +1,6 @@
 /** Where a promise is made: a section of the interface, the module for hosts, or the standalone service. */
-export type Section = '1' | '2.1' | '2.2' | '2.3' | '2.4' | '2.5' | '2.6' | '2.7' | 'module' | 'service';
+export type Section =
+  '1' | '2.1' | '2.2' | '2.3' | '2.4' | '2.5' | '2.6' | '2.7' | '2.9' | '2.10' | 'module' | 'service';
 
 interface PromiseOfInterface {
   section: Section;
@@ -376,6 +377,10 @@ export const PROMISES = {
     sentence: 'The handler receives the newest turns, up to the number that the options set.',
   },
   'session.pages': { section: '2.5', sentence: 'GET lists the turns of a session in pages, oldest first.' },
+  'session.cut-texts': {
+    section: '2.10',
+    sentence: 'Pages cut texts over 64 KiB, and state the size and the digest of the whole.',
+  },
   'session.files': {
     section: '2.5',
     sentence: 'A handler reads the files of the earlier turns of its session.',
@@ -392,6 +397,16 @@ export const PROMISES = {
   'session.erase': {
     section: '2.5',
     sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
+  },
+
+  'files.text': {
+    section: '2.9',
+    sentence:
+      'GET returns a long text of a turn by its digest, as a download that no browser shows as a page.',
+  },
+  'files.range': {
+    section: '2.9',
+    sentence: 'GET returns the range of a file that the header Range asks for.',
   },
 
   'owner.isolation': {

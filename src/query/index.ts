@@ -3,6 +3,7 @@
  */
 export { doneText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
+export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';

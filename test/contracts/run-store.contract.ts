@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -11,6 +12,7 @@ import {
   type RunEnd,
   type RunRecord,
   type RunStore,
+  type StoredRun,
 } from '../../src/query/index.js';
 
 /** A store for one test. */
@@ -18,8 +20,12 @@ export interface OpenStore {
   store: RunStore;
   /** Closes the store and removes its data. */
   close(): Promise<void>;
-  /** Ends the store as a crash would, and opens its data again. Only for a durable store. */
-  restart?(): Promise<RunStore>;
+  /**
+   * Ends the store as a crash would, opens its data again, and recovers its runs. Only for a durable store.
+   *
+   * @param execute receives the waiting runs, perhaps after the promise has resolved
+   */
+  restart?(execute?: (stored: StoredRun) => void): Promise<RunStore>;
   /** Applies the retention now. Absent if the store does that with every call. */
   sweep?(): Promise<void>;
 }
@@ -36,6 +42,12 @@ const COMPLETED: RunEnd = { status: 'completed' };
 const CANCELLED: RunEnd = { status: 'cancelled' };
 const FAILED: RunEnd = { status: 'failed', error: { code: 'handler_failed', message: 'The agent failed.' } };
 const DONE = '{"type":"done","data":{"status":"completed"}}';
+
+/** What a page says of a text that it shows cut. */
+function detailsOf(text: string) {
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  return { truncated: true, size: Buffer.byteLength(text), sha256 };
+}
 
 /**
  * Checks that a store fulfils the contract of `RunStore`.
@@ -192,6 +204,76 @@ export function runStoreContract(
       expect(await page(0, 1)).toEqual(['a', 1, 3]);
       expect(await page(undefined, 25_000)).toEqual(['bc', 3, 3]);
       expect(await page(undefined, 1)).toEqual(['c', 3, 3]);
+    });
+
+    describe('long texts', () => {
+      // 64 KiB are cut in the middle of a character of three bytes.
+      const question = `q${'漢'.repeat(30_000)}`;
+      const answer = '\u0000"\\ü'.repeat(20_000);
+      const shownQuestion = { text: question.slice(0, 1 + 21_845), ...detailsOf(question) };
+      const shownAnswer = { text: answer.slice(0, 52_429), ...detailsOf(answer) };
+      const parts = [
+        { type: 'text' as const, text: 'short' },
+        { type: 'text' as const, text: question },
+      ];
+      const finishLong = async (sessionId = 's') => {
+        const { run } = await admitTo(sessionId, { parts });
+        await store.start(run);
+        await store.finish(run, COMPLETED, answer);
+        return run;
+      };
+      const turnsOf = async (cutTexts: boolean, more: object = {}) =>
+        (await store.turns('anonymous', 's', { after: 0, limit: 9, cutTexts, ...more }))!.turns;
+
+      it('are cut in pages on request, and are whole otherwise', async () => {
+        await finishLong();
+        expect(await turnsOf(true)).toMatchObject([
+          { parts: [parts[0], { type: 'text', ...shownQuestion }], ...shownAnswer },
+        ]);
+        const [whole] = await turnsOf(false);
+        expect(whole!.parts).toEqual(parts);
+        expect(whole!.text === answer).toBe(true);
+        expect(Object.keys(whole!)).toEqual(['runId', 'parts', 'text', 'end', 'createdAt', 'endedAt']);
+      });
+
+      it('count for the length of a page only as far as it shows them', async () => {
+        await finishLong();
+        await finishLong();
+        expect(await turnsOf(true, { maxLength: 400_000 })).toHaveLength(2);
+        expect(await turnsOf(false, { maxLength: 200_000 })).toHaveLength(1);
+      });
+
+      it('are returned by their digests, to their owner', async () => {
+        const run = await finishLong();
+        const textOf = (owner: string, runId: string, sha256: string) => store.text(owner, runId, sha256);
+        expect((await textOf('anonymous', run.id, shownQuestion.sha256)) === question).toBe(true);
+        expect((await textOf('anonymous', run.id, shownAnswer.sha256)) === answer).toBe(true);
+        expect(await textOf('ann', run.id, shownAnswer.sha256)).toBeUndefined();
+        expect(await textOf('anonymous', 'unknown', shownAnswer.sha256)).toBeUndefined();
+        expect(await textOf('anonymous', run.id, 'f'.repeat(64))).toBeUndefined();
+        expect(await textOf('anonymous', '\u0000', "'")).toBeUndefined();
+      });
+
+      it('are erased with their session', async () => {
+        const run = await finishLong();
+        const kept = await finishLong('t');
+        await store.erase('anonymous', 's');
+        expect(await store.text('anonymous', run.id, shownAnswer.sha256)).toBeUndefined();
+        expect(await store.text('anonymous', kept.id, shownAnswer.sha256)).toBeDefined();
+      });
+
+      it('of one size are one text, and a text of 64 KiB is not long', async () => {
+        const text = 'x'.repeat(64 * 1024);
+        const { run } = await admitTo('s', {
+          parts: [text, `${text}x`, `${text}x`].map((each) => ({ type: 'text' as const, text: each })),
+        });
+        await store.finish(run, COMPLETED, `${text}x`);
+        const shown = { text, truncated: true, size: text.length + 1 };
+        const [turn] = await turnsOf(true);
+        expect(turn!.parts[0]).toEqual({ type: 'text', text });
+        expect(turn).toMatchObject({ parts: [{}, shown, shown], ...shown });
+        expect(await store.text('anonymous', run.id, turn!.sha256!)).toBe(`${text}x`);
+      });
     });
 
     describe('idempotency keys', () => {
@@ -732,6 +814,22 @@ export function runStoreContract(
     });
 
     describe('a restart', () => {
+      /** Restarts the store. Resolves with the first waiting run that it gives to this process. */
+      const restartUntilExecuted = async () => {
+        let execute: (stored: StoredRun) => void = () => undefined;
+        const stored = new Promise<StoredRun>((resolve) => (execute = resolve));
+        store = await opened!.restart!(execute);
+        return stored;
+      };
+
+      promise(skips.restart)('returns waiting runs with whole parts, also where pages cut them', async () => {
+        const parts = [{ type: 'text' as const, text: 'ä'.repeat(50_000) }];
+        const { run } = await admitTo('s', { parts, kwargs: { a: ['\u0000'] } });
+        const stored = await restartUntilExecuted();
+        expect(stored).toMatchObject({ run: { id: run.id }, kwargs: { a: ['\u0000'] }, isFirst: true });
+        expect(stored.parts).toEqual(parts);
+      });
+
       promise(skips.restart)('keeps ended runs, sessions and idempotency keys', async () => {
         const idempotency = { key: 'k', digest: '1' };
         const { run } = await admitTo('s', { idempotency });
@@ -756,7 +854,7 @@ export function runStoreContract(
           const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
           await store.start(a);
           await store.append(a, HALF);
-          store = await opened!.restart!();
+          await restartUntilExecuted();
           expect(await store.find(a.owner, a.id)).toMatchObject({
             status: 'failed',
             end: { status: 'failed', error: { code: 'interrupted' } },

@@ -57,6 +57,10 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.read(...args));
   }
 
+  text(...args: Parameters<RunStore['text']>) {
+    return this.#slowly(() => this.memory.text(...args));
+  }
+
   turns(...args: Parameters<RunStore['turns']>) {
     return this.#slowly(() => this.memory.turns(...args));
   }

@@ -16,6 +16,7 @@ const STATUS_OF_CODE = {
   limit_exceeded: 413,
   unsupported_media_type: 415,
   unsupported_encoding: 415,
+  range_not_satisfiable: 416,
   idempotency_conflict: 422,
   rate_limited: 429,
   session_full: 429,
@@ -64,6 +65,8 @@ export interface ErrorExtras {
   oldest?: number;
   /** `cursor_expired`: the number of the last envelope. */
   latest?: number;
+  /** `range_not_satisfiable`: the bytes of the file. */
+  size?: number;
   /** Seconds to wait before the next try; sent as `Retry-After`. */
   retryAfter?: number;
 }

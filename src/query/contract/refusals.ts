@@ -12,6 +12,11 @@ export function sessionNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such session, or it is no longer kept.');
 }
 
+/** The owner has no such run, or it has no such file. */
+export function fileNotFound(): QueryError {
+  return new QueryError('not_found', 'There is no such file, or it is no longer kept.');
+}
+
 /** A run of the session has not ended. */
 export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');

@@ -67,14 +67,24 @@ export interface TurnFile {
   sha256: string;
 }
 
+/** What a page says of a text that it shows cut. A handler is given whole texts, without these members. */
+export interface CutText {
+  /** Present if the text has more than 64 KiB as UTF-8 and only its beginning is shown. */
+  truncated?: true;
+  /** Bytes of the whole text as UTF-8. */
+  size?: number;
+  /** SHA-256 of the whole text as UTF-8. `GET {base}/query/{runId}/files/{sha256}` returns the text. */
+  sha256?: string;
+}
+
 /** A text of an earlier turn. */
-export interface TurnText {
+export interface TurnText extends CutText {
   type: 'text';
   text: string;
 }
 
-/** One question and its answer in a session. Times are ISO 8601 in UTC. */
-export interface Turn {
+/** One question and its answer in a session. Times are ISO 8601 in UTC. If `text` is cut, `CutText` describes it. */
+export interface Turn extends CutText {
   runId: string;
   /** The user's parts; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];

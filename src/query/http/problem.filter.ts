@@ -48,6 +48,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof QueryError && error.extras.retryAfter !== undefined) {
       raw.setHeader('Retry-After', error.extras.retryAfter);
     }
+    if (problem.size !== undefined) raw.setHeader('Content-Range', `bytes */${problem.size}`);
     void send(problem, raw, rawRequest(http.getRequest<HostRequest>()));
   }
 

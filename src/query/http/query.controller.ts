@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import {
   Controller,
   Delete,
@@ -19,6 +20,7 @@ import { Reply } from '../platform/reply.js';
 import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
 import { EventStream, SseInterceptor } from '../sse/sse.interceptor.js';
+import { fileReply } from './file-reply.js';
 import { cursorOfRun, pageOf } from './headers.js';
 import { FromRequest, OwnerPipe } from './owner.pipe.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -80,6 +82,19 @@ export class QueryController {
   async cancel(@FromRequest(OwnerPipe) owner: string, @Param('runId') runId: string): Promise<Reply> {
     const { run, stopped } = await this.agent.cancel(owner, runId);
     return new Reply(stopped ? 200 : 202, run);
+  }
+
+  /** Returns a long text of a turn, which a page of the session shows cut. */
+  @Get(':runId/files/:sha256')
+  @WrittenByInterceptor()
+  async file(
+    @FromRequest(OwnerPipe) owner: string,
+    @Param('runId') runId: string,
+    @Param('sha256') sha256: string,
+    @Req() request: HostRequest,
+  ): Promise<Reply> {
+    const content = Buffer.from(await this.agent.text(owner, runId, sha256));
+    return fileReply(request, { content, name: 'text.txt', mimeType: 'text/plain; charset=utf-8', sha256 });
   }
 
   /** Lists the turns of a session. */

@@ -105,6 +105,10 @@ export class MemoryRunStore extends RunStore {
     return this.#sessions.turns(owner, sessionId, page);
   }
 
+  text(owner: string, runId: string, sha256: string): string | undefined {
+    return this.#sessions.text(owner, runId, sha256);
+  }
+
   queue(owner: string, sessionId: string): RunRecord[] {
     return [...this.#sessions.queue(owner, sessionId)];
   }

@@ -1,3 +1,4 @@
+import { cutAnswer, cutParts } from '../contract/long-texts.js';
 import type { Turn } from '../contract/wire.js';
 import type { TurnsPage } from '../ports/run-store.js';
 import type { RetentionOptions } from './retention.js';
@@ -11,10 +12,19 @@ interface Queued {
   readonly sessionId: string | undefined;
 }
 
+/** A turn, and what pages show of it. */
+interface KeptTurn {
+  readonly owner: string;
+  readonly whole: Turn;
+  readonly shown: Turn;
+  /** The texts that pages show cut, by their digests. */
+  readonly longTexts: ReadonlyMap<string, string>;
+}
+
 interface Session<Run> {
   readonly key: string;
   /** The turns that are kept, in the order in which their runs ended. */
-  turns: Turn[];
+  turns: KeptTurn[];
   /** How many older turns were dropped. */
   dropped: number;
   /** The unfinished runs. The first one executes. */
@@ -27,6 +37,8 @@ interface Session<Run> {
 export class Sessions<Run extends Queued> {
   /** In the order of their last use. */
   readonly #sessions = new Map<string, Session<Run>>();
+  /** The turns of all sessions, by the ids of their runs. */
+  readonly #turns = new Map<string, KeptTurn>();
   readonly #retention: RetentionOptions;
   #length = 0;
 
@@ -57,24 +69,38 @@ export class Sessions<Run extends Queued> {
     const session = this.#use(run.owner, run.sessionId);
     const position = session.queue.indexOf(run);
     session.queue.splice(position, 1);
-    session.turns.push(turn);
+    const kept = keptTurn(run.owner, turn);
+    session.turns.push(kept);
+    this.#turns.set(turn.runId, kept);
     this.#grow(session, lengthOf(turn));
     this.sweep();
     return position === 0 ? session.queue[0] : undefined;
   }
 
   /** A page of turns: see `RunStore.turns`. */
-  turns(owner: string, sessionId: string, { after, limit, maxLength = Infinity }: TurnsPage) {
+  turns(
+    owner: string,
+    sessionId: string,
+    { after, limit, maxLength = Infinity, cutTexts = false }: TurnsPage,
+  ) {
     this.sweep();
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (!session) return undefined;
     const total = session.dropped + session.turns.length;
     const from = Math.min(total, Math.max(session.dropped, after ?? total - limit));
-    const turns = session.turns.slice(from - session.dropped, from - session.dropped + limit);
+    const kept = session.turns.slice(from - session.dropped, from - session.dropped + limit);
+    const turns = kept.map(({ shown, whole }) => (cutTexts ? shown : whole));
     const isNewest = after === undefined;
     const fitting = fit(isNewest ? turns.toReversed() : turns, maxLength);
     if (!isNewest) return { turns: fitting, last: from + fitting.length, total };
     return { turns: fitting.reverse(), last: from + turns.length, total };
+  }
+
+  /** A text that pages show cut: see `RunStore.text`. */
+  text(owner: string, runId: string, sha256: string): string | undefined {
+    this.sweep();
+    const turn = this.#turns.get(runId);
+    return turn?.owner === owner ? turn.longTexts.get(sha256) : undefined;
   }
 
   /** Erases a session. Returns false if there is none. */
@@ -113,17 +139,22 @@ export class Sessions<Run extends Queued> {
 
   #shorten(session: Session<Run>): void {
     while (this.#length > this.#retention.sessionsLength && session.turns.length > 0) {
-      const turn = session.turns.shift()!;
-      this.#grow(session, -lengthOf(turn));
+      const { whole } = session.turns.shift()!;
+      this.#grow(session, -lengthOf(whole));
       session.dropped++;
-      this.onDropped(turn.runId);
+      this.#dropTurn(whole);
     }
   }
 
   #drop(session: Session<Run>): void {
     this.#sessions.delete(session.key);
     this.#length -= session.length;
-    for (const { runId } of session.turns) this.onDropped(runId);
+    for (const { whole } of session.turns) this.#dropTurn(whole);
+  }
+
+  #dropTurn({ runId }: Turn): void {
+    this.#turns.delete(runId);
+    this.onDropped(runId);
   }
 
   #grow(session: Session<Run>, length: number): void {
@@ -135,6 +166,15 @@ export class Sessions<Run extends Queued> {
 /** One key for an owner and a name. As JSON, two different pairs never have the same key. */
 export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
+}
+
+/** Cuts the long texts once, when the run ends, so that no page has to read them. */
+function keptTurn(owner: string, whole: Turn): KeptTurn {
+  const parts = cutParts(whole.parts);
+  const answer = cutAnswer(whole.text);
+  const longTexts = new Map([...parts.long, ...answer.long].map(({ sha256, text }) => [sha256, text]));
+  const shown = longTexts.size === 0 ? whole : { ...whole, parts: parts.cut, ...answer.cut };
+  return { owner, whole, shown, longTexts };
 }
 
 /** The first turns that have at most this length together, but at least one. */

@@ -90,6 +90,8 @@ export interface TurnsPage {
   limit: number;
   /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
   maxLength?: number;
+  /** Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. */
+  cutTexts?: boolean;
 }
 
 /**
@@ -189,6 +191,14 @@ export abstract class RunStore {
     sessionId: string,
     page: TurnsPage,
   ): Awaitable<{ turns: Turn[]; last: number; total: number } | undefined>;
+
+  /**
+   * Returns a text of a turn that pages show cut.
+   *
+   * @param sha256 the digest of the text, as the page has it
+   * @returns undefined if the owner has no such run, or it has no such text
+   */
+  abstract text(owner: string, runId: string, sha256: string): Awaitable<string | undefined>;
 
   /** Returns the unfinished runs of a session in the order of the queue. The first one executes. */
   abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;

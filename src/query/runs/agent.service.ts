@@ -6,7 +6,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { QueryError } from '../contract/errors.js';
-import { runNotFound, sessionNotFound } from '../contract/refusals.js';
+import { fileNotFound, runNotFound, sessionNotFound } from '../contract/refusals.js';
 import type { RunView, SessionPage } from '../contract/wire.js';
 import { Follower, StoredLog } from '../event-log/follower.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
@@ -106,15 +106,34 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /**
    * Returns a page of a session's turns, oldest first. A page has at most 8 Mi characters of JSON, but at least one turn.
+   * Texts over 64 KiB are cut.
    *
    * @param after how many turns to skip
    * @param limit how many turns the page has at most
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
-    const page = await this.store.turns(owner, sessionId, { after, limit, maxLength: MAX_TURNS_LENGTH });
+    const page = await this.store.turns(owner, sessionId, {
+      after,
+      limit,
+      maxLength: MAX_TURNS_LENGTH,
+      cutTexts: true,
+    });
     if (!page) throw sessionNotFound();
     return { id: sessionId, turns: page.turns, next: page.last < page.total ? page.last : null };
+  }
+
+  /**
+   * Returns a text that a page of turns shows cut.
+   *
+   * @param runId the run of the turn
+   * @param sha256 the digest of the text, as the turn has it
+   * @throws {QueryError} `not_found` · `unavailable`
+   */
+  async text(owner: string, runId: string, sha256: string): Promise<string> {
+    const text = await this.store.text(owner, runId, sha256);
+    if (text === undefined) throw fileNotFound();
+    return text;
   }
 
   /**

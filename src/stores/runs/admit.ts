@@ -1,6 +1,7 @@
 import {
   type Admission,
   type Admitted,
+  cutParts,
   idempotencyConflict,
   isInterrupted,
   type RunRecord,
@@ -11,6 +12,7 @@ import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { keyOf, recordOf, selectRuns } from './run-rows.js';
 import { queueOf, successorOf, takeQueuePosition } from './session-queue.js';
+import { insertTexts } from './texts.js';
 
 /**
  * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
@@ -44,6 +46,7 @@ export async function admit(
   if (admission.refusal) throw admission.refusal;
 
   if (interrupted) await forgetKey(db, interrupted.id);
+  const { cut: parts, long } = session ? cutParts(admission.parts) : { cut: admission.parts, long: [] };
   const now = Date.now();
   const record: RunRecord = {
     id: admission.runId,
@@ -71,12 +74,14 @@ export async function admit(
       outcome: null,
       last_seq: null,
       log_length: null,
-      query: JSON.stringify({ parts: admission.parts, kwargs: admission.kwargs }),
+      parts: JSON.stringify(parts),
+      kwargs: JSON.stringify(admission.kwargs),
       idempotency_key: idempotencyKey,
       digest: idempotency ? JSON.stringify(idempotency.digest) : null,
       process: processId,
     })
     .execute();
+  await insertTexts(db, owner, record.id, long);
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }
@@ -103,6 +108,7 @@ export async function undoAdmission(
     .returning(['session_key', 'queue_position'])
     .executeTakeFirst();
   await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
+  if (run) await db.deleteFrom('texts').where('run_id', '=', runId).execute();
   if (run?.session_key == null) return undefined;
   await driver.lock(db, `session ${run.session_key}`);
   return successorOf(db, run.session_key, run.queue_position!);

@@ -35,7 +35,7 @@ export interface Ending {
  */
 export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Finished | undefined> {
   const found = await selectRuns(db)
-    .select(['session_key', 'queue_position', 'query'])
+    .select(['session_key', 'queue_position', 'parts'])
     .where('id', '=', ending.runId)
     .where('owner', 'is not', null)
     .executeTakeFirst();
@@ -48,7 +48,7 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
     const ended = await end(db, run, ending);
     if (!ended) return undefined;
     run = ended;
-    if (sessionKey !== null) await addTurn(db, sessionKey, run, found.query!, ending.text);
+    if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.text);
     else await db.deleteFrom('file_uses').where('run_id', '=', run.id).execute();
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
@@ -70,7 +70,8 @@ async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | 
       outcome: JSON.stringify(ending.end),
       last_seq: seq,
       log_length: length + done.length,
-      query: null,
+      parts: null,
+      kwargs: null,
     })
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return undefined;

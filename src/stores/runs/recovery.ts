@@ -10,6 +10,7 @@ import { readAnswerText } from './read-log.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { readLogExtent } from './segments.js';
 import { isFirstInQueue } from './session-queue.js';
+import { restoreParts } from './texts.js';
 
 /** How many orphaned runs one statement selects. */
 const BATCH = 100;
@@ -156,9 +157,11 @@ export class Recovery {
 
   async #readStored(runId: string, isFirst: boolean): Promise<StoredRun> {
     const row = await this.database.attempt((db) =>
-      selectRuns(db).select('query').where('id', '=', runId).executeTakeFirstOrThrow(),
+      selectRuns(db).select(['parts', 'kwargs']).where('id', '=', runId).executeTakeFirstOrThrow(),
     );
-    const { parts, kwargs } = JSON.parse(row.query!) as Pick<StoredRun, 'parts' | 'kwargs'>;
+    const cutParts = JSON.parse(row.parts!) as StoredRun['parts'];
+    const parts = await this.database.attempt((db) => restoreParts(db, runId, cutParts));
+    const kwargs = JSON.parse(row.kwargs!) as StoredRun['kwargs'];
     return { run: recordOf(row), parts, kwargs, isFirst };
   }
 }

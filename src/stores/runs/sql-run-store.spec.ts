@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import pg from 'pg';
-import type { RetentionOptions } from '../../query/index.js';
+import type { RetentionOptions, StoredRun } from '../../query/index.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Driver } from '../drivers/driver.js';
@@ -15,18 +15,18 @@ runStoreContract('SqlRunStore in a file', async (retention?: Partial<RetentionOp
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
   let driver: LibsqlDriver;
   let store: SqlRunStore;
-  const open = async () => {
+  const open = async (execute: (stored: StoredRun) => void = () => undefined) => {
     driver = await LibsqlDriver.open(join(directory, 'runs.db'));
     store = new SqlRunStore(driver, { retention });
-    await store.recover(() => undefined);
+    await store.recover(execute);
     return store;
   };
   return {
     store: await open(),
     sweep: () => store.sweep(),
-    restart: async () => {
+    restart: async (execute) => {
       await crash(driver, store);
-      return open();
+      return open(execute);
     },
     close: async () => {
       await store.close();
@@ -51,18 +51,18 @@ describe('on Postgres', () => {
     const schema = `test_${process.pid}_${++schemas}`;
     let driver: PostgresDriver;
     let store: SqlRunStore;
-    const open = async (leaseMs?: number) => {
+    const open = async (leaseMs?: number, execute: (stored: StoredRun) => void = () => undefined) => {
       driver = await PostgresDriver.open(new URL(url), { schema });
       store = new SqlRunStore(driver, { retention, leaseMs });
-      await store.recover(() => undefined);
+      await store.recover(execute);
       return store;
     };
     return {
       store: await open(),
       sweep: () => store.sweep(),
-      restart: async () => {
+      restart: async (execute) => {
         await crash(driver, store);
-        await open(50);
+        await open(50, execute);
         // Wait until the lease of the crashed process has expired and its runs are recovered.
         for (;;) {
           const processes = await driver.db.selectFrom('processes').select('id').execute();

@@ -30,9 +30,10 @@ import { LogWriter } from './log-writer.js';
 import { readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
-import { isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
+import { isDigest, isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
 import { Sweeper } from './sweeper.js';
+import { readText } from './texts.js';
 import { readTurns } from './turns.js';
 
 const LEASE_MS = 10_000;
@@ -209,6 +210,11 @@ export class SqlRunStore extends RunStore {
     return this.#database.attempt((db): Promise<{ turns: Turn[]; last: number; total: number } | undefined> =>
       readTurns(db, keyOf(owner, sessionId), page),
     );
+  }
+
+  async text(owner: string, runId: string, sha256: string): Promise<string | undefined> {
+    if (!isRunId(runId) || !isDigest(sha256)) return undefined;
+    return this.#database.attempt((db) => readText(db, owner, runId, sha256));
   }
 
   queue(owner: string, sessionId: string): Promise<RunRecord[]> {

@@ -1,29 +1,34 @@
 import { sql } from 'kysely';
-import type { RunRecord, Turn, TurnsPage } from '../../query/index.js';
+import { cutAnswer, type RunRecord, type Turn, type TurnsPage } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import { insertTexts, lengthOfTexts, restoreTurns } from './texts.js';
 
-/** Adds the turn of a run that has ended to its session. `query` is the query as the table `runs` has it. */
+/** Adds the turn of a run that has ended to its session. `parts` are the parts of the query as the table `runs` has them. */
 export async function addTurn(
   db: Db,
   sessionKey: string,
   run: RunRecord,
-  query: string,
+  parts: string,
   text: string,
 ): Promise<void> {
-  const turn: Turn = {
-    runId: run.id,
-    parts: (JSON.parse(query) as { parts: Turn['parts'] }).parts,
-    text,
+  const { cut: answer, long } = cutAnswer(text);
+  await insertTexts(db, run.owner, run.id, long);
+  const isCut = long.length > 0 || parts.includes('"truncated":true');
+  const textsLength = isCut ? await lengthOfTexts(db, run.id) : 0;
+  const rest = {
+    ...answer,
     end: run.end!,
     createdAt: new Date(run.createdAt).toISOString(),
     endedAt: new Date(run.endedAt!).toISOString(),
-  };
-  const json = JSON.stringify(turn);
+  } satisfies Omit<Turn, 'runId' | 'parts'>;
+  // The parts are JSON already. To parse and write them again would hold the event loop where they are long.
+  const turn = `{"runId":${JSON.stringify(run.id)},"parts":${parts},${JSON.stringify(rest).slice(1)}`;
+  const length = turn.length + textsLength;
   const { turns } = await db
     .updateTable('sessions')
     .set((of) => ({
       turns: of('turns', '+', 1),
-      length: of('length', '+', json.length),
+      length: of('length', '+', length),
       used_at: run.endedAt!,
     }))
     .where('key', '=', sessionKey)
@@ -31,7 +36,14 @@ export async function addTurn(
     .executeTakeFirstOrThrow();
   await db
     .insertInto('turns')
-    .values({ session_key: sessionKey, number: turns, run_id: run.id, length: json.length, turn: json })
+    .values({
+      session_key: sessionKey,
+      number: turns,
+      run_id: run.id,
+      length,
+      page_length: turn.length,
+      turn,
+    })
     .execute();
 }
 
@@ -42,7 +54,7 @@ export async function addTurn(
 export async function readTurns(
   db: Db,
   sessionKey: string,
-  { after, limit, maxLength = Number.MAX_SAFE_INTEGER }: TurnsPage,
+  { after, limit, maxLength = Number.MAX_SAFE_INTEGER, cutTexts = false }: TurnsPage,
 ): Promise<{ turns: Turn[]; last: number; total: number } | undefined> {
   const session = await db
     .selectFrom('sessions')
@@ -52,11 +64,12 @@ export async function readTurns(
   if (!session) return undefined;
   const total = session.turns;
   const order = after === undefined ? 'desc' : 'asc';
-  // The length of each turn together with those before it in the page: long texts of other turns are never read.
+  const length = cutTexts ? 'page_length' : 'length';
+  // The length of each turn together with those before it in the page: other turns are never read.
   const page = db
     .selectFrom('turns')
-    .select(['number', 'length'])
-    .select(sql<number>`sum(length) over (order by number ${sql.raw(order)})`.as('total_length'))
+    .select(['number', `${length} as length`])
+    .select(sql<number>`sum(${sql.ref(length)}) over (order by number ${sql.raw(order)})`.as('total_length'))
     .where('session_key', '=', sessionKey)
     .where('number', '>', after ?? 0)
     .orderBy('number', order)
@@ -74,6 +87,7 @@ export async function readTurns(
     .where('number', 'in', fitting)
     .orderBy('number')
     .execute();
-  const turns = rows.map(({ turn }) => JSON.parse(turn) as Turn);
+  const cut = rows.map(({ turn }) => JSON.parse(turn) as Turn);
+  const turns = cutTexts ? cut : await restoreTurns(db, cut);
   return { turns, last: rows.at(-1)?.number ?? total, total };
 }

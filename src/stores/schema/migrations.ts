@@ -140,6 +140,44 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .where('ended_at' as never, 'is', null)
       .execute();
   },
+
+  // Long texts move out of the turns: a page of turns does not read them. What earlier versions stored stays as it is.
+  '0005_texts': async (db) => {
+    const { schema } = db;
+    await schema
+      .createTable('texts')
+      .addColumn('run_id', 'text', (column) => column.notNull())
+      .addColumn('sha256', 'text', (column) => column.notNull())
+      .addColumn('owner', 'text', (column) => column.notNull())
+      .addColumn('length', 'bigint', (column) => column.notNull())
+      .addColumn('text', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('texts_key', ['run_id', 'sha256'])
+      .execute();
+    await schema.alterTable('turns').addColumn('page_length', 'bigint').execute();
+    const turns = db as Kysely<Pick<Tables, 'turns'>>;
+    await turns
+      .updateTable('turns')
+      .set((of) => ({ page_length: of.ref('length') }))
+      .execute();
+
+    await schema.alterTable('runs').addColumn('parts', 'text').execute();
+    await schema.alterTable('runs').addColumn('kwargs', 'text').execute();
+    const runs = db as Kysely<{ runs: Tables['runs'] & { query: string | null } }>;
+    const unfinished = await runs
+      .selectFrom('runs')
+      .select(['id', 'query'])
+      .where('query', 'is not', null)
+      .execute();
+    for (const { id, query } of unfinished) {
+      const { parts, kwargs } = JSON.parse(query!) as { parts: unknown; kwargs: unknown };
+      await runs
+        .updateTable('runs')
+        .set({ parts: JSON.stringify(parts), kwargs: JSON.stringify(kwargs) })
+        .where('id', '=', id)
+        .execute();
+    }
+    await schema.alterTable('runs').dropColumn('query').execute();
+  },
 };
 
 const MIGRATION_TABLE = 'migrations';

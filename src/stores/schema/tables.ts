@@ -43,8 +43,10 @@ export interface Tables {
     last_seq: number | null;
     /** The length of the log that is kept; null until the run has ended. */
     log_length: number | null;
-    /** The query as JSON; null when the run has ended. */
-    query: string | null;
+    /** The parts of the query as JSON, with the long texts of a session cut; null when the run has ended. */
+    parts: string | null;
+    /** The kwargs of the query as JSON; null when the run has ended. */
+    kwargs: string | null;
     idempotency_key: string | null;
     /** The digest of the query that the idempotency key stands for, as JSON. */
     digest: string | null;
@@ -67,9 +69,23 @@ export interface Tables {
     session_key: string;
     number: number;
     run_id: string;
+    /** The length of the turn with its long texts. */
     length: number;
-    /** `Turn` as JSON. */
+    /** The length of `turn`. */
+    page_length: number;
+    /** `Turn` as JSON, with the long texts cut. Turns of earlier versions have them whole. */
     turn: string;
+  };
+  /** The texts that are cut in the turns, or in the queries of unfinished runs. */
+  texts: {
+    run_id: string;
+    sha256: string;
+    /** JSON. */
+    owner: string;
+    /** The length of `text`. */
+    length: number;
+    /** JSON. */
+    text: string;
   };
   /** Which run or turn needs which content. */
   file_uses: {

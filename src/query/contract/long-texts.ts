@@ -1,0 +1,77 @@
+import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import type { CutText, Turn, TurnFile, TurnText } from './wire.js';
+
+/** The most bytes of UTF-8 that a page of turns shows of one text. */
+const SHOWN_BYTES = 64 * 1024;
+
+/** A text of a turn that pages show cut, as it is kept beside the turn. */
+export interface LongText {
+  /** SHA-256 of the text as UTF-8, lower-case hexadecimal. */
+  sha256: string;
+  text: string;
+}
+
+/** A turn, or the parts of one, with its long texts cut; and these texts. */
+interface Cut<T> {
+  cut: T;
+  long: LongText[];
+}
+
+/**
+ * Cuts the long texts of a turn's parts.
+ *
+ * @param parts the parts with whole texts
+ * @returns the parts as pages show them, and the texts that were cut
+ */
+export function cutParts(parts: Turn['parts']): Cut<Turn['parts']> {
+  const long: LongText[] = [];
+  const cut = parts.map((part) => (part.type === 'text' ? { ...part, ...cutText(part.text, long) } : part));
+  return { cut, long };
+}
+
+/**
+ * Cuts the text of an answer.
+ *
+ * @param text the whole text
+ * @returns the text as pages show it, with its size and digest if it was cut; and the text if it was cut
+ */
+export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
+  const long: LongText[] = [];
+  return { cut: { text, ...cutText(text, long) }, long };
+}
+
+/** Puts the whole texts back into parts that were cut. `find` returns the text with a digest, if it is kept. */
+export function wholeParts(
+  parts: Turn['parts'],
+  find: (sha256: string) => string | undefined,
+): Turn['parts'] {
+  return parts.map((part): TurnText | TurnFile => {
+    const text = part.type === 'text' && part.truncated ? find(part.sha256!) : undefined;
+    return text === undefined ? part : { type: 'text', text };
+  });
+}
+
+/** Puts the whole texts back into a turn that was cut. `find` returns the text with a digest, if it is kept. */
+export function wholeTurn(turn: Turn, find: (sha256: string) => string | undefined): Turn {
+  const whole = { ...turn, parts: wholeParts(turn.parts, find) };
+  const text = turn.truncated ? find(turn.sha256!) : undefined;
+  if (text === undefined) return whole;
+  whole.text = text;
+  delete whole.truncated;
+  delete whole.size;
+  delete whole.sha256;
+  return whole;
+}
+
+function cutText(text: string, long: LongText[]): (Required<CutText> & { text: string }) | undefined {
+  // A UTF-16 code unit has at most three bytes in UTF-8.
+  if (text.length * 3 <= SHOWN_BYTES) return undefined;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= SHOWN_BYTES) return undefined;
+  let end = SHOWN_BYTES;
+  while ((bytes[end]! & 0xc0) === 0x80) end--;
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  long.push({ sha256, text });
+  return { text: bytes.toString('utf8', 0, end), truncated: true, size: bytes.length, sha256 };
+}
