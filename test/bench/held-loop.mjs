@@ -15,7 +15,7 @@ import { DATABASES } from './databases.mjs';
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    stores: { type: 'string', default: 'memory,file,Postgres' },
+    stores: { type: 'string', default: 'memory,file,postgres' },
     rounds: { type: 'string', default: '5' },
     limit: { type: 'string', default: '50' },
   },

@@ -1,9 +1,11 @@
 import type { FileContent } from '../files/content.js';
 import type { Contents } from '../files/contents.js';
-import { DocumentBytes } from './document-bytes.js';
+import { limitExceeded } from '../contract/refusals.js';
+import { DocumentBuilder, TokenText } from './document-builder.js';
 import { Role, StringToken } from './json-string.js';
 import { expectedIn, State, syntaxError } from './json-syntax-error.js';
 import { LiteralToken, NumberToken } from './json-tokens.js';
+import type { BodyLimits } from '../options/body-limits.js';
 import { PartContents } from './part-contents.js';
 
 const QUOTE = 0x22;
@@ -19,17 +21,15 @@ const LOWER_N = 0x6e;
 const LOWER_T = 0x74;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-/** Bytes of the longest way to write a name that the scanner looks for: six characters, each as `\u0000`. */
-const LONGEST_NAME = 36;
-
 const ROLES = { text: Role.PartText, base64: Role.Content, other: Role.Other };
+
+const LITERALS = { true: true, false: false, null: null };
 
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Reads a query's JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the `base64` of parts at once
- * and leaves it out of the document. It gathers the rest and gives it to `JSON.parse` at the end, so that the outcome is
- * that of `JSON.parse` for every text.
+ * Reads a query's JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the `base64` of parts into contents,
+ * and builds the rest of the document, with the outcome of `JSON.parse` for every text.
  *
  * A fault of the grammar or of UTF-8 is found at its byte: QueryError `invalid_json` states the offset of the byte in the
  * body and what was expected there. A byte order mark at the beginning is ignored.
@@ -39,12 +39,16 @@ export class JsonScanner {
   private chunk: Buffer = EMPTY;
   /** Offset in the body of the first byte of `chunk`. */
   private chunkOffset = 0;
-  /** Index in `chunk` of the first byte that is not gathered yet. */
-  private ungathered = 0;
-  /** Offset in the document of the first byte of the latest name. */
-  private nameStart = 0;
+  /** Bytes of the document so far, without those of contents. */
+  private documentBytes = 0;
+  /** Index in `chunk` of the first byte that `documentBytes` does not count yet. */
+  private uncounted = 0;
+  /** Index in `chunk` of the first byte of the string or number that has begun. */
+  private tokenStart = 0;
   private byteOrderMarkBytes = 0;
-  private readonly document: DocumentBytes;
+  private readonly limits: BodyLimits;
+  private readonly document = new DocumentBuilder();
+  private readonly text = new TokenText();
   private readonly parts: PartContents;
   private readonly string: StringToken;
   private readonly number = new NumberToken();
@@ -52,7 +56,7 @@ export class JsonScanner {
 
   constructor(contents: Contents) {
     this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
-    this.document = new DocumentBytes(contents.limits.documentBytes);
+    this.limits = contents.limits;
     this.parts = new PartContents(contents.limits, (content) => contents.drop(content));
   }
 
@@ -65,9 +69,11 @@ export class JsonScanner {
     this.chunk = chunk;
     this.string.beginChunk();
     let index = this.chunkOffset < BYTE_ORDER_MARK.length ? this.skipByteOrderMark() : 0;
-    this.ungathered = index;
+    this.uncounted = index;
+    this.tokenStart = index;
     while (index < chunk.length) index = this.step(index);
-    if (!this.string.leftOut) this.gather(chunk.length);
+    if (!this.string.leftOut) this.count(chunk.length);
+    this.appendToken(chunk.length);
     this.chunkOffset += chunk.length;
   }
 
@@ -83,7 +89,8 @@ export class JsonScanner {
       this.chunk = EMPTY;
       this.fail(0);
     }
-    const value: unknown = JSON.parse(this.document.text(0, this.string.ascii ? 'latin1' : 'utf8'));
+    if (this.state === State.Number) this.document.add(Number(this.text.take()));
+    const { value } = this.document;
     return { value, contents: this.parts.insertInto(value) };
   }
 
@@ -137,10 +144,12 @@ export class JsonScanner {
         return this.beginString(index);
       case OPEN_OBJECT:
         this.parts.open(CLOSE_OBJECT);
+        this.document.open({});
         this.state = State.NameOrClose;
         return index + 1;
       case OPEN_ARRAY:
         this.parts.open(CLOSE_ARRAY);
+        this.document.open([]);
         this.state = State.ValueOrClose;
         return index + 1;
       case LOWER_T:
@@ -152,12 +161,14 @@ export class JsonScanner {
     }
     if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) this.fail(index);
     this.number.begin(byte);
+    this.tokenStart = index;
     this.state = State.Number;
     return index + 1;
   }
 
   private close(index: number): number {
     this.parts.close();
+    this.document.close();
     this.endValue();
     return index + 1;
   }
@@ -168,7 +179,7 @@ export class JsonScanner {
 
   private beginName(index: number, byte: number): number {
     if (byte !== QUOTE) this.fail(index);
-    this.nameStart = this.document.length + index + 1 - this.ungathered;
+    this.tokenStart = index + 1;
     this.state = State.String;
     this.string.begin(Role.Name, -1);
     return index + 1;
@@ -176,8 +187,9 @@ export class JsonScanner {
 
   private beginString(index: number): number {
     const { partMember, partIndex } = this.parts;
+    this.tokenStart = index + 1;
     this.state = State.String;
-    if (partMember === 'base64') this.gather(index + 1);
+    if (partMember === 'base64') this.count(index + 1);
     this.string.begin(ROLES[partMember ?? 'other'], partIndex);
     return index + 1;
   }
@@ -186,22 +198,27 @@ export class JsonScanner {
     const { string } = this;
     const index = string.scan(this.chunk, from);
     if (index === this.chunk.length) return index;
-    // Of a string that is left out, the document has the two quotes.
-    if (string.leftOut) this.ungathered = index;
-    const isName = string.role === Role.Name;
-    const content = string.end();
-    if (content) this.parts.set(content);
-    if (isName && this.parts.namesMatter) this.endName(index);
-    if (isName) this.state = State.Colon;
-    else this.endValue();
+    // Of a content, the document has the two quotes.
+    if (string.leftOut) this.uncounted = index;
+    this.appendToken(index);
+    const text = this.text.take();
+    if (string.role === Role.Name) this.endName(text);
+    else this.endString(text);
     return index + 1;
   }
 
-  private endName(index: number): void {
-    this.gather(index);
-    const short = this.document.length - this.nameStart <= LONGEST_NAME;
-    const written = short ? this.document.text(this.nameStart, 'utf8') : '';
-    this.parts.beginMember(written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written);
+  private endName(name: string): void {
+    this.string.end();
+    if (this.parts.namesMatter) this.parts.beginMember(name);
+    this.document.name(name);
+    this.state = State.Colon;
+  }
+
+  private endString(text: string): void {
+    const content = this.string.end();
+    if (content) this.parts.set(content);
+    this.document.add(text);
+    this.endValue();
   }
 
   private scanNumber(from: number): number {
@@ -210,8 +227,14 @@ export class JsonScanner {
     while (index < chunk.length && number.accept(chunk[index]!)) index++;
     if (index === chunk.length) return index;
     if (!number.complete) this.fail(index);
-    this.endValue();
+    this.endNumber(index);
     return index;
+  }
+
+  private endNumber(index: number): void {
+    this.appendToken(index);
+    this.document.add(Number(this.text.take()));
+    this.endValue();
   }
 
   private beginLiteral(index: number, text: LiteralToken['text']): number {
@@ -222,7 +245,9 @@ export class JsonScanner {
 
   private scanLiteral(index: number): number {
     if (!this.literal.accept(this.chunk[index]!)) this.fail(index);
-    if (this.literal.complete) this.endValue();
+    if (!this.literal.complete) return index + 1;
+    this.document.add(LITERALS[this.literal.text]);
+    this.endValue();
     return index + 1;
   }
 
@@ -240,10 +265,20 @@ export class JsonScanner {
     return index;
   }
 
-  /** Adds the bytes of the chunk before an index to the document. */
-  private gather(to: number): void {
-    this.document.append(this.chunk, this.ungathered, to);
-    this.ungathered = to;
+  /** Adds the bytes of the chunk before an index to the text of the string or number that has begun, if the document has it. */
+  private appendToken(to: number): void {
+    const { chunk, string, tokenStart } = this;
+    if ((this.state !== State.String && this.state !== State.Number) || string.leftOut) return;
+    this.text.append(chunk, tokenStart, to, string.ascii, string.escaped, string.isEscaping);
+    string.escaped = string.isEscaping;
+  }
+
+  /** Counts the bytes of the chunk before an index as bytes of the document. */
+  private count(to: number): void {
+    const { documentBytes } = this.limits;
+    this.documentBytes += to - this.uncounted;
+    this.uncounted = to;
+    if (this.documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
   }
 
   private fail(index: number, expected = this.expected()): never {

@@ -55,6 +55,14 @@ export class StringToken {
     private readonly refuse: (index: number, expected: string) => never,
   ) {}
 
+  /** Whether the string had an escape, or a part of one, since this was last reset. */
+  escaped = false;
+
+  /** Whether an escape has begun and has not ended. */
+  get isEscaping(): boolean {
+    return this.escaping;
+  }
+
   /** What may come next, for an error. */
   get expected(): string {
     return this.escaping ? this.escape.expected : 'the rest of a string';
@@ -164,6 +172,7 @@ export class StringToken {
   private beginEscape(index: number): number {
     this.escape.begin();
     this.escaping = true;
+    this.escaped = true;
     return index + 1;
   }
 

@@ -6,6 +6,7 @@ import type { FileContent } from '../files/content.js';
 import { Contents } from '../files/contents.js';
 import type { Spool } from '../files/spool.js';
 import type { BodyLimits } from '../options/body-limits.js';
+import { LoopShare } from '../platform/loop-share.js';
 import { JsonScanner } from './json-scanner.js';
 import { decodeParsed } from './parsed-body.js';
 
@@ -81,9 +82,11 @@ export async function readParsed(value: unknown, limits: BodyLimits, spool: Spoo
 
 async function scanText(bytes: Buffer, contents: Contents): Promise<ReadDocument> {
   const scanner = new JsonScanner(contents);
+  const share = new LoopShare();
   for (let offset = 0; offset < bytes.length; offset += STEP_BYTES) {
     scanner.scan(bytes.subarray(offset, offset + STEP_BYTES));
     if (contents.writes.congested) await contents.writes.settled();
+    if (share.isUsedUp) await share.next();
   }
   return documentOf(scanner.end(), contents);
 }
@@ -102,14 +105,15 @@ async function documentOf(
   };
 }
 
-/** Reads one body. Its source is paused while the disk is too slow. */
+/** Reads one body. Its source is paused while the disk is too slow, and to let other requests have their turn. */
 class BodyReader {
   private readonly contents: Contents;
   private readonly scanner: JsonScanner;
   /** The request, or the decompressor behind it. */
   private readonly source: Readable;
   private idleTimer: NodeJS.Timeout | undefined;
-  private waitsForDisk = false;
+  private readonly share = new LoopShare();
+  private isWaiting = false;
   private sourceEnded = false;
   /** True once the body is complete or has failed: the request is no longer used. */
   private detached = false;
@@ -142,20 +146,24 @@ class BodyReader {
   };
 
   private scan(chunk: Buffer): void {
+    const { share } = this;
+    const { writes } = this.contents;
+    share.begin();
     try {
       for (let index = 0; index < chunk.length; index += STEP_BYTES) {
         this.scanner.scan(chunk.length <= STEP_BYTES ? chunk : chunk.subarray(index, index + STEP_BYTES));
-        if (this.contents.writes.congested) return this.waitForDisk(chunk.subarray(index + STEP_BYTES));
+        if (writes.congested) return this.waitFor(writes.settled(), chunk.subarray(index + STEP_BYTES));
+        if (share.isUsedUp) return this.waitFor(share.next(), chunk.subarray(index + STEP_BYTES));
       }
     } catch (error) {
       this.fail(error);
     }
   }
 
-  private waitForDisk(rest: Buffer): void {
-    this.waitsForDisk = true;
+  private waitFor(ready: Promise<void>, rest: Buffer): void {
+    this.isWaiting = true;
     this.source.pause();
-    this.contents.writes.settled().then(
+    ready.then(
       () => this.continueWith(rest),
       (error: unknown) => this.fail(error),
     );
@@ -163,17 +171,17 @@ class BodyReader {
 
   private continueWith(rest: Buffer): void {
     if (this.detached) return;
-    this.waitsForDisk = false;
+    this.isWaiting = false;
     this.idleTimer?.refresh();
     this.scan(rest);
-    if (this.waitsForDisk || this.detached) return;
+    if (this.isWaiting || this.detached) return;
     if (this.sourceEnded) this.complete();
     else this.source.resume();
   }
 
   private readonly onEnd = (): void => {
     this.sourceEnded = true;
-    if (!this.waitsForDisk) this.complete();
+    if (!this.isWaiting) this.complete();
   };
 
   private complete(): void {
@@ -187,7 +195,7 @@ class BodyReader {
   }
 
   private readonly onIdle = (): void => {
-    if (this.waitsForDisk) {
+    if (this.isWaiting) {
       this.idleTimer?.refresh();
       return;
     }

@@ -20,8 +20,8 @@ export interface BodyLimits {
   /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
   documentBytes: number;
   /**
-   * JSON values: strings, numbers, literals, arrays and objects. `JSON.parse` reads the document in one piece, and its time
-   * depends on their number more than on their bytes. Default 100,000.
+   * JSON values: strings, numbers, literals, arrays and objects. The memory of a document depends on their number more than on
+   * its bytes. Default 100,000.
    */
   values: number;
   /** Elements of `parts`. Default 1,000. */

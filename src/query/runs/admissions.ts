@@ -55,7 +55,9 @@ export class Admissions {
     let runner: Runner | undefined;
     let keepsFiles = false;
     try {
-      const admission = this.#admission(query, owner, options.idempotencyKey, isDraining);
+      const key = options.idempotencyKey;
+      const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
+      const admission = this.#admission(query, owner, idempotency, isDraining);
       const named = { id: admission.runId, owner, sessionId: admission.session?.id };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
@@ -112,7 +114,7 @@ export class Admissions {
   #admission(
     query: Query,
     owner: string,
-    idempotencyKey: string | undefined,
+    idempotency: Admission['idempotency'],
     isDraining: boolean,
   ): Admission {
     const { sessionPolicy: policy, maxWaitingPerSession: maxWaiting } = this.services.options;
@@ -124,8 +126,7 @@ export class Admissions {
       kwargs: query.kwargs,
       session:
         typeof sessionId === 'string' && sessionId !== '' ? { id: sessionId, policy, maxWaiting } : undefined,
-      idempotency:
-        idempotencyKey === undefined ? undefined : { key: idempotencyKey, digest: queryDigest(query) },
+      idempotency,
       ...(isDraining ? { refusal: draining(), refusalIfQueued: undefined } : this.#capacityRefusals()),
     };
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import stringify from 'safe-stable-stringify';
-import type { Query } from '../ports/agent-handler.js';
 import type { TurnFile, TurnText } from '../contract/wire.js';
+import { writeJson } from '../platform/write-json.js';
+import type { Query } from '../ports/agent-handler.js';
 
 /** The parts of a query as a store keeps them: files as name, type, size and digest. */
 export function storedParts(query: Query): (TurnText | TurnFile)[] {
@@ -13,8 +13,8 @@ export function storedParts(query: Query): (TurnText | TurnFile)[] {
 }
 
 /** The SHA-256 of a query. The order of members and the white space of the JSON make no difference. */
-export function queryDigest(query: Query): string {
-  return createHash('sha256')
-    .update(stringify([storedParts(query), query.kwargs]) ?? '')
-    .digest('hex');
+export async function queryDigest(query: Query): Promise<string> {
+  const hash = createHash('sha256');
+  await writeJson([storedParts(query), query.kwargs], (piece) => hash.update(piece), true);
+  return hash.digest('hex');
 }

@@ -1,7 +1,6 @@
 import {
   type Admission,
   type Admitted,
-  cutParts,
   idempotencyConflict,
   isInterrupted,
   type RunRecord,
@@ -12,12 +11,14 @@ import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { keyOf, recordOf, selectRuns } from './run-rows.js';
 import { queueOf, successorOf, takeQueuePosition } from './session-queue.js';
+import type { StoredQuery } from './stored-query.js';
 import { insertTexts } from './texts.js';
 
 /**
  * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
  *
  * @param processId the process that will own the run
+ * @param query the query of the admission as the tables have it
  * @throws {QueryError} see `RunStore.admit`
  */
 export async function admit(
@@ -25,6 +26,7 @@ export async function admit(
   driver: Driver,
   processId: string,
   admission: Admission,
+  query: StoredQuery,
 ): Promise<Admitted> {
   const { owner, session, idempotency } = admission;
   let interrupted: RunRecord | undefined;
@@ -46,7 +48,6 @@ export async function admit(
   if (admission.refusal) throw admission.refusal;
 
   if (interrupted) await forgetKey(db, interrupted.id);
-  const { cut: parts, long } = session ? cutParts(admission.parts) : { cut: admission.parts, long: [] };
   const now = Date.now();
   const record: RunRecord = {
     id: admission.runId,
@@ -74,14 +75,14 @@ export async function admit(
       outcome: null,
       last_seq: null,
       log_length: null,
-      parts: JSON.stringify(parts),
-      kwargs: JSON.stringify(admission.kwargs),
+      parts: query.parts,
+      kwargs: query.kwargs,
       idempotency_key: idempotencyKey,
       digest: idempotency ? JSON.stringify(idempotency.digest) : null,
       process: processId,
     })
     .execute();
-  await insertTexts(db, owner, record.id, long);
+  await insertTexts(db, owner, record.id, query.texts);
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }

@@ -32,6 +32,7 @@ import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
+import { storedQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
 import { readText } from './texts.js';
 import { readTurns } from './turns.js';
@@ -239,9 +240,10 @@ export class SqlRunStore extends RunStore {
   }
 
   async #admit(admission: Admission): Promise<Admitted> {
+    const query = await storedQuery(admission);
     try {
       return await this.#database.attemptTransaction((db) =>
-        admit(db, this.driver, this.#processId, admission),
+        admit(db, this.driver, this.#processId, admission, query),
       );
     } catch (error) {
       // The transaction may have been committed. Its run would block the queue of its session forever.

@@ -4,17 +4,13 @@ import type { Db } from '../schema/tables.js';
 /** The texts that are read in one statement, at most. */
 const BATCH = 100;
 
-/** Stores the long texts of a run. Its turn has only their beginnings. */
+/** Stores the long texts of a run, with the texts as JSON. Its turn has only their beginnings. */
 export async function insertTexts(db: Db, owner: string, runId: string, texts: LongText[]): Promise<void> {
-  const rows = texts.map(({ sha256, text }) => {
-    const json = JSON.stringify(text);
-    return { run_id: runId, sha256, owner: JSON.stringify(owner), length: json.length, text: json };
-  });
-  for (const row of rows) {
+  for (const { sha256, text } of texts) {
     // One text may occur several times in a run.
     await db
       .insertInto('texts')
-      .values(row)
+      .values({ run_id: runId, sha256, owner: JSON.stringify(owner), length: text.length, text })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }

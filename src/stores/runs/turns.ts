@@ -12,7 +12,12 @@ export async function addTurn(
   text: string,
 ): Promise<void> {
   const { cut: answer, long } = cutAnswer(text);
-  await insertTexts(db, run.owner, run.id, long);
+  await insertTexts(
+    db,
+    run.owner,
+    run.id,
+    long.map(({ sha256 }) => ({ sha256, text: JSON.stringify(text) })),
+  );
   const isCut = long.length > 0 || parts.includes('"truncated":true');
   const textsLength = isCut ? await lengthOfTexts(db, run.id) : 0;
   const rest = {
