@@ -187,6 +187,11 @@ export const PROMISES = {
     section: '2.3',
     sentence: 'Limits count decoded bytes and are enforced while the body arrives.',
   },
+  'limit.spool': {
+    section: '2.3',
+    sentence:
+      'Files that need more space on disk than all queries may have together are 507, until there is space.',
+  },
   'limit.defaults': { section: '2.3', sentence: 'Every limit has the default that the interface states.' },
   'limit.no-progress': { section: '2.3', sentence: 'A body without progress is 408 after its time limit.' },
   'capacity.overdue': {

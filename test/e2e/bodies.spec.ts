@@ -45,7 +45,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     const module = QueryModule.forRoot({
       handler: (query) => answer(query),
       spoolDirectory: directory,
-      limits: { fileBytes: 4_000_000, documentBytes: 100_000 },
+      limits: { fileBytes: 4_000_000, documentBytes: 100_000, spoolBytes: 5_000_000 },
       runs: { disconnect: 'cancel' },
     });
     @Module({ imports: [module], controllers: [NotesController] })
@@ -120,6 +120,30 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
     expect(line).toBe('data: {"type":"message","data":{"content":"3000000 3000000 nest true"}}');
     expect(files).toEqual([['1']]);
     await eventually(async () => (await spooled()).length === 0);
+  });
+
+  it(promise('limit.spool'), async () => {
+    const read = deferred();
+    const echo = answer;
+    answer = async function* (query) {
+      await read.promise;
+      yield* echo(query);
+    };
+    const first = await request(host.url, {}, fileQuery(3_000_000));
+    const refused = await request(host.url, {}, fileQuery(3_000_000));
+    expect(refused.headers['retry-after']).toBe('30');
+    expect(await refused.json()).toEqual({
+      type: 'about:blank',
+      title: 'Insufficient Storage',
+      status: 507,
+      detail: 'There is no storage space left for the files of this query. Try again later.',
+      code: 'storage_full',
+    });
+    expect(await spooled()).toEqual(['1']);
+    read.resolve();
+    expect(await first.whole()).toContain('3000000 bytes');
+    await eventually(async () => (await spooled()).length === 0);
+    expect(await (await request(host.url, {}, fileQuery(3_000_000))).whole()).toContain('3000000 bytes');
   });
 
   it(promise('body.no-leftover'), async () => {
