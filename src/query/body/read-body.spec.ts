@@ -135,6 +135,22 @@ describe('Reading a body', () => {
   });
 
   it.each([
+    ['gzip', gzipSync, 1],
+    ['gzip', gzipSync, 1_000_000],
+    ['deflate', deflateSync, 1_000_000],
+    ['br', brotliCompressSync, 1_000_000],
+  ])(
+    'refuses a body with bytes after the end of its content encoding %s',
+    async (encoding, compress, size) => {
+      const body = Buffer.concat([compress('{"parts":[]}'), Buffer.alloc(size)]);
+      await expect(read(body, { 'Content-Encoding': encoding })).rejects.toMatchObject({
+        code: 'invalid_json',
+        detail: `The body has bytes after the end of its content encoding "${encoding}".`,
+      });
+    },
+  );
+
+  it.each([
     ['cut off', gzipSync(bodyOf(randomBytes(1000))).subarray(0, 700)],
     ['not gzip', '{"parts":[]}'],
   ])('refuses a compressed body that is %s', async (_, body) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
 import { QueryError } from '../contract/errors.js';
 import type { FileContent } from '../files/content.js';
 import { Contents } from '../files/contents.js';
@@ -109,11 +109,14 @@ async function documentOf(
 class BodyReader {
   private readonly contents: Contents;
   private readonly scanner: JsonScanner;
+  private readonly decompressor: (Duplex & Zlib) | undefined;
   /** The request, or the decompressor behind it. */
   private readonly source: Readable;
   private idleTimer: NodeJS.Timeout | undefined;
   private readonly share = new LoopShare();
   private isWaiting = false;
+  /** Bytes that came from the sender. */
+  private received = 0;
   private sourceEnded = false;
   /** True once the body is complete or has failed: the request is no longer used. */
   private detached = false;
@@ -127,18 +130,25 @@ class BodyReader {
   ) {
     this.contents = new Contents(limits, spool);
     this.scanner = new JsonScanner(this.contents);
-    this.source = decompressed(request);
+    this.decompressor = decompressorOf(request);
+    this.source = this.decompressor ?? request;
   }
 
   start(): void {
-    const { request, source } = this;
+    const { request, source, decompressor } = this;
     if (request.readableEnded) throw new Error('The body was read before.');
     if (request.destroyed) return this.fail(new BodyAborted());
     this.idleTimer = setTimeout(this.onIdle, this.limits.idleMs);
     request.on('close', this.onClose).on('error', this.onRequestError);
     source.on('end', this.onEnd).on('data', this.onData);
-    if (source !== request) request.pipe(source.on('error', this.onDecompressionError) as Duplex);
+    if (!decompressor) return;
+    decompressor.on('error', this.onDecompressionError);
+    request.on('data', this.onReceived).pipe(decompressor);
   }
+
+  private readonly onReceived = (chunk: Buffer): void => {
+    this.received += chunk.length;
+  };
 
   private readonly onData = (chunk: Buffer): void => {
     this.idleTimer?.refresh();
@@ -186,12 +196,23 @@ class BodyReader {
 
   private complete(): void {
     try {
+      this.refuseRest();
       const read = this.scanner.end();
       this.detach();
       documentOf(read, this.contents).then(this.resolve, (error: unknown) => this.discardAndReject(error));
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** A decompressor ends with its data. No one would read what follows, so that the connection would hang. */
+  private refuseRest(): void {
+    if (!this.decompressor || this.decompressor.bytesWritten === this.received) return;
+    const encoding = this.request.headers['content-encoding'];
+    throw new QueryError(
+      'invalid_json',
+      `The body has bytes after the end of its content encoding "${encoding}".`,
+    );
   }
 
   private readonly onIdle = (): void => {
@@ -229,21 +250,21 @@ class BodyReader {
 
   /** Removes the listeners and the timer, and destroys the decompressor. */
   private detach(): void {
-    const { request, source } = this;
+    const { request, source, decompressor } = this;
     this.detached = true;
     clearTimeout(this.idleTimer);
     request.off('close', this.onClose).off('error', this.onRequestError);
     source.off('end', this.onEnd).off('data', this.onData);
-    if (source === request) return;
-    request.unpipe(source as Duplex);
-    source.off('error', this.onDecompressionError).destroy();
+    if (!decompressor) return;
+    request.off('data', this.onReceived).unpipe(decompressor);
+    decompressor.off('error', this.onDecompressionError).destroy();
   }
 }
 
-/** The request's bytes without their `Content-Encoding`. */
-function decompressed(request: BodyRequest): Readable {
+/** What undoes the `Content-Encoding` of a request; undefined if it has none. */
+function decompressorOf(request: BodyRequest): (Duplex & Zlib) | undefined {
   const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (encoding === '' || encoding === 'identity') return request;
+  if (encoding === '' || encoding === 'identity') return undefined;
   const decompress = DECOMPRESSORS.get(encoding);
   if (decompress === undefined) {
     const detail = `The content encoding "${encoding}" is not read; send gzip, deflate, br or none.`;
