@@ -142,23 +142,30 @@ export class Recovery {
     this.localRuns.add(new LocalRun(run, endOffset));
     const isFirst = await this.#isFirst(run.id);
     if (isFirst) this.localRuns.promote(run.id);
-    this.#execute(await this.#readStored(run.id, isFirst));
+    const stored = await this.#readStored(run.id, isFirst);
+    if (stored) this.#execute(stored);
   }
 
-  /** Promotes a run of this process, and executes it. Does nothing if it was promoted before, or is not ours. */
+  /** Promotes a run of this process, and executes it. Does nothing if it was promoted before, has ended, or is not ours. */
   async #promote(runId: string): Promise<void> {
     const stored = await this.#readStored(runId, true);
-    if (this.localRuns.promote(runId)) this.#execute(stored);
+    if (stored && this.localRuns.promote(runId)) this.#execute(stored);
   }
 
   #isFirst(runId: string): Promise<boolean> {
     return this.database.attempt((db) => isFirstInQueue(db, runId));
   }
 
-  async #readStored(runId: string, isFirst: boolean): Promise<StoredRun> {
+  /** Undefined for a run that has ended meanwhile: its query is no longer kept. */
+  async #readStored(runId: string, isFirst: boolean): Promise<StoredRun | undefined> {
     const row = await this.database.attempt((db) =>
-      selectRuns(db).select(['parts', 'kwargs']).where('id', '=', runId).executeTakeFirstOrThrow(),
+      selectRuns(db)
+        .select(['parts', 'kwargs'])
+        .where('id', '=', runId)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst(),
     );
+    if (!row) return undefined;
     const cutParts = JSON.parse(row.parts!) as StoredRun['parts'];
     const parts = await this.database.attempt((db) => restoreParts(db, runId, cutParts));
     const kwargs = JSON.parse(row.kwargs!) as StoredRun['kwargs'];
