@@ -44,7 +44,7 @@ const STAGES = [
   [answersCut],
   [sentByteByByte, Math.min(CLIENTS, 16)],
   [readByteByByte, Math.min(CLIENTS, 16)],
-  [neverReading, Math.ceil(CLIENTS / 10)],
+  [neverReading, Math.ceil(CLIENTS / 50)],
   [neverSending, Math.ceil(CLIENTS / 10)],
   [badFraming],
   [bytesAfterGzip],

@@ -4,7 +4,7 @@ import { isComplete, open } from './connection.mjs';
 import { formsOf, post, query, queryWithFiles } from './requests.mjs';
 
 /** How many clients connect at the same time. */
-const CONNECTING = 200;
+const CONNECTING = 50;
 
 const FORMS = Object.values(formsOf(queryWithFiles('echo crowd')));
 
@@ -30,7 +30,7 @@ const KINDS = {
 const BECOME_RUNS = ['never reads', 'a whole query'];
 
 /** One in so many clients never reads: each of them costs the system some megabytes. */
-const NEVER_READING = 20;
+const NEVER_READING = 100;
 
 /** Opens so many connections that do different things, holds them all, and cuts them all. */
 export async function crowd({ service, check, clients, seeded, expectRuns }) {
