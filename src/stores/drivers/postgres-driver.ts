@@ -1,10 +1,10 @@
-import { Logger } from '@nestjs/common';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { isOwnError } from './final-errors.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Driver } from './driver.js';
+import { PostgresPool } from './postgres-pool.js';
 
 /**
  * How a process uses a Postgres server. Times are milliseconds.
@@ -85,9 +85,7 @@ export class PostgresDriver implements Driver {
       application_name: 'nest-agent-query',
       types,
     });
-    // An idle connection was lost. If the server is really unavailable, the next statement reports that.
-    pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
-    const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+    const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new PostgresPool(pool) }) });
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
     const driver = new PostgresDriver(name, kysely.withSchema(schema));
     try {

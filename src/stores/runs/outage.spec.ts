@@ -9,6 +9,7 @@ import { type PostgresServer, startPostgres } from '../../../test/support/postgr
 import { message, type QueryError, type RunStore } from '../../query/index.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
+import type { Db } from '../schema/tables.js';
 import { SqlRunStore } from './sql-run-store.js';
 
 const DONE = '{"type":"done","data":{"status":"completed"}}';
@@ -222,6 +223,43 @@ describe('Postgres', () => {
     });
     await store.close();
   }, 30_000);
+
+  it('may break a connection between two statements of a transaction', async () => {
+    const { driver, store } = await open('broken');
+    const admin = new pg.Client({ connectionString: server.url });
+    await admin.connect();
+    const pidOf = async (db: Db) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db);
+      return rows[0]!.pid;
+    };
+    const broken = driver.transact(async (db) => {
+      const pid = await pidOf(db);
+      await admin.query('select pg_terminate_backend($1)', [pid]);
+      for (;;) {
+        const { rowCount } = await admin.query('select 1 from pg_stat_activity where pid = $1', [pid]);
+        if (rowCount === 0) return pidOf(db);
+      }
+    });
+    await expect(broken).rejects.toThrow('not queryable');
+    await store.check();
+    await admin.end();
+    await store.close();
+  });
+
+  it('may be silent: a connection that does not answer in time is not used again', async () => {
+    const times = { statementTimeoutMs: 100, connectTimeoutMs: 1_000 };
+    const driver = await PostgresDriver.open(new URL(server.url), {
+      schema: 'silent',
+      poolSize: 1,
+      ...times,
+    });
+    // So that only the client limits the time, as if the server did not answer.
+    await sql`set statement_timeout = 0`.execute(driver.db);
+    await expect(sql`select pg_sleep(60)`.execute(driver.db)).rejects.toThrow('Query read timeout');
+    const { rows } = await sql<{ one: number }>`select 1 as one`.execute(driver.db);
+    expect(rows).toEqual([{ one: 1 }]);
+    await driver.close();
+  });
 
   it('is migrated once by several processes that start at the same time', async () => {
     const opened = await Promise.all(Array.from({ length: 3 }, () => open('together')));
