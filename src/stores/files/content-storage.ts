@@ -85,7 +85,7 @@ export class TableStorage implements ContentStorage {
   async *read(id: string, size: number): AsyncIterable<Uint8Array> {
     let read = 0;
     for (let number = 0; read < size; number++) {
-      const { bytes } = await this.database.attempt((db) =>
+      const { bytes } = await this.database.persist((db) =>
         db
           .selectFrom('chunks')
           .select('bytes')

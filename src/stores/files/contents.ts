@@ -54,7 +54,8 @@ export class Contents {
 
   /** Reads a complete content that a run, or the turn of a run, uses; undefined if there is none. */
   async read(runId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-    const found = await this.database.attempt((db) =>
+    // `persist`, because a run reads it, and waits for the end of an outage.
+    const found = await this.database.persist((db) =>
       db
         .selectFrom('contents')
         .innerJoin('file_uses', 'file_uses.sha256', 'contents.sha256')

@@ -65,10 +65,12 @@ async function checkOutage(store: SqlRunStore, begin: () => Promise<void>, end: 
   });
   expect((await refusal(() => store.check())).code).toBe('unavailable');
   expect((await store.find(run.owner, run.id))!.lastSeq).toBe(1);
+  const newestTurns = store.turns(run.owner, 'no session', { after: undefined, limit: 9 });
 
   await end();
   await untilAvailable(store);
   await Promise.all(appended);
+  expect(await newestTurns).toBeUndefined();
   expect((await finished)!.run).toMatchObject({ status: 'completed', lastSeq: 22 });
   const log = [textOf('before'), ...appended.map((_, i) => textOf(`${i}${large}`)), DONE];
   expect(await logOf(store, run.owner, run.id)).toEqual(log);

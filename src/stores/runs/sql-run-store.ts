@@ -16,6 +16,7 @@ import {
 } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
+import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { Contents } from '../files/contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
@@ -208,9 +209,10 @@ export class SqlRunStore extends RunStore {
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
-    return this.#database.attempt((db): Promise<{ turns: Turn[]; last: number; total: number } | undefined> =>
-      readTurns(db, keyOf(owner, sessionId), page),
-    );
+    const read = (db: Db): Promise<{ turns: Turn[]; last: number; total: number } | undefined> =>
+      readTurns(db, keyOf(owner, sessionId), page);
+    // The newest turns are for a handler, whose run waits for the end of an outage. Other callers can try again.
+    return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
   }
 
   async text(owner: string, runId: string, sha256: string): Promise<string | undefined> {
