@@ -24,7 +24,10 @@ export class Erasure {
    * @throws {QueryError} `session_busy` · `unavailable`
    */
   async eraseSession(owner: string, sessionId: string): Promise<boolean> {
-    const hidden = await this.#hideSession(keyOf(owner, sessionId));
+    // Afterwards, because the session may be hidden although the answer of the database was lost.
+    const hidden = await this.#hideSession(keyOf(owner, sessionId)).finally(() =>
+      this.localRuns.dropEnded(owner, sessionId),
+    );
     if (!hidden) return false;
     await this.removeRuns(hidden.runIds);
     await this.files.removeUnused(hidden.digests);

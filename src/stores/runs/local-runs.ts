@@ -78,6 +78,12 @@ export class LocalRuns {
     }
   }
 
+  /** Drops the ended runs of a session from memory: only the database knows whether they were erased. */
+  dropEnded(owner: string, sessionId: string): void {
+    for (const [id, run] of this.#ended)
+      if (run.owner === owner && run.sessionId === sessionId) this.drop(id);
+  }
+
   /** Drops a run from memory. Does nothing if it is not there. */
   drop(runId: string): void {
     const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);

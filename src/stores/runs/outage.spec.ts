@@ -124,6 +124,27 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
   await rm(directory, { recursive: true });
 });
 
+it('A session that was erased stays erased when the answer of the database was lost', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-erased-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.recover(() => undefined);
+  const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+  const { run } = await store.admit(admissionOf({ session }));
+  await store.finish(run, { status: 'completed' }, 'text');
+  const transact = driver.transact.bind(driver);
+  driver.transact = async (work) => {
+    await transact(work);
+    driver.transact = transact;
+    throw new Error('Connection terminated unexpectedly');
+  };
+  expect((await refusal(() => store.erase(run.owner, 's'))).code).toBe('unavailable');
+  expect(await store.find(run.owner, run.id)).toBeUndefined();
+  expect(await store.erase(run.owner, 's')).toBe(false);
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
 describe('Postgres', () => {
   let server: PostgresServer;
   beforeAll(async () => {
