@@ -60,6 +60,20 @@ export function storageFull(cause?: unknown): QueryError {
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
 }
 
+/**
+ * What a caller is told of an error that occurred while a file of a query was written or read.
+ *
+ * @returns `storage_full` or `unavailable` for an error of the file system; any other error as it is
+ */
+export function refusalOfFiles(error: unknown): unknown {
+  const { code, syscall, name } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return storageFull(error);
+  // A `File` whose bytes cannot be read has only this name.
+  if (syscall === undefined && name !== 'NotReadableError') return error;
+  const detail = 'The service cannot store the files of a query at present. Try again in a moment.';
+  return new QueryError('unavailable', detail, { retryAfter: 2 }, { cause: error });
+}
+
 /** The limits that a caller can exceed, by the names that a problem states. */
 export type CallerLimit =
   'fileBytes' | 'filesBytes' | 'textBytes' | 'documentBytes' | 'values' | 'parts' | 'depth';

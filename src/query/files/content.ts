@@ -1,5 +1,6 @@
 import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { refusalOfFiles } from '../contract/refusals.js';
 import type { SpoolFile } from './spool.js';
 
 /** Bytes at the beginning of a file that are enough to detect its type. */
@@ -36,6 +37,7 @@ export class FileContent {
    * Detects the type of the content by its first 4,100 bytes.
    *
    * @returns a type such as `image/png`; undefined if the bytes do not show one
+   * @throws {QueryError} `storage_full` · `unavailable`: the temporary file cannot be read
    * @throws {Error} if the content was discarded
    */
   async detectType(): Promise<string | undefined> {
@@ -60,12 +62,20 @@ export class FileContent {
   private async head(): Promise<Buffer> {
     const source = this.heldSource();
     if (Buffer.isBuffer(source)) return source.subarray(0, HEAD_BYTES);
-    const handle = await open(source.path);
     try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-      return buffer.subarray(0, bytesRead);
-    } finally {
-      await handle.close();
+      return await headOf(source.path);
+    } catch (error) {
+      throw refusalOfFiles(error);
     }
+  }
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const handle = await open(path);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }

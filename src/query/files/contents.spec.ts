@@ -109,23 +109,35 @@ describe('The content of a file part', () => {
     expect(await files()).toEqual([]);
   });
 
-  it.each(['ENOSPC', 'EDQUOT'])(
-    'refuses the body with storage_full on %s, and leaves no file',
-    async (code) => {
-      const probe = await open(parent);
-      const handles = Object.getPrototypeOf(probe) as { writeFile: () => Promise<void> };
-      await probe.close();
-      jest.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error(code), { code }));
-      const contents = new Contents(DEFAULT_BODY_LIMITS, spool);
-      write(contents, Buffer.alloc(2_000_000));
-      await expect(contents.writes.settled()).rejects.toMatchObject({ code: 'storage_full' });
-      expect(await files()).toHaveLength(1);
-      await contents.writes.discard();
-      expect(await files()).toEqual([]);
-    },
-  );
+  it.each([
+    ['storage_full', 'ENOSPC'],
+    ['storage_full', 'EDQUOT'],
+    ['unavailable', 'EIO'],
+  ])('refuses the body with %s on %s, and leaves no file', async (refusal, code) => {
+    const probe = await open(parent);
+    const handles = Object.getPrototypeOf(probe) as { writeFile: () => Promise<void> };
+    await probe.close();
+    jest
+      .spyOn(handles, 'writeFile')
+      .mockRejectedValueOnce(Object.assign(new Error(code), { code, syscall: 'write' }));
+    const contents = new Contents(DEFAULT_BODY_LIMITS, spool);
+    write(contents, Buffer.alloc(2_000_000));
+    await expect(contents.writes.settled()).rejects.toMatchObject({ code: refusal });
+    expect(await files()).toHaveLength(1);
+    await contents.writes.discard();
+    expect(await files()).toEqual([]);
+  });
 
-  it('rejects with any other error of the disk unchanged', async () => {
+  it('is refused with unavailable if the temporary file cannot be read', async () => {
+    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
+    const content = write(contents, PNG);
+    await contents.writes.settled();
+    await rm(spool.directory, { recursive: true });
+    await expect(content.detectType()).rejects.toMatchObject({ code: 'unavailable' });
+    await content.discard();
+  });
+
+  it('rejects with an error that is not one of the disk unchanged', async () => {
     const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     await spool.close();
     write(contents, PNG);

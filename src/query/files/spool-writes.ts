@@ -1,4 +1,4 @@
-import { storageFull } from '../contract/refusals.js';
+import { refusalOfFiles } from '../contract/refusals.js';
 import type { Spool, SpoolFile } from './spool.js';
 
 /** Steps that may wait for the disk before the sender is held back. */
@@ -56,7 +56,7 @@ export class SpoolWrites {
     this.lastStep = this.lastStep
       .then(() => (this.stopped || this.failure !== undefined ? undefined : step()))
       .catch((error: unknown) => {
-        this.failure ??= isFull(error) ? storageFull(error) : error;
+        this.failure ??= refusalOfFiles(error);
       })
       .finally(() => this.waiting--);
   }
@@ -64,8 +64,8 @@ export class SpoolWrites {
   /**
    * Waits until no step is left.
    *
-   * @throws {QueryError} `storage_full`
-   * @throws any other error of the system, unchanged
+   * @throws {QueryError} `storage_full` · `unavailable`: the disk failed
+   * @throws any other error of a step, unchanged
    */
   async settled(): Promise<void> {
     while (this.waiting > 0) await this.lastStep;
@@ -83,9 +83,4 @@ export class SpoolWrites {
     for (const file of this.files) await file.remove();
     this.files.clear();
   }
-}
-
-function isFull(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { storageFull } from '../../query/index.js';
+import { refusalOfFiles } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { ContentStorage } from './content-storage.js';
@@ -41,7 +41,7 @@ export class Contents {
       await this.storage.write(id, content.stream());
     } catch (error) {
       await this.remove(id).catch(() => undefined);
-      throw isFull(error) ? storageFull(error) : error;
+      throw refusalOfFiles(error);
     }
     const isKept = await this.#locked(sha256, async (db) => {
       // Another query may have stored the same content in the meantime.
@@ -49,7 +49,8 @@ export class Contents {
       await db.updateTable('contents').set({ completed_at: Date.now() }).where('id', '=', id).execute();
       return true;
     });
-    if (!isKept) await this.remove(id);
+    // What cannot be removed now, the sweep removes.
+    if (!isKept) await this.remove(id).catch(() => undefined);
   }
 
   /** Reads a complete content that a run, or the turn of a run, uses; undefined if there is none. */
@@ -84,9 +85,17 @@ export class Contents {
     if (isUnused) await this.remove(id);
   }
 
-  /** Removes the bytes and the row of a content that is not complete. */
+  /**
+   * Removes the bytes and the row of a content that is not complete.
+   *
+   * @throws {QueryError} `unavailable`
+   */
   async remove(id: string): Promise<void> {
-    await this.storage.remove(id);
+    try {
+      await this.storage.remove(id);
+    } catch (error) {
+      throw refusalOfFiles(error);
+    }
     await this.database.attempt((db) => db.deleteFrom('contents').where('id', '=', id).execute());
   }
 
@@ -106,9 +115,4 @@ async function completeId(db: Db, sha256: string): Promise<string | undefined> {
     .where('completed_at', 'is not', null)
     .executeTakeFirst();
   return row?.id;
-}
-
-function isFull(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOSPC' || code === 'EDQUOT';
 }
