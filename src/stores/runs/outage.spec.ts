@@ -7,6 +7,7 @@ import pg from 'pg';
 import { admissionOf } from '../../../test/contracts/run-store.contract.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { message, type QueryError, type RunStore } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import type { Db } from '../schema/tables.js';
@@ -120,6 +121,37 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
     next: { id: next.id },
   });
   expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'failed' });
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+it('A repeated query does not find a run whose admission is undone, because the answer of the database was lost', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-undone-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.recover(() => undefined);
+  const repeated = () => admissionOf({ idempotency: { key: 'k', digest: 'd' } });
+  const transact = driver.transact.bind(driver);
+  const lose: Driver['transact'] = async (work) => {
+    await transact(work);
+    throw new Error('Connection terminated unexpectedly');
+  };
+  const refuse: Driver['transact'] = () => Promise.reject(new Error('Connection refused'));
+  let step = lose;
+  driver.transact = (work) => step(work);
+  const lost = repeated();
+  const first = refusal(() => store.admit(lost));
+  // What undoes the first admission is refused; the repeated query is not.
+  step = refuse;
+  expect((await first).code).toBe('unavailable');
+  step = transact;
+  const second = refusal(() => store.admit(repeated()));
+  step = refuse;
+  expect((await second).code).toBe('unavailable');
+  step = transact;
+  await untilAvailable(store);
+  while ((await refusal(() => store.admit(repeated()))).code === 'unavailable');
+  expect(await store.find(lost.owner, lost.runId)).toBeUndefined();
   await store.close();
   await rm(directory, { recursive: true });
 });

@@ -56,9 +56,9 @@ export class Recovery {
     await this.lease.release();
   }
 
-  /** Undoes an admission that may have been committed, as soon as the database can be used. */
-  undoAdmission(runId: string): void {
-    this.database
+  /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
+  undoAdmission(runId: string): Promise<void> {
+    return this.database
       .persistTransaction((db) => undoAdmission(db, this.database.driver, this.processId, runId))
       .then((next) => next && this.#promote(next.id))
       .catch((error: unknown) => this.#report(error));

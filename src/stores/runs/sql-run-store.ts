@@ -73,6 +73,8 @@ export class SqlRunStore extends RunStore {
   readonly #processId = randomUUID();
   readonly #database: Database;
   readonly #localRuns = new LocalRuns();
+  /** The admissions that are under way, by run. One that has failed is here until it is undone. */
+  readonly #admitting = new Map<string, Promise<Admitted>>();
   readonly #writer: LogWriter;
   readonly #erasure: Erasure;
   readonly #sweeper: Sweeper;
@@ -243,16 +245,25 @@ export class SqlRunStore extends RunStore {
 
   async #admit(admission: Admission): Promise<Admitted> {
     const query = await storedQuery(admission);
+    const { runId } = admission;
+    const settle = () => void this.#admitting.delete(runId);
+    const admitting = this.#database.attemptTransaction((db) =>
+      admit(db, this.driver, this.#processId, admission, query),
+    );
+    this.#admitting.set(runId, admitting);
     try {
-      return await this.#database.attemptTransaction((db) =>
-        admit(db, this.driver, this.#processId, admission, query),
-      );
+      await admitting;
+      settle();
     } catch (error) {
       // The transaction may have been committed. Its run would block the queue of its session forever.
       const wasTried = error instanceof QueryError && error.cause !== undefined;
-      if (wasTried) this.#recovery.undoAdmission(admission.runId);
-      throw error;
+      if (wasTried) void this.#recovery.undoAdmission(runId).finally(settle);
+      else settle();
     }
+    const admitted = await admitting;
+    // A repeated query must not find a run whose admission is going to be undone.
+    if (!admitted.created) await this.#admitting.get(admitted.run.id);
+    return admitted;
   }
 
   async #findStored(owner: string, runId: string): Promise<RunRecord | undefined> {
