@@ -18,6 +18,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Database from 'libsql';
+import { eventsOf, isDone } from './caller.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -85,21 +86,6 @@ async function ask(url, text, sessionId) {
   return asked;
 }
 
-/** The complete events of a stream. */
-async function* eventsOf(response) {
-  let text = '';
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const frames = text.split('\n\n');
-    text = frames.pop();
-    for (const frame of frames) {
-      const id = /^id: (.*)$/m.exec(frame)?.[1];
-      const data = /^data: (.*)$/m.exec(frame)?.[1];
-      if (id && data) yield { seq: Number(id.split('.').at(-1)), data };
-    }
-  }
-}
-
 /** Follows a run until `done`, and resumes when the stream is cut. Returns the whole log. */
 async function follow(url, runId) {
   const log = [];
@@ -117,10 +103,6 @@ async function follow(url, runId) {
     await delay(100);
   }
   throw new Error(`Run ${runId} does not end`);
-}
-
-function isDone(data) {
-  return data !== undefined && JSON.parse(data).type === 'done';
 }
 
 async function verify(url, { runId, received, sessionId }) {

@@ -1,27 +1,40 @@
-/** The service that `kill.mjs` kills. `node server.mjs <database URL>` prints the URL of the service when it listens. */
+/**
+ * The service that the programs of this directory disturb. `node server.mjs <database URL> [<store options as JSON>]` prints
+ * the URL of the service when it listens.
+ */
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { message, QueryModule } from '../../dist/index.js';
 import { openStore } from '../../dist/stores/index.js';
+import { HealthController } from '../../dist/telemetry/index.js';
 
-const EVENTS = 25;
+const [, , database, options = '{}'] = process.argv;
 
+class Service {}
+
+/** Says what the files are, and then counts to `kwargs.events`, 25 by default. */
 async function* handler(query, { session }) {
   const text = query.parts[0].text;
+  const { events = 25 } = query.kwargs;
   for (const part of query.parts) {
     if (part.type === 'file')
       yield message(`file ${part.sha256} ${(await part.file.arrayBuffer()).byteLength}`);
   }
-  for (let i = 1; i <= EVENTS; i++) {
+  for (let i = 1; i <= events; i++) {
     yield message(`${text} ${session?.turns.length ?? '-'} ${i}`);
     await delay(Math.random() * 20);
   }
 }
 
-const store = await openStore(process.argv[2], { leaseMs: 500 });
-const module = QueryModule.forRoot({ handler, store, runs: { disconnect: 'continue' } });
+const store = await openStore(database, { leaseMs: 500, ...JSON.parse(options) });
+const runs = { disconnect: 'continue', stopDeadlineMs: 1_000 };
+const module = {
+  module: Service,
+  controllers: [HealthController],
+  imports: [QueryModule.forRoot({ handler, store, runs })],
+};
 const app = await NestFactory.create(module, new FastifyAdapter(), {
   logger: ['error', 'warn'],
   abortOnError: false,
