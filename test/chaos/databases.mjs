@@ -31,8 +31,8 @@ const { values } = parseArgs({
 const LANES = values.case ? 1 : Number(values.lanes);
 const random = randomFrom(Number(values.seed));
 
-/** How long a fault lasts that is not one statement only, in milliseconds. */
-const PERIOD_MS = 600;
+/** How long a fault lasts that is not one statement only, in milliseconds: shorter and longer than the service pauses. */
+const PERIODS_MS = [600, 3_000];
 /** Short, so that the service gives a silent connection up soon. */
 const TIMES = { statementTimeoutMs: 700, connectTimeoutMs: 500 };
 /** How long unfinished runs may stay in the tables after the last response. */
@@ -99,7 +99,7 @@ const FAULTS = [
   ...ERRORS.map((sqlState) => ({ kind: 'error', sqlState })),
   ...FATAL_ERRORS.map((sqlState) => ({ kind: 'fatal', sqlState })),
   ...LATE_ERRORS.map((sqlState) => ({ kind: 'lateFatal', sqlState })),
-].flatMap((fault) => [fault, { ...fault, periodMs: PERIOD_MS }]);
+].flatMap((fault) => [fault, ...PERIODS_MS.map((periodMs) => ({ ...fault, periodMs }))]);
 
 /** Cases without end. */
 function* randomCases(length) {
