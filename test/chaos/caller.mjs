@@ -22,7 +22,8 @@ export class Caller {
     for (;;) {
       const response = await fetch(`${this.url}${path}`, {
         method,
-        headers: { accept: 'text/event-stream', ...headers },
+        // A connection of its own: the service may close one that was kept just when it is used again.
+        headers: { accept: 'text/event-stream', connection: 'close', ...headers },
         body,
         signal: AbortSignal.timeout(BOUND_MS),
       });

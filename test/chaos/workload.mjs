@@ -73,7 +73,10 @@ export async function work(service, name, check) {
 export async function untilReady(service, check) {
   const began = performance.now();
   for (;;) {
-    const ready = await fetch(`${service.base}/health/ready`, { signal: AbortSignal.timeout(READY_MS) })
+    const ready = await fetch(`${service.base}/health/ready`, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(READY_MS),
+    })
       .then(async (response) => [response.status, await response.text()])
       .catch((error) => [0, error.message]);
     const ms = performance.now() - began;
