@@ -29,7 +29,7 @@ async function* handler(query, { session }) {
 }
 
 const store = await openStore(database, { leaseMs: 500, ...JSON.parse(options) });
-const runs = { disconnect: 'continue', stopDeadlineMs: 1_000 };
+const runs = { disconnect: 'continue' };
 const module = {
   module: Service,
   controllers: [HealthController],
