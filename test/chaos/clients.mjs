@@ -20,7 +20,7 @@ import { badFraming, bytesAfterGzip, pipelined, sendingAfterTheAnswer } from './
 import { answerWithFiles, MEMORY_BYTES, post, queryWithFiles } from './clients/requests.mjs';
 import { neverReading, neverSending, readByteByByte, sentByteByByte } from './clients/slow.mjs';
 import { ObservedService } from './observed-service.mjs';
-import { Seeded } from './seeded.mjs';
+import { randomFrom } from '../support/random.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -84,7 +84,7 @@ async function runStage(service, [stage, clients], idle) {
   const began = performance.now();
   let isOver = false;
   const ordinary = Array.from({ length: ORDINARY }, () => askOrdinarily(service, () => isOver));
-  const context = { service, check, clients, every: Number(values.every), seeded, expectRuns };
+  const context = { service, check, clients, every: Number(values.every), random, expectRuns };
   const figures = await stage(context).finally(() => (isOver = true));
   await Promise.all(ordinary);
   await checkRest(service, stage.name, idle);
@@ -112,7 +112,7 @@ async function checkRest(service, stage, idle) {
 
 const MB = (bytes) => (bytes / 1e6).toFixed(1);
 
-const seeded = new Seeded(Number(values.seed));
+const random = randomFrom(Number(values.seed));
 const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-clients-'));
 await mkdir(join(directory, 'spool'));
 let service;

@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { PostgresProxy } from './postgres-proxy.mjs';
-import { randomFrom } from './random.mjs';
+import { randomFrom } from '../support/random.mjs';
 import { Report } from './report.mjs';
 import { Service } from './service.mjs';
 import { untilReady, verify, work } from './workload.mjs';

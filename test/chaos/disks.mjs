@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { SqliteThread } from '../../dist/stores/drivers/sqlite-thread.js';
 import { CALLS, compile, FailingFiles } from './failing-files.mjs';
-import { randomFrom } from './random.mjs';
+import { randomFrom } from '../support/random.mjs';
 import { Report } from './report.mjs';
 import { Service } from './service.mjs';
 import { untilReady, verify, work } from './workload.mjs';

@@ -18,7 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Connection, requestOf } from '../bench/load/connection.mjs';
 import { ObservedService } from './observed-service.mjs';
-import { Seeded } from './seeded.mjs';
+import { randomFrom } from '../support/random.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -54,7 +54,7 @@ const failures = [];
 const check = (condition, what) => {
   if (!condition) failures.push(what);
 };
-const seeded = new Seeded(Number(values.seed));
+const random = randomFrom(Number(values.seed));
 /** Requests that were sent. */
 let requests = 0;
 
@@ -63,7 +63,7 @@ const file = (bytes) => ({
   type: 'file',
   name: 'a.bin',
   mimeType: 'application/octet-stream',
-  base64: Buffer.alloc(bytes, String(seeded.below(1e9))).toString('base64'),
+  base64: Buffer.alloc(bytes, String(random.below(1e9))).toString('base64'),
 });
 
 /** What a query consists of, with its share of all queries. Some are sent twice with one idempotency key. */
@@ -79,7 +79,7 @@ const KINDS = [
 
 /** The bytes of the requests that one query takes. */
 function requestsOf(number) {
-  let at = seeded.next();
+  let at = random.next();
   const { parts, key, session } = KINDS.find(({ share }) => (at -= share) < 0).of(number);
   const request = requestOf(JSON.stringify({ parts, kwargs: session ? { session_id: session } : {} }));
   if (!key) return [request];

@@ -17,25 +17,13 @@ import { FileContent } from '../../dist/query/files/content.js';
 import { Spool } from '../../dist/query/files/spool.js';
 import { DEFAULT_BODY_LIMITS } from '../../dist/query/options/body-limits.js';
 import { readPlainly } from '../support/body-oracle.mjs';
+import { randomFrom } from '../support/random.mjs';
 
 const seconds = Number(process.argv[2] ?? 60);
 const onlySeed = process.argv[3];
 
 /** Bytes that are ill-formed UTF-8, or only the beginning of a character. */
 const ILL_FORMED = ['f09f98', 'c0af', 'e09fbf', 'eda080', 'f08fbfbf', 'f4908080', 'f5', '80', 'e2', 'ff'];
-
-/** A small random generator with a seed (the recurrence of mulberry32), so that a document can be made again. */
-function randomFrom(seed) {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit) => Math.floor(next() * limit);
-  return { next, below, pick: (list) => list[below(list.length)], chance: (share) => next() < share };
-}
 
 function document(random) {
   const { below, pick, chance } = random;

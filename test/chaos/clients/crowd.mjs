@@ -12,18 +12,18 @@ const FORMS = Object.values(formsOf(queryWithFiles('echo crowd')));
 const KINDS = {
   silent: () => undefined,
   'half a head': (connection) => void connection.send(post(query('echo x')).subarray(0, 30)),
-  'half a body': (connection, seeded) =>
+  'half a body': (connection, random) =>
     void connection.send(
-      seeded
+      random
         .pick(FORMS)({})
-        .subarray(0, -1 - seeded.below(200)),
+        .subarray(0, -1 - random.below(200)),
     ),
   garbage: (connection) => void connection.send('garbage \0\r\n\r\n'),
   'never reads': (connection) => {
     connection.socket.pause();
     connection.send(post(query('endless')));
   },
-  'a whole query': (connection, seeded) => connection.send(seeded.pick(FORMS)({})).until(isComplete),
+  'a whole query': (connection, random) => connection.send(random.pick(FORMS)({})).until(isComplete),
 };
 
 /** Which of them become runs. */
@@ -33,18 +33,18 @@ const BECOME_RUNS = ['never reads', 'a whole query'];
 const NEVER_READING = 100;
 
 /** Opens so many connections that do different things, holds them all, and cuts them all. */
-export async function crowd({ service, check, clients, seeded, expectRuns }) {
+export async function crowd({ service, check, clients, random, expectRuns }) {
   const kinds = Object.keys(KINDS);
   const others = kinds.filter((kind) => kind !== 'never reads');
   const counts = Object.fromEntries(kinds.map((kind) => [kind, 0]));
   const connections = [];
   await forEach(clients, CONNECTING, async (n) => {
-    const kind = n % NEVER_READING === 0 ? 'never reads' : seeded.pick(others);
+    const kind = n % NEVER_READING === 0 ? 'never reads' : random.pick(others);
     counts[kind]++;
     if (BECOME_RUNS.includes(kind)) expectRuns(1);
     const connection = await open(service.port);
     connections.push(connection);
-    await KINDS[kind](connection, seeded);
+    await KINDS[kind](connection, random);
   });
   const { running } = await service.until(({ followers }) => followers >= counts['never reads']);
   check(

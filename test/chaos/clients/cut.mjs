@@ -26,11 +26,11 @@ export function messagesOf(bytes) {
  * Cuts each form of a query at its bytes. No such query may become a run. The whole query then becomes one run, although it has
  * the idempotency key of those that were cut.
  */
-export async function requestsCut({ service, check, every, seeded, expectRuns }) {
+export async function requestsCut({ service, check, every, random, expectRuns }) {
   let cuts = 0;
   for (const [form, requestWith] of Object.entries(formsOf(queryWithFiles('echo cut')))) {
     const request = requestWith({ 'Idempotency-Key': randomUUID() });
-    const parity = seeded.below(2);
+    const parity = random.below(2);
     await forEach(Math.ceil(request.length / every), AT_ONCE, async (n) => {
       const connection = await open(service.port);
       const length = n * every;
@@ -52,11 +52,11 @@ export async function requestsCut({ service, check, every, seeded, expectRuns })
  * Cuts answers at their bytes and resumes them as `docs/http.md` tells clients to: what was received before and after the cut
  * must be the whole log.
  */
-export async function answersCut({ service, check, every, seeded, expectRuns }) {
+export async function answersCut({ service, check, every, random, expectRuns }) {
   const { port } = service;
   const whole = await ask(port, post(query('burst 6')));
   expectRuns(1);
-  const parity = seeded.below(2);
+  const parity = random.below(2);
   let [cuts, resumed] = [0, 0];
   await forEach(Math.ceil(whole.length / every), AT_ONCE, async (n) => {
     const length = n * every;
@@ -70,7 +70,7 @@ export async function answersCut({ service, check, every, seeded, expectRuns }) 
 
     const last = first.at(-1)?.id;
     if (last !== undefined) resumed++;
-    const isGet = seeded.below(2) === 1 && last !== undefined;
+    const isGet = random.below(2) === 1 && last !== undefined;
     const cursor = { 'Last-Event-ID': last };
     const rest = await ask(port, isGet ? get(`/query/${last.split('.')[0]}`, cursor) : request(cursor));
     const joined = [...first, ...eventsOf(rest)];
