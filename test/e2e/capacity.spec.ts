@@ -37,6 +37,16 @@ describe.each(ADAPTERS)('A service at its capacity, on %s', (adapter) => {
     }
   });
 
+  it(promise('capacity.wait', 'also while the next query of a session is waiting'), async () => {
+    await start(1, 2);
+    const kwargs = { session_id: 's' };
+    const asked = [await ask(host.url, 'first of s', { kwargs }), await ask(host.url, 'without a session')];
+    asked.push(await ask(host.url, 'second of s', { kwargs }));
+    for (const count of [1, 2, 3]) (await agent.call(count)).finish();
+    await Promise.all(asked.map((reply) => reply.whole()));
+    expect(agent.calls.map(({ text }) => text)).toEqual(['first of s', 'without a session', 'second of s']);
+  });
+
   it(promise('capacity.refuse', 'until a slot is free'), async () => {
     await start(1, 1);
     const asked = [await ask(host.url, '1'), await ask(host.url, '2')];

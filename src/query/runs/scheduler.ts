@@ -98,8 +98,9 @@ export class Scheduler implements RunnerEvents {
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
     if (this.#overdue.has(runner)) this.#keepSlot(runner);
-    if (promoted) this.#promote(promoted);
+    // Runs that wait for a slot come first: a session with a long queue would keep its slot forever.
     this.#fillSlots();
+    if (promoted) this.#promote(promoted);
   }
 
   /** Part of `RunnerEvents`. */
