@@ -1,4 +1,4 @@
-/** Lets Node run TypeScript from its source, for threads that a test starts. */
+/** Lets Node run TypeScript from its source, for threads and processes that a test starts. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
@@ -15,7 +15,11 @@ export async function load(url, context, next) {
     filename: fileURLToPath(url),
     configFile: false,
     swcrc: false,
-    jsc: { target: 'es2022', parser: { syntax: 'typescript', decorators: true } },
+    jsc: {
+      target: 'es2022',
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true },
+    },
     module: { type: 'es6' },
   });
   return { format: 'module', source: code, shortCircuit: true };
