@@ -33,6 +33,7 @@ export class Followers {
   /** In the order in which they joined. */
   readonly #members: Member[] = [];
   #onAdvance: (() => void) | undefined;
+  #emptied: Promise<void> | undefined;
   #onEmptied: (() => void) | undefined;
   #isPending = false;
 
@@ -60,6 +61,7 @@ export class Followers {
     this.advanced();
     if (this.#members.length > 0) return;
     this.#onEmptied?.();
+    this.#emptied = this.#onEmptied = undefined;
     this.onEmpty();
   }
 
@@ -104,8 +106,9 @@ export class Followers {
   }
 
   /** Resolves when all followers have left. */
-  async emptied(): Promise<void> {
-    if (this.#members.length > 0) await new Promise<void>((resolve) => (this.#onEmptied = resolve));
+  emptied(): Promise<void> {
+    if (this.#members.length === 0) return Promise.resolve();
+    return (this.#emptied ??= new Promise<void>((resolve) => (this.#onEmptied = resolve)));
   }
 
   /** Disconnects every follower. */

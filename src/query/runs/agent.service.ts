@@ -144,7 +144,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   async erase(owner: string, sessionId: string): Promise<void> {
     const queue = await this.store.queue(owner, sessionId);
     // Backwards, so that no run is promoted only to be cancelled.
-    await Promise.all(queue.reverse().map(({ id }) => this.#cancelWithFollowers(owner, id)));
+    await Promise.all(queue.reverse().map(({ id }) => this.cancel(owner, id)));
+    // The followers read the end before the log is erased.
+    await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(owner, sessionId));
     if (!(await this.store.erase(owner, sessionId))) throw sessionNotFound();
   }
 
@@ -182,13 +184,6 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     );
     if (await settlesWithin(STORE_DEADLINE_MS, closed)) return;
     this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
-  }
-
-  /** Cancels a run, and lets its followers read the end: the log is erased next. */
-  async #cancelWithFollowers(owner: string, runId: string): Promise<void> {
-    const followers = this.#scheduler.get(runId)?.followers;
-    await this.cancel(owner, runId);
-    if (followers) await settlesWithin(END_READING_MS, followers.emptied());
   }
 
   get #isDraining(): boolean {

@@ -120,6 +120,11 @@ export class Runner {
     return this.run.id;
   }
 
+  /** Whether the run belongs to this session. */
+  isOf(owner: string, sessionId: string): boolean {
+    return this.run.owner === owner && this.run.sessionId === sessionId;
+  }
+
   /** Whether the store has the run. */
   get isAdmitted(): boolean {
     return this.#isAdmitted;

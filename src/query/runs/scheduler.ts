@@ -32,6 +32,8 @@ export class Scheduler implements RunnerEvents {
   readonly #running = new Set<Runner>();
   /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
   readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
+  /** Runs that have ended while they had followers, in the order of their ends. */
+  readonly #followed = new Set<Runner>();
   /** Slots of overdue handlers. */
   #keptSlots = 0;
   #isClosed = false;
@@ -76,6 +78,12 @@ export class Scheduler implements RunnerEvents {
     return { running: this.#running.size, waiting: this.waiting, followers, overdue: this.#overdue.size };
   }
 
+  /** Resolves when the followers of the ended runs of a session have left, which they do at the end of the log. */
+  async unfollowed(owner: string, sessionId: string): Promise<void> {
+    const ended = [...this.#followed].filter((runner) => runner.isOf(owner, sessionId));
+    await Promise.all(ended.map(({ followers }) => followers.emptied()));
+  }
+
   add(runner: Runner): void {
     this.#alive.set(runner.id, runner);
   }
@@ -97,6 +105,7 @@ export class Scheduler implements RunnerEvents {
   /** Part of `RunnerEvents`. */
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
+    this.#keepFollowed(runner);
     if (this.#overdue.has(runner)) this.#keepSlot(runner);
     // Runs that wait for a slot come first: a session with a long queue would keep its slot forever.
     this.#fillSlots();
@@ -137,6 +146,15 @@ export class Scheduler implements RunnerEvents {
     await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
     for (const runner of [...this.#alive.values()]) this.drop(runner);
     for (const timer of this.#overdue.values()) clearTimeout(timer);
+  }
+
+  /** The followers of a run that has ended read what is left of the log, and leave. */
+  #keepFollowed(runner: Runner): void {
+    for (const oldest of this.#followed) {
+      if (oldest.followers.size > 0) break;
+      this.#followed.delete(oldest);
+    }
+    if (runner.followers.size > 0) this.#followed.add(runner);
   }
 
   /** The run has ended, but its handler still executes. */

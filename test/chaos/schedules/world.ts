@@ -187,9 +187,11 @@ export class World {
 
   async #readEnd(client: Client): Promise<void> {
     await this.within(`a follower of ${client.run.id} reads the end (${client.run.end})`, client.finished());
-    // How a run ended that was erased at the same moment cannot be known.
     const { id, end } = client.run;
-    if (end !== undefined) assert.equal(endOf(client.texts), end, `how ${id} ended`);
+    const read = endOf(client.texts);
+    assert(read !== undefined, `the stream of ${id} has ended without done`);
+    // How a run ended that was erased at the same moment cannot be known.
+    if (end !== undefined) assert.equal(read, end, `how ${id} ended`);
     this.clients.delete(client);
   }
 
