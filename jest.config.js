@@ -8,8 +8,8 @@ export default {
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    // Threads are started by Node, not by Jest, which cannot compile for them.
-    '^\\./thread-entry\\.js$': '<rootDir>/test/support/thread-entry.ts',
+    // Processes are started by Node, not by Jest, which cannot compile for them.
+    '^\\./parser-entry\\.js$': '<rootDir>/test/support/parser-entry.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: {

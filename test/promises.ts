@@ -547,6 +547,19 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The built-in agent describes the files of a query in the order of the request.',
   },
+  'service.files-agent-hostile': {
+    section: 'service',
+    sentence: 'A file that harms its parser costs one sentence in one answer, and no other query notices.',
+  },
+  'service.files-agent-orphans': {
+    section: 'service',
+    sentence: 'The processes that parse files end with the service, however it ends.',
+  },
+  'service.crash': {
+    section: 'service',
+    sentence:
+      'A run whose handler ends the process ends as interrupted, and its handler is not called again.',
+  },
   'service.unhandled-rejection': {
     section: 'service',
     sentence: "A handler's unhandled rejection must not crash other runs.",

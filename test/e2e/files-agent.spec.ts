@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { LogEnvelope, MessageEnvelope } from '../../src/index.js';
+import type { Envelope, LogEnvelope } from '../../src/index.js';
 import { promise } from '../promises.js';
+import { anyRuns, parsersOf } from '../support/child-processes.js';
 import { request } from '../support/client.js';
+import { eventually } from '../support/conditions.js';
+import { greedyPdf, longStringPdf } from '../support/hostile-files.mjs';
 import { type Service, startService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
@@ -60,12 +63,49 @@ describe('The built-in agent of the service', () => {
     }));
     const reply = await request(service.url, {}, JSON.stringify({ parts: await Promise.all(parts) }));
     const envelopes = await reply.allEnvelopes();
-    expect(envelopes.map(({ type }) => type)).toEqual([...FILES.flatMap(() => ['log', 'message']), 'done']);
+    const isReading = ({ type, data }: Envelope) =>
+      type === 'log' && (data as { message: string }).message.startsWith('Reading');
+    const starts = envelopes.flatMap((envelope, index) => (isReading(envelope) ? [index] : []));
+    expect(starts).toHaveLength(FILES.length);
     FILES.forEach(([name, , said], index) => {
-      const [log, message] = envelopes.slice(2 * index) as [LogEnvelope, MessageEnvelope];
-      expect(log.data.message).toContain(`Reading ${name}`);
-      for (const sentence of said) expect(message.data.content).toContain(sentence);
+      expect((envelopes[starts[index]!] as LogEnvelope).data.message).toContain(`Reading ${name}`);
+      const answer = envelopes.slice(starts[index], starts[index + 1]);
+      const text = answer.map(({ type, data }) =>
+        type === 'message' ? (data as { content: string }).content : '',
+      );
+      for (const sentence of said) expect(text.join('')).toContain(sentence);
     });
     expect(envelopes.at(-1)!.data).toEqual({ status: 'completed' });
   });
+
+  it(promise('service.files-agent-hostile'), async () => {
+    const [hostile, ordinary] = await Promise.all([
+      request(service.url, {}, bodyOf('a.pdf', longStringPdf())),
+      request(service.url, {}, bodyOf('b.txt', Buffer.from('text'))),
+    ]);
+    const answers = [await hostile.answer(), await ordinary.answer()];
+    expect(answers).toEqual([
+      {
+        text: expect.stringContaining('no more than 256 MiB of memory are spent on one file.'),
+        done: [{ status: 'completed' }],
+      },
+      { text: expect.stringContaining('4 characters'), done: [{ status: 'completed' }] },
+    ]);
+    expect(service.process.exitCode).toBeNull();
+  });
+
+  it.each(['SIGKILL', 'SIGTERM'] as const)(promise('service.files-agent-orphans', '%s'), async (signal) => {
+    const other = await startService({ DRAIN_MS: '0', STOP_DEADLINE_MS: '100' });
+    await request(other.url, {}, bodyOf('a.pdf', greedyPdf()));
+    let pids: number[] = [];
+    await eventually(async () => (pids = await parsersOf(other.process.pid!)).length > 0);
+    other.process.kill(signal);
+    await other.exited;
+    await eventually(async () => !(await anyRuns(pids)));
+  });
 });
+
+function bodyOf(name: string, content: Buffer): string {
+  const mimeType = 'application/octet-stream';
+  return JSON.stringify({ parts: [{ type: 'file', name, mimeType, base64: content.toString('base64') }] });
+}

@@ -1,4 +1,4 @@
-/** Lets Node run TypeScript from its source, for threads and processes that a test starts. */
+/** Lets Node run TypeScript from its source, for processes that a test starts. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';

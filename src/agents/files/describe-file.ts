@@ -2,10 +2,10 @@ import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf, headOf } from './file-source.js';
 import type { FileSource } from './file-source.js';
 import type { FilesLimits } from './files-limits.js';
-import { bytes } from './markdown.js';
 import { describeBinary } from './formats/binary.js';
 import { describeDelimited } from './formats/delimited.js';
-import type { Description } from './formats/description.js';
+import { headingOf } from './formats/findings.js';
+import type { Findings } from './formats/findings.js';
 import { legacyEncoding, unicodeEncoding } from './formats/encoding.js';
 import type { Encoding } from './formats/encoding.js';
 import { describeGzip } from './formats/gzip.js';
@@ -13,50 +13,60 @@ import { describeImage } from './formats/image.js';
 import { describeJson } from './formats/json.js';
 import { extensionOf, languageOf } from './formats/languages.js';
 import { describePdf } from './formats/pdf.js';
+import { describeSvg, rootTagOfSvg } from './formats/svg.js';
 import { describeTar } from './formats/tar.js';
 import { describeTextFile } from './formats/text.js';
 import { describeZip } from './formats/zip.js';
+import { ReadingStopped } from './reading-stopped.js';
+import { UnreadableFile } from './unreadable-file.js';
 
 /**
  * Describes in Markdown what is in a file. The bytes decide what the file is. Only for text, the extension of its name
  * and the type that the caller declares decide which kind of text it is.
  *
- * @returns the whole answer except the file's name
+ * @returns the answer except the file's name, in pieces: what is known early comes first. The same file gives the same pieces
  * @throws {UnreadableFile} if the file is broken, encrypted or exceeds a limit
  */
-export async function describeFile(file: FileSource, limits: FilesLimits): Promise<string> {
-  if (file.size === 0) return 'An empty file (0 bytes).';
-  const { title, body } = await examine(file, limits);
-  return `**${title}**, ${bytes(file.size)}. ${body}`;
+export async function* describeFile(file: FileSource, limits: FilesLimits): Findings {
+  if (file.size === 0) return yield 'An empty file (0 bytes).';
+  let hasFindings = false;
+  try {
+    for await (const piece of examine(file, limits)) {
+      yield piece;
+      hasFindings = true;
+    }
+  } catch (error) {
+    if (!(error instanceof ReadingStopped) && !(hasFindings && error instanceof UnreadableFile)) throw error;
+    yield hasFindings ? `\n\n${error.message}` : error.message;
+  }
 }
 
-async function examine(file: FileSource, limits: FilesLimits): Promise<Description> {
+async function* examine(file: FileSource, limits: FilesLimits): Findings {
   const head = await headOf(file);
   // A PDF may consist of plain text only: it must be recognised before text is.
-  if (beginsWith(head, '%PDF-')) return describePdf(file, limits);
+  if (beginsWith(head, '%PDF-')) return yield* describePdf(file, limits);
   const unicode = unicodeEncoding(head, head.length === file.size);
-  if (unicode) return describeAsText(file, unicode, head);
-  if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06')) return describeZip(file, limits);
+  if (unicode) return yield* describeAsText(file, unicode, head);
+  if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06'))
+    return yield* describeZip(file, limits);
   const type = await fileTypeFromBuffer(head);
-  if (type?.mime === 'application/pdf') return describePdf(file, limits);
-  if (type?.mime === 'application/gzip') return describeGzip(file, limits);
+  if (type?.mime === 'application/pdf') return yield* describePdf(file, limits);
+  if (type?.mime === 'application/gzip') return yield* describeGzip(file, limits);
   if (type?.mime === 'application/x-tar') {
-    return { title: 'tar archive', body: await describeTar(bytesOf(file), limits) };
+    return yield* describeTar(bytesOf(file), limits, headingOf('tar archive', file));
   }
-  if (type?.mime.startsWith('image/')) return describeImage(file, type.mime);
+  if (type?.mime.startsWith('image/')) return yield* describeImage(file, type.mime);
   const legacy = type ? undefined : legacyEncoding(head);
-  return legacy ? describeAsText(file, legacy, head) : describeBinary(file, type);
+  yield* legacy ? describeAsText(file, legacy, head) : describeBinary(file, type);
 }
 
-async function describeAsText(file: FileSource, encoding: Encoding, head: Uint8Array): Promise<Description> {
+async function* describeAsText(file: FileSource, encoding: Encoding, head: Uint8Array): Findings {
   const text = new TextDecoder(encoding.label).decode(head).trimStart();
-  if (/^(<\?xml[^>]*>\s*|<!--[^]*?-->\s*|<!DOCTYPE svg[^>]*>\s*)*<svg[\s>]/.test(text.slice(0, 4096))) {
-    return describeImage(file, 'image/svg+xml');
-  }
+  const svg = rootTagOfSvg(text);
+  if (svg !== undefined) return yield* describeSvg(file, svg);
   const labels = labelsOf(file);
-  if (labels.json || (labels.none && looksLikeJson(text))) return describeJson(file, encoding);
-  if (labels.table) return describeDelimited(file, encoding);
-  return describeTextFile(file, encoding);
+  if (labels.json || (labels.none && looksLikeJson(text))) return yield* describeJson(file, encoding);
+  yield* labels.table ? describeDelimited(file, encoding) : describeTextFile(file, encoding);
 }
 
 /** The kind of text that a file's extension states or, if the extension is not known, its declared type. */

@@ -6,8 +6,18 @@ export interface FileSource {
   readonly mimeType: string;
   /** Bytes. */
   readonly size: number;
-  /** Fetches the bytes from offset `start` up to, not including, `end`; both are between 0 and `size`. */
+  /**
+   * Fetches the bytes from offset `start` up to, not including, `end`; both are between 0 and `size`.
+   *
+   * @throws {ReadingStopped} if the time for this file is over
+   */
   read(start: number, end: number): Promise<Uint8Array>;
+  /**
+   * Must be called again and again by what takes long without reading, such as unpacking.
+   *
+   * @throws {ReadingStopped} if the time for this file is over
+   */
+  checkTime(): void;
 }
 
 /** Bytes of one request: large enough that requests cost little, small enough that several fit into memory. */

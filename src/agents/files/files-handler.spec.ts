@@ -2,11 +2,12 @@ import { openAsBlob } from 'node:fs';
 import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { Envelope, FilePart, QueryPart } from '../../query/index.js';
+import { zipOf } from '../../../test/support/hostile-files.mjs';
 import { FilesHandler, FilesLimits } from './index.js';
 
 const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
@@ -32,19 +33,42 @@ async function ask(handler: FilesHandler, parts: QueryPart[], signal = new Abort
   return envelopes;
 }
 
-/** The handler's answer about one file. */
-async function describeOne(
-  name: string,
-  content: string | Buffer | Blob,
-  mimeType?: string,
-  handler = new FilesHandler(),
-) {
-  const envelopes = await ask(handler, [filePart(name, content, mimeType)]);
-  expect(envelopes.map(({ type }) => type)).toEqual(['log', 'message']);
-  return (envelopes[1]!.data as { content: string }).content;
+/** The contents of the messages, joined. */
+function textOf(envelopes: Envelope[]): string {
+  return envelopes
+    .map(({ type, data }) => (type === 'message' ? (data as { content: string }).content : ''))
+    .join('');
 }
 
 describe('FilesHandler', () => {
+  const handlers: FilesHandler[] = [];
+  let usual: FilesHandler;
+
+  function handlerWith(values: Partial<FilesLimits> = {}): FilesHandler {
+    const handler = new FilesHandler(limits(values));
+    handlers.push(handler);
+    return handler;
+  }
+
+  beforeAll(() => {
+    usual = handlerWith();
+  });
+
+  afterAll(() => Promise.all(handlers.map((handler) => handler.onApplicationShutdown())));
+
+  /** The handler's answer about one file. */
+  async function describeOne(
+    name: string,
+    content: string | Buffer | Blob,
+    mimeType?: string,
+    handler = usual,
+  ) {
+    const [first, ...others] = await ask(handler, [filePart(name, content, mimeType)]);
+    expect(first!.type).toBe('log');
+    expect(others.length).toBeGreaterThan(0);
+    return textOf(others);
+  }
+
   describe('on files made by other programs', () => {
     it.each([
       [
@@ -93,7 +117,7 @@ describe('FilesHandler', () => {
         'archive.tar.gz',
         '2 files, 8.9 kB unpacked (compressed 1.98 to 1).\n\n| entry | size |\n| --- | --- |\n| `a.txt` | 6 bytes |',
       ],
-      ['numbers.txt.gz', '8.89 kB unpacked (compressed 2.10 to 1). Inside: text, UTF-8.'],
+      ['numbers.txt.gz', '8.89 kB unpacked (compressed 2.1 to 1). Inside: text, UTF-8.'],
       [
         'archive.7z',
         'Type: `application/x-7z-compressed`.\n\nSHA-256: `c054fcc578e67986e60c787a889dd296b770e46bfcb13b180209f52d0dc829ad`',
@@ -119,7 +143,7 @@ describe('FilesHandler', () => {
       ['report.docx', 2000, 'This ZIP archive is broken or cut off'],
       ['archive.tar.gz', 1000, 'This gzip file is cut off: its end is missing.'],
       ['numbers.txt.gz', 1000, 'This gzip file is cut off: its end is missing.'],
-      ['archive.tar', 700, 'This tar archive is broken or cut off. Before that it holds: More than 1 file'],
+      ['archive.tar', 700, 'This tar archive is broken or cut off. Before that it holds: At least 1 file'],
       ['picture.png', 400, '320 × 200 pixels. The file seems cut off: its end is missing.'],
       ['picture.jpg', 30, 'This JPEG image is broken: its width and height cannot be read.'],
       ['engine.json', 100, 'This JSON is broken: it ends in the middle, as if it had been cut off.'],
@@ -131,10 +155,7 @@ describe('FilesHandler', () => {
 
     it('describes a file by its bytes if its declared type and name are wrong, and says so', async () => {
       const part = filePart('notes.txt', await fixture('picture.png'), 'text/plain');
-      const [, answer] = await ask(new FilesHandler(), [
-        { ...part, detectedMimeType: 'image/png' } as FilePart,
-      ]);
-      const { content } = answer!.data as { content: string };
+      const content = textOf(await ask(usual, [{ ...part, detectedMimeType: 'image/png' } as FilePart]));
       expect(content).toContain('**PNG image**');
       expect(content).toContain('The file was declared as `text/plain`, but its bytes are `image/png`.');
     });
@@ -169,38 +190,29 @@ describe('FilesHandler', () => {
     });
 
     it('describes the other parts too', async () => {
-      const envelopes = await ask(new FilesHandler(), [
+      const envelopes = await ask(usual, [
         filePart('broken.pdf', '%PDF-1.7 nothing'),
         { type: 'text', text: 'Hello' },
         filePart('a.json', '[1]', 'application/json'),
       ]);
-      expect(envelopes).toEqual([
-        { type: 'log', data: { message: 'Reading broken.pdf, 16 bytes (part 1 of 3)' } },
-        {
-          type: 'message',
-          data: {
-            content: '### `broken.pdf`\n\nThis PDF is broken or cut off: its structure cannot be read.\n\n',
-          },
-        },
-        { type: 'log', data: { message: 'Reading text (part 2 of 3)' } },
-        {
-          type: 'message',
-          data: { content: '**Text**: 1 line, 1 word, 5 characters.\n\n```text\nHello\n```\n\n' },
-        },
-        { type: 'log', data: { message: 'Reading a.json, 3 bytes (part 3 of 3)' } },
-        {
-          type: 'message',
-          data: {
-            content:
-              '### `a.json`\n\n**JSON file**, 3 bytes. Its shape:\n\n```text\narray (1 item) of integer\n```\n\n',
-          },
-        },
+      const logs = envelopes.flatMap(({ type, data }) =>
+        type === 'log' ? [(data as { message: string }).message] : [],
+      );
+      expect(logs.filter((text) => text.startsWith('Reading'))).toEqual([
+        'Reading broken.pdf, 16 bytes (part 1 of 3)',
+        'Reading text (part 2 of 3)',
+        'Reading a.json, 3 bytes (part 3 of 3)',
       ]);
+      expect(textOf(envelopes)).toBe(
+        '### `broken.pdf`\n\nThis PDF is broken or cut off: its structure cannot be read.\n\n' +
+          '**Text**: 1 line, 1 word, 5 characters.\n\n```text\nHello\n```\n\n' +
+          '### `a.json`\n\n**JSON file**, 3 bytes. Its shape:\n\n```text\narray (1 item) of integer\n```\n\n',
+      );
     });
   });
 
   it('answers a text without files with a description and a hint to send files', async () => {
-    const envelopes = await ask(new FilesHandler(), [{ type: 'text', text: 'Hello' }]);
+    const envelopes = await ask(usual, [{ type: 'text', text: 'Hello' }]);
     expect(envelopes.at(-1)).toEqual({
       type: 'message',
       data: { content: 'Send files along with the text, and this agent says what is in them.\n' },
@@ -229,90 +241,52 @@ describe('FilesHandler', () => {
   });
 
   describe('within limits', () => {
-    it('ends the thread of a file that takes too long', async () => {
-      const handler = new FilesHandler(limits({ seconds: 0.001 }));
-      expect(await describeOne('a.txt', 'text', 'text/plain', handler)).toContain(
-        'Describing this file takes more than 0.001 seconds',
-      );
-    });
-
-    it('ends the thread of a PDF whose parsing never ends', async () => {
-      const page = Buffer.concat([Buffer.from('BT /F1 12 Tf '), Buffer.alloc(50_000_000, '(Hello) Tj ')]);
-      const handler = new FilesHandler(limits({ seconds: 1 }));
-      expect(await describeOne('a.pdf', pdfOf(page, 1), 'application/pdf', handler)).toContain(
-        'Describing this file takes more than 1 second',
-      );
-    });
-
-    it('ends the thread of a PDF of a few kilobytes that unpacks to more memory than the limit', async () => {
-      const file = pdfOf(Buffer.alloc(200_000_000, ' '), 2);
-      expect(file.length).toBeLessThan(10_000);
-      const handler = new FilesHandler(limits({ memoryMiB: 64 }));
-      expect(await describeOne('a.pdf', file, 'application/pdf', handler)).toContain(
-        'Describing this file takes more than 64 MiB of memory',
-      );
-    });
-
-    it('ends the thread of a JSON file with a text that exceeds the memory limit', async () => {
-      const file = Buffer.concat([Buffer.from('["'), Buffer.alloc(80_000_000, 'äö'), Buffer.from('"]')]);
-      const handler = new FilesHandler(limits({ memoryMiB: 16 }));
-      expect(await describeOne('a.json', file, 'application/json', handler)).toContain(
-        'Describing this file takes more than 16 MiB of memory',
-      );
-    });
-
     it('stops unpacking a bomb at the limit of unpacked bytes', async () => {
       const file = gzipSync(Buffer.alloc(30_000_000));
       expect(file.length).toBeLessThan(100_000);
-      const handler = new FilesHandler(limits({ expandedMiB: 10 }));
+      const handler = handlerWith({ expandedMiB: 10 });
       expect(await describeOne('a.gz', file, 'application/gzip', handler)).toContain(
-        'unpacks to more than 10.5 MB.',
+        '**gzip file**, 29.2 kB. More than 10.5 MB unpacked (compressed 359 to 1).\n\n' +
+          'Reading stopped here: it unpacks to more than 10.5 MB.',
       );
     });
 
     it('warns of a ZIP bomb without unpacking it', async () => {
-      const file = zipOf('zeros', Buffer.alloc(20_000_000));
+      const file = zipOf([['zeros', Buffer.alloc(20_000_000)]]);
       expect(file.length).toBeLessThan(30_000);
-      const handler = new FilesHandler(limits({ expandedMiB: 1 }));
+      const handler = handlerWith({ expandedMiB: 1 });
       const content = await describeOne('a.zip', file, 'application/zip', handler);
       expect(content).toContain('1 file, 20 MB unpacked (compressed 1,020 to 1).');
       expect(content).toContain('**It unpacks to far more than it weighs: unpack it with care.**');
     });
 
     it('stops unpacking a bomb that is an office document', async () => {
-      const file = zipOf(
-        'word/document.xml',
-        Buffer.concat([Buffer.from('<a>'), Buffer.alloc(20_000_000, ' ')]),
-      );
-      const handler = new FilesHandler(limits({ expandedMiB: 1 }));
+      const file = zipOf([
+        ['word/document.xml', Buffer.concat([Buffer.from('<a>'), Buffer.alloc(20_000_000, ' ')])],
+      ]);
+      const handler = handlerWith({ expandedMiB: 1 });
       expect(await describeOne('a.docx', file, undefined, handler)).toContain(
-        'This document unpacks to more than 1.05 MB',
+        'Reading stopped in `word/document.xml`, after 1.05 MB of 20 MB: it unpacks to more than 1.05 MB.',
       );
     });
 
     it('refuses a document that unpacks to more than it states', async () => {
-      const file = zipOf('word/document.xml', Buffer.alloc(20_000_000, ' '), 100);
+      const file = zipOf([['word/document.xml', Buffer.alloc(20_000_000, ' ')]], 100);
       expect(await describeOne('a.docx', file)).toContain('This ZIP archive is broken or cut off');
     });
 
     it('reads an office document up to the limit of unpacked bytes', async () => {
-      const handler = new FilesHandler(limits({ expandedMiB: 0.001 }));
+      const handler = handlerWith({ expandedMiB: 0.001 });
       expect(await describeOne('report.docx', await fixture('report.docx'), undefined, handler)).toContain(
-        'This document unpacks to more than 1.05 kB, which is more than is read here.',
+        'it unpacks to more than 1.05 kB.',
       );
     });
 
     it('reads no more entries of an archive than the limit', async () => {
-      const handler = new FilesHandler(limits({ entries: 1 }));
+      const handler = handlerWith({ entries: 1 });
       expect(await describeOne('a.tar', await fixture('archive.tar'), undefined, handler)).toContain(
-        'More than 1 file',
+        'At least 1 file',
       );
-    });
-
-    it('describes the next file after a thread was ended', async () => {
-      const handler = new FilesHandler(limits({ memoryMiB: 64, threads: 1 }));
-      await describeOne('a.pdf', pdfOf(Buffer.alloc(200_000_000, ' '), 2), 'application/pdf', handler);
-      expect(await describeOne('a.txt', 'text', 'text/plain', handler)).toContain('4 characters');
     });
   });
 
@@ -326,7 +300,7 @@ describe('FilesHandler', () => {
       undefined,
       module.get(FilesHandler),
     );
-    expect(content).toContain('More than 1 file');
+    expect(content).toContain('At least 1 file');
   });
 
   it('ends within a file, without a further message, when the signal is aborted', async () => {
@@ -343,30 +317,31 @@ describe('FilesHandler', () => {
       { type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', sha256: '', file },
       { type: 'text', text: 'never' },
     ];
-    const envelopes = await ask(new FilesHandler(), parts, controller.signal);
-    expect(envelopes).toEqual([{ type: 'log', data: { message: 'Reading a.bin, 5 MB (part 1 of 2)' } }]);
+    const envelopes = await ask(usual, parts, controller.signal);
+    expect(envelopes[0]).toEqual({ type: 'log', data: { message: 'Reading a.bin, 5 MB (part 1 of 2)' } });
+    expect(envelopes.filter(({ type }) => type === 'message')).toEqual([]);
     expect(read.length).toBeLessThan(20);
   });
 
-  it('does not wait for a slot after the signal is aborted', async () => {
-    const handler = new FilesHandler(limits({ threads: 1 }));
+  it('does not wait for its turn after the signal is aborted', async () => {
+    const handler = handlerWith({ processes: 1 });
     const controller = new AbortController();
     const first = new AbortController();
     const stuck = new File(['text'], 'a.txt');
     let reached = () => {};
     const reading = new Promise<void>((resolve) => (reached = resolve));
-    stuck.slice = () => {
+    stuck.arrayBuffer = () => {
       reached();
-      return { arrayBuffer: () => new Promise<ArrayBuffer>(() => {}) } as unknown as Blob;
+      return new Promise<ArrayBuffer>(() => {});
     };
     const part: QueryPart = { type: 'file', name: 'a.txt', mimeType: 'text/plain', sha256: '', file: stuck };
     const holding = ask(handler, [part], first.signal);
     await reading;
     const waiting = ask(handler, [filePart('b.txt', 'text')], controller.signal);
     controller.abort();
-    expect((await waiting).map(({ type }) => type)).toEqual(['log']);
+    expect((await waiting).filter(({ type }) => type === 'message')).toEqual([]);
     first.abort();
-    expect((await holding).map(({ type }) => type)).toEqual(['log']);
+    expect((await holding).filter(({ type }) => type === 'message')).toEqual([]);
     expect(await describeOne('c.txt', 'text', 'text/plain', handler)).toContain('4 characters');
   });
 
@@ -377,45 +352,3 @@ describe('FilesHandler', () => {
     expect(warn).not.toHaveBeenCalled();
   });
 });
-
-/** A PDF of one page whose content has been compressed so many times. */
-function pdfOf(content: Buffer, times: number): Buffer {
-  let stream = content;
-  for (let time = 0; time < times; time += 1) stream = deflateSync(stream);
-  const font = '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>';
-  return Buffer.concat([
-    Buffer.from(
-      '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
-        `3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F1 ${font}>>>>>>endobj\n` +
-        `4 0 obj<</Length ${stream.length}/Filter[${'/FlateDecode'.repeat(times)}]>>stream\n`,
-    ),
-    stream,
-    Buffer.from('\nendstream endobj\ntrailer<</Size 5/Root 1 0 R>>\n%%EOF'),
-  ]);
-}
-
-/** A ZIP of one entry; its unpacked size may be told wrong. */
-function zipOf(name: string, content: Buffer, claimed = content.length): Buffer {
-  const packed = deflateRawSync(content);
-  const header = Buffer.alloc(26);
-  header.writeUInt16LE(20, 0);
-  header.writeUInt16LE(8, 4);
-  header.writeUInt32LE(crc32(content), 10);
-  header.writeUInt32LE(packed.length, 14);
-  header.writeUInt32LE(claimed, 18);
-  header.writeUInt16LE(name.length, 22);
-  const local = Buffer.concat([Buffer.from('PK\x03\x04'), header, Buffer.from(name), packed]);
-  const directory = Buffer.concat([
-    Buffer.from('PK\x01\x02\x14\0'),
-    header,
-    Buffer.alloc(14),
-    Buffer.from(name),
-  ]);
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06');
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(directory.length, 12);
-  end.writeUInt32LE(local.length, 16);
-  return Buffer.concat([local, directory, end]);
-}

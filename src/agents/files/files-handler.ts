@@ -1,18 +1,25 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { AgentHandler, log, message } from '../../query/index.js';
 import type { Envelope, FilePart, Query, QueryContext } from '../../query/index.js';
 import { FilesLimits } from './files-limits.js';
 import { describeText } from './formats/text.js';
 import { bytes, code, plain } from './markdown.js';
-import { ParserThreads } from './parser-threads.js';
-import { UnreadableFile } from './unreadable-file.js';
+import type { ParserJob } from './parser-job.js';
+import { ParserPool } from './parser-pool.js';
+
+/** Files of one query that are parsed, or wait for it, ahead of the one that is answered. */
+const AHEAD = 32;
+/** Milliseconds after which the answer says that a file waits. */
+const WAITING_MS = 1000;
 
 /**
  * The built-in agent: describes what is in the parts of a query, without network or model.
  *
- * For one part after another it emits a `log` when it starts and a `message` in Markdown when it has finished. For a file
- * that is broken, encrypted or too costly the message says so, and the other parts are described as usual. A file never
- * makes the run fail. Files are read in pieces and parsed in separate threads, within {@link FilesLimits}.
+ * For one part after another it emits a `log` when it is its turn, and what is found as `message`s in Markdown: one for an
+ * ordinary file, and several for a file that takes long. For a file that is broken, encrypted or too costly the text says so,
+ * after what is known until then, and the other parts are described as usual. A file never makes the run fail. Files are
+ * parsed in processes of their own, several at the same time, within {@link FilesLimits}.
  *
  * The libraries that read the formats are optional peer dependencies of this package. If one is not installed, the message
  * for a file of its format says that the service cannot read it, and the log of the service names the library.
@@ -23,43 +30,63 @@ import { UnreadableFile } from './unreadable-file.js';
  * QueryModule.forRoot({ handler: FilesHandler });
  */
 @Injectable()
-export class FilesHandler extends AgentHandler {
-  readonly #threads: ParserThreads;
+export class FilesHandler extends AgentHandler implements OnApplicationShutdown {
+  readonly #pool: ParserPool;
 
-  /** @param limits what one file may cost. Default: the values of {@link FilesLimits} */
+  /** @param limits what files may cost. Default: the values of {@link FilesLimits} */
   constructor(@Optional() @Inject(FilesLimits) limits: FilesLimits = new FilesLimits()) {
     super();
-    this.#threads = new ParserThreads(limits);
+    this.#pool = new ParserPool(limits);
   }
 
   /** Describes the parts in their order. Ends early, without an exception, when the signal is aborted. */
-  override async *handle({ parts }: Query, { signal }: QueryContext): AsyncGenerator<Envelope> {
-    for (const [index, part] of parts.entries()) {
-      if (signal.aborted) return;
-      const position = parts.length > 1 ? ` (part ${index + 1} of ${parts.length})` : '';
-      if (part.type === 'text') {
-        yield log(`Reading text${position}`);
-        yield message(`${await describeText(part.text)}\n\n`);
-      } else {
+  override async *handle({ parts }: Query, context: QueryContext): AsyncGenerator<Envelope> {
+    const { signal } = context;
+    const files = parts.filter((part) => part.type === 'file');
+    const jobs: ParserJob[] = [];
+    let answered = 0;
+    const cancel = () => jobs.forEach((job) => job.cancel());
+    signal.addEventListener('abort', cancel);
+    try {
+      for (const [index, part] of parts.entries()) {
+        if (signal.aborted) return;
+        const position = parts.length > 1 ? ` (part ${index + 1} of ${parts.length})` : '';
+        if (part.type === 'text') {
+          yield log(`Reading text${position}`);
+          yield message(`${await describeText(part.text)}\n\n`);
+          continue;
+        }
+        for (const next of files.slice(jobs.length, answered + AHEAD)) {
+          jobs.push(this.#pool.describe(next, context));
+        }
         yield log(`Reading ${plain(part.name)}, ${bytes(part.file.size)}${position}`);
-        const body = await this.#describe(part, signal);
-        if (body !== undefined) yield message(`### ${code(part.name)}\n\n${body}${mismatchOf(part)}\n\n`);
+        yield* answerAbout(part, jobs[answered]!, signal);
+        answered += 1;
       }
-    }
-    if (parts.every((part) => part.type === 'text')) {
-      yield message('Send files along with the text, and this agent says what is in them.\n');
+      if (files.length === 0) {
+        yield message('Send files along with the text, and this agent says what is in them.\n');
+      }
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      cancel();
     }
   }
 
-  /** What is in the file, or why it cannot be described; undefined when the signal is aborted. */
-  async #describe(part: FilePart, signal: AbortSignal): Promise<string | undefined> {
-    try {
-      return await this.#threads.describe(part, signal);
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof UnreadableFile) return error.message;
-      throw error;
-    }
+  /** Called by Nest once all runs have ended. Ends the processes, which otherwise end by themselves. */
+  onApplicationShutdown(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+async function* answerAbout(part: FilePart, job: ParserJob, signal: AbortSignal): AsyncGenerator<Envelope> {
+  if (await job.waits(WAITING_MS)) {
+    yield log(`${plain(part.name)} waits until other files have been read`);
+  }
+  let heading = `### ${code(part.name)}\n\n`;
+  for await (const { text, isLast } of job.texts()) {
+    if (signal.aborted) return;
+    yield message(`${heading}${text}${isLast ? `${mismatchOf(part)}\n\n` : ''}`);
+    heading = '';
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * How much one file may cost. To change a value, provide an object of this class; the other values keep their defaults.
+ * How much one file, and all files together, may cost. To change a value, provide an object of this class; the other values
+ * keep their defaults.
  *
  * @example
  * providers: [
@@ -10,11 +11,14 @@
 export class FilesLimits {
   /**
    * Seconds that one file may take; greater than 0, default 20. One more second is added for every 8 MiB of the file: a
-   * large file needs this time only to be read.
+   * large file needs this time only to be read. The time that a file waits does not count.
    */
   seconds = 20;
 
-  /** MiB of memory that the parser of one file may use for objects, and again for buffers; at least 16, default 256. */
+  /**
+   * MiB of resident memory that one file may take in the process that parses it, besides the 80 MiB of an idle process; at
+   * least 64, default 256. All processes together take at most `processes` times as much.
+   */
   memoryMiB = 256;
 
   /** MiB that may be unpacked from one compressed file; greater than 0, default 1024. Never in memory as a whole. */
@@ -23,6 +27,9 @@ export class FilesLimits {
   /** Entries of one archive that are read; at least 1, default 20,000. */
   entries = 20_000;
 
-  /** Files of all queries that are parsed at the same time; at least 1, default 2. Further files wait. */
-  threads = 2;
+  /**
+   * Processes that parse files, and so files of all queries that are parsed at the same time; at least 1, default 2. Further
+   * files wait. A process starts when it is needed, and ends when it was idle for ten seconds.
+   */
+  processes = 2;
 }

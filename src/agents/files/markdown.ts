@@ -88,6 +88,12 @@ export function bytes(amount: number): string {
   return `${value.toLocaleString('en-US', { maximumSignificantDigits: 3 })} ${units[unit]}`;
 }
 
+/** ` (compressed 3.1 to 1)`; empty if the packed bytes are not fewer. */
+export function compressionOf(unpacked: number, packed: number): string {
+  const ratio = (unpacked / packed).toLocaleString('en-US', { maximumSignificantDigits: 3 });
+  return packed > 0 && unpacked > packed && ratio !== '1' ? ` (compressed ${ratio} to 1)` : '';
+}
+
 function longestRun(text: string): number {
   return Math.max(0, ...Array.from(text.matchAll(/`+/g), (run) => run[0].length));
 }

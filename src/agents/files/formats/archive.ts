@@ -1,4 +1,4 @@
-import { bytes, code, count, table } from '../markdown.js';
+import { bytes, code, compressionOf, count, table } from '../markdown.js';
 
 /** One entry of an archive of any kind. */
 interface ArchiveEntry {
@@ -24,9 +24,9 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
   const files = entries.filter((entry) => !entry.folder);
   const size = files.reduce((sum, entry) => sum + entry.size, 0);
   const encrypted = files.filter((entry) => entry.encrypted).length;
-  const sentences = [
-    `${facts.more ? 'More than ' : ''}${count(files.length, 'file')}, ${bytes(size)} unpacked${ratioOf(size, facts.packed)}.`,
-  ];
+  const ratio = facts.packed === undefined || facts.more ? '' : compressionOf(size, facts.packed);
+  const atLeast = facts.more ? 'At least ' : '';
+  const sentences = [`${atLeast}${count(files.length, 'file')}, ${bytes(size)} unpacked${ratio}.`];
   if (facts.packed !== undefined && size > facts.packed * SUSPICIOUS_RATIO) {
     sentences.push('**It unpacks to far more than it weighs: unpack it with care.**');
   }
@@ -39,11 +39,6 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
   }
   const rows = files.slice(0, SHOWN).map((entry) => [code(entry.name), bytes(entry.size)]);
   if (rows.length === 0) return sentences.join(' ');
-  const rest = files.length > SHOWN ? `\n\n(${count(files.length - SHOWN, 'more file')}.)` : '';
+  const rest = files.length > SHOWN ? `\n\n(${atLeast}${count(files.length - SHOWN, 'more file')}.)` : '';
   return `${sentences.join(' ')}\n\n${table(['entry', 'size'], rows)}${rest}`;
-}
-
-function ratioOf(size: number, packed: number | undefined): string {
-  if (packed === undefined || packed === 0) return '';
-  return ` (compressed ${(size / packed).toLocaleString('en-US', { maximumSignificantDigits: 3 })} to 1)`;
 }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
-import type { Description } from './description.js';
+import { untilStopped } from '../reading-stopped.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 
 /** The container of older Office documents (MS-CFB), and of encrypted documents in the new formats. */
 const COMPOUND = 'application/x-cfb';
@@ -13,35 +15,43 @@ const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
  *
  * @param type the type that the bytes show, if they show one
  */
-export async function describeBinary(
+export async function* describeBinary(
   file: FileSource,
   type: { mime: string; ext: string } | undefined,
-): Promise<Description> {
+): Findings {
   const hash = createHash('sha256');
   let encrypted = false;
   let tail: Uint8Array = new Uint8Array();
-  for await (const chunk of bytesOf(file)) {
-    hash.update(chunk);
-    if (type?.mime !== COMPOUND || encrypted) continue;
-    encrypted = Buffer.concat([tail, chunk]).includes(ENCRYPTED_PACKAGE);
-    tail = chunk.subarray(-ENCRYPTED_PACKAGE.length);
-  }
-  const digest = `SHA-256: \`${hash.digest('hex')}\``;
+  const stopped = await untilStopped(async () => {
+    for await (const chunk of bytesOf(file)) {
+      hash.update(chunk);
+      if (type?.mime !== COMPOUND || encrypted) continue;
+      encrypted = Buffer.concat([tail, chunk]).includes(ENCRYPTED_PACKAGE);
+      tail = chunk.subarray(-ENCRYPTED_PACKAGE.length);
+    }
+  });
+  const { title, finding } = kindOf(type, encrypted);
+  yield `${headingOf(title, file)}${finding}`;
+  if (stopped) throw stopped;
+  yield `\n\nSHA-256: \`${hash.digest('hex')}\``;
+}
+
+function kindOf(
+  type: { mime: string; ext: string } | undefined,
+  encrypted: boolean,
+): { title: string; finding: string } {
   if (encrypted) {
     return {
       title: 'Encrypted Office document',
-      body: `This document is encrypted: it opens with its password only.\n\n${digest}`,
+      finding: 'This document is encrypted: it opens with its password only.',
     };
   }
   if (type?.mime === COMPOUND) {
     return {
       title: 'Compound file, such as an older Office document (doc, xls, ppt)',
-      body: `Type: \`${COMPOUND}\`. Its text is not read here: save it in the current format (docx, xlsx, pptx) for that.\n\n${digest}`,
+      finding: `Type: \`${COMPOUND}\`. Its text is not read here: save it in the current format (docx, xlsx, pptx) for that.`,
     };
   }
-  if (!type) return { title: 'Binary file', body: `Its type cannot be told from its bytes.\n\n${digest}` };
-  return {
-    title: `${type.ext.toUpperCase()} file`,
-    body: `Type: \`${type.mime}\`.\n\n${digest}`,
-  };
+  if (!type) return { title: 'Binary file', finding: 'Its type cannot be told from its bytes.' };
+  return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`.` };
 }

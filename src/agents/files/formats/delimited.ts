@@ -4,9 +4,11 @@ import type { Options } from 'csv-parse';
 import { headOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { code, count, table } from '../markdown.js';
+import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { ColumnProfile, isReadable } from './column-profile.js';
-import type { Description } from './description.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 import { decode, textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { extensionOf } from './languages.js';
@@ -22,31 +24,32 @@ const SHOWN = 30;
 const ROW_LENGTH = 1024 * 1024;
 
 /** Describes a table in delimited text (RFC 4180 and similar formats), reading it row by row. */
-export async function describeDelimited(file: FileSource, encoding: Encoding): Promise<Description> {
+export async function* describeDelimited(file: FileSource, encoding: Encoding): Findings {
   const { parse } = await import('csv-parse');
   const delimiter = await findDelimiter(file, encoding);
   const profile = new TableProfile();
   const parser = parse(optionsFor(delimiter));
-  try {
-    await pipeline(
-      Readable.from(textOf(file, encoding)),
-      parser,
-      new Writable({
-        objectMode: true,
-        highWaterMark: 1000,
-        write(row: string[], _encoding, done) {
-          profile.add(row);
-          done();
-        },
-      }),
-    );
-  } catch (error) {
-    throw broken(error, profile.rows);
-  }
-  return {
-    title: delimiter === '\t' ? 'TSV table' : 'CSV table',
-    body: profile.toMarkdown(delimiter, encoding),
-  };
+  const stopped = await untilStopped(async () => {
+    try {
+      await pipeline(
+        Readable.from(textOf(file, encoding)),
+        parser,
+        new Writable({
+          objectMode: true,
+          highWaterMark: 1000,
+          write(row: string[], _encoding, done) {
+            profile.add(row);
+            done();
+          },
+        }),
+      );
+    } catch (error) {
+      throw broken(error, profile.rows);
+    }
+  });
+  const heading = headingOf(delimiter === '\t' ? 'TSV table' : 'CSV table', file);
+  yield `${heading}${profile.toMarkdown(delimiter, encoding, stopped === undefined)}`;
+  if (stopped) throw stopped;
 }
 
 function optionsFor(delimiter: Delimiter): Options {
@@ -145,9 +148,9 @@ class TableProfile {
     this.rows += 1;
   }
 
-  toMarkdown(delimiter: Delimiter, encoding: Encoding): string {
+  toMarkdown(delimiter: Delimiter, encoding: Encoding, isComplete: boolean): string {
     const facts = [
-      `${count(this.rows, 'row')} of ${count(this.#width, 'column')}, separated by ${DELIMITERS[delimiter]}s; ` +
+      `${isComplete ? '' : 'At least '}${count(this.rows, 'row')} of ${count(this.#width, 'column')}, separated by ${DELIMITERS[delimiter]}s; ` +
         `${this.#header ? 'the first line names the columns' : 'no line of column names'}.`,
       `Encoding: ${encoding.name}.`,
     ];

@@ -4,9 +4,11 @@ import { fileTypeFromBuffer } from 'file-type';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { bytes, opening } from '../markdown.js';
+import { bytes, compressionOf, opening } from '../markdown.js';
+import { unpackedTooMuch, untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import type { Description } from './description.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 import { unicodeEncoding } from './encoding.js';
 import { describeTar } from './tar.js';
 
@@ -14,18 +16,17 @@ import { describeTar } from './tar.js';
 const HEAD = 4096;
 
 /** Describes a gzip file (RFC 1952) while it is unpacked: a tar archive by its entries, other files by their size. */
-export async function describeGzip(file: FileSource, limits: FilesLimits): Promise<Description> {
+export async function* describeGzip(file: FileSource, limits: FilesLimits): Findings {
   const unpacked = new Unpacked(file, limits.expandedMiB * 1024 * 1024);
   const head = await unpacked.head();
   const type = await fileTypeFromBuffer(head);
   if (type?.mime === 'application/x-tar') {
-    const body = await describeTar(unpacked.all(), limits, file.size);
-    return { title: 'tar archive, compressed with gzip', body };
+    const heading = headingOf('tar archive, compressed with gzip', file);
+    return yield* describeTar(unpacked.all(), limits, heading, file.size);
   }
-  await unpacked.drain();
-  const parts = [
-    `${bytes(unpacked.size)} unpacked (compressed ${(unpacked.size / file.size).toPrecision(3)} to 1).`,
-  ];
+  const stopped = await untilStopped(() => unpacked.drain());
+  const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;
+  const parts = [`${size}${compressionOf(unpacked.size, file.size)}.`];
   const encoding = unicodeEncoding(head, unpacked.size <= head.length);
   if (type) parts[0] += ` Inside: ${type.mime}.`;
   else if (encoding && head.length > 0) {
@@ -33,7 +34,8 @@ export async function describeGzip(file: FileSource, limits: FilesLimits): Promi
     parts[0] += ` Inside: text, ${encoding.name}.`;
     parts.push(opening(text, unpacked.size <= head.length));
   }
-  return { title: 'gzip file', body: parts.join('\n\n') };
+  yield `${headingOf('gzip file', file)}${parts.join('\n\n')}`;
+  if (stopped) throw stopped;
 }
 
 /** The content of a gzip file, whose first bytes can be read before the rest. */
@@ -75,12 +77,9 @@ class Unpacked {
     source.on('error', (error) => gunzip.destroy(error));
     try {
       for await (const chunk of source.pipe(gunzip)) {
+        if (this.size + (chunk as Buffer).length > this.maxBytes) throw unpackedTooMuch(this.maxBytes);
         this.size += (chunk as Buffer).length;
-        if (this.size > this.maxBytes) {
-          throw new UnreadableFile(
-            `This gzip file of ${bytes(file.size)} unpacks to more than ${bytes(this.maxBytes)}.`,
-          );
-        }
+        file.checkTime();
         yield chunk as Buffer;
       }
     } catch (error) {

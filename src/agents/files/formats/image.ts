@@ -1,7 +1,8 @@
 import type { FileSource } from '../file-source.js';
 import { count } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import type { Description } from './description.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 
 /** Bytes that contain the size of a picture, which follows its colour profile and preview. */
 const HEADER = 4 * 1024 * 1024;
@@ -9,7 +10,7 @@ const HEADER = 4 * 1024 * 1024;
 const WHOLE = 64 * 1024 * 1024;
 
 /** Describes a picture from its header. Its pixels are not decoded. */
-export async function describeImage(file: FileSource, mimeType: string): Promise<Description> {
+export async function* describeImage(file: FileSource, mimeType: string): Findings {
   const { imageSize } = await import('image-size');
   const format = formatOf(mimeType);
   const header = await file.read(0, Math.min(file.size, mimeType === 'image/tiff' ? WHOLE : HEADER));
@@ -17,12 +18,6 @@ export async function describeImage(file: FileSource, mimeType: string): Promise
   try {
     found = imageSize(header);
   } catch {
-    if (mimeType === 'image/svg+xml') {
-      return {
-        title: 'SVG image',
-        body: 'It has no size of its own (neither width and height nor a view box).',
-      };
-    }
     throw new UnreadableFile(`This ${format} image is broken: its width and height cannot be read.`);
   }
   const { width, height, orientation = 1 } = found;
@@ -32,12 +27,11 @@ export async function describeImage(file: FileSource, mimeType: string): Promise
   if (found.images && found.images.length > 1)
     facts.push(`${count(found.images.length, 'picture')} in the file`);
   const cut = (await isCut(file, mimeType)) ? ' The file seems cut off: its end is missing.' : '';
-  return { title: `${format} image`, body: `${facts.join(', ')}.${cut}` };
+  yield `${headingOf(`${format} image`, file)}${facts.join(', ')}.${cut}`;
 }
 
 function formatOf(mimeType: string): string {
   const names: Record<string, string> = {
-    'image/svg+xml': 'SVG',
     'image/webp': 'WebP',
     'image/x-icon': 'ICO',
   };

@@ -117,6 +117,11 @@ export class JsonShape {
     }
   }
 
+  /** Ends what is open, because nothing follows: what an array has until then is its length. */
+  closeAll(): void {
+    for (let level = this.#levels.pop(); level; level = this.#levels.pop()) noteLength(level);
+  }
+
   /** The shape, with one indented line for each key. */
   toString(): string {
     const lines: string[] = [];
@@ -150,10 +155,7 @@ export class JsonShape {
   }
 
   #close(level: Level): void {
-    if (level.array && level.node) {
-      level.node.shortest = Math.min(level.node.shortest, level.length);
-      level.node.longest = Math.max(level.node.longest, level.length);
-    }
+    noteLength(level);
     this.#levels.pop();
     this.#ended();
   }
@@ -207,6 +209,12 @@ function newNode(): Node {
   };
 }
 
+function noteLength({ array, node, length }: Level): void {
+  if (!array || !node) return;
+  node.shortest = Math.min(node.shortest, length);
+  node.longest = Math.max(node.longest, length);
+}
+
 function unexpected(what: string): never {
   throw new JsonFault(`${what} that does not belong there`);
 }
@@ -245,5 +253,5 @@ function arrayOf(node: Node): string {
 }
 
 function format(amount: number): string {
-  return amount === Infinity ? '?' : amount.toLocaleString('en-US');
+  return amount.toLocaleString('en-US');
 }

@@ -1,16 +1,25 @@
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { block, count, opening } from '../markdown.js';
+import { untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import type { Description } from './description.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 import { decode } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { JsonFault, JsonShape } from './json-shape.js';
 
 /** Describes JSON, or several JSON values one after another (NDJSON), reading it token by token. */
-export async function describeJson(file: FileSource, encoding: Encoding): Promise<Description> {
-  const { shape, fault } = await readShape(file, encoding);
-  if (fault !== undefined && shape.values === 0 && !shape.started) {
+export async function* describeJson(file: FileSource, encoding: Encoding): Findings {
+  const shape = new JsonShape();
+  let fault: string | undefined;
+  const stopped = await untilStopped(async () => {
+    fault = await readShape(file, encoding, shape);
+  });
+  const hasBegun = shape.started;
+  // What is open where reading ended has no end of its own.
+  shape.closeAll();
+  if (fault !== undefined && shape.values === 0 && !hasBegun) {
     const beginning = await file.read(0, Math.min(file.size, 1000));
     const text = new TextDecoder(encoding.label).decode(beginning);
     throw new UnreadableFile(`This is not JSON: ${fault}. It begins so:\n\n${opening(text, false)}`);
@@ -18,23 +27,22 @@ export async function describeJson(file: FileSource, encoding: Encoding): Promis
   const several = shape.values > 1;
   const facts = [
     several
-      ? `${count(shape.values, 'value')}, one after another; together they have this shape:`
+      ? `${stopped ? 'At least ' : ''}${count(shape.values, 'value')}, one after another; together they have this shape:`
       : 'Its shape:',
   ];
   if (fault !== undefined) facts.unshift(`This JSON is broken: ${fault}. What comes before is described.`);
-  return {
-    title: several ? 'NDJSON file' : 'JSON file',
-    body: `${facts.join(' ')}\n\n${block(shape.toString())}`,
-  };
+  const heading = headingOf(several ? 'NDJSON file' : 'JSON file', file);
+  yield `${heading}${facts.join(' ')}\n\n${block(shape.toString())}`;
+  if (stopped) throw stopped;
 }
 
 /** Reads to the end or to the first fault, which is returned as the end of a sentence. */
 async function readShape(
   file: FileSource,
   encoding: Encoding,
-): Promise<{ shape: JsonShape; fault?: string }> {
+  shape: JsonShape,
+): Promise<string | undefined> {
   const { Tokenizer } = await import('@streamparser/json');
-  const shape = new JsonShape();
   const tokenizer = new Tokenizer();
   let stopped: Error | undefined;
   let tokenAt = 0;
@@ -54,13 +62,11 @@ async function readShape(
   const lines = new LineCounter();
   for await (const chunk of utf8Of(file, encoding)) {
     tokenizer.write(chunk);
-    if (stopped)
-      return { shape, fault: `${reasonOf(stopped)} at ${lines.describe(chunk, offsetOf(stopped, tokenAt))}` };
+    if (stopped) return `${reasonOf(stopped)} at ${lines.describe(chunk, offsetOf(stopped, tokenAt))}`;
     lines.pass(chunk);
   }
   if (!tokenizer.isEnded) tokenizer.end();
-  if (stopped || !shape.complete) return { shape, fault: 'it ends in the middle, as if it had been cut off' };
-  return { shape };
+  return stopped || !shape.complete ? 'it ends in the middle, as if it had been cut off' : undefined;
 }
 
 async function* utf8Of(file: FileSource, encoding: Encoding): AsyncGenerator<Uint8Array> {

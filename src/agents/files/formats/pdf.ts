@@ -2,14 +2,15 @@ import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { bytes, code, count, opening } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
-import type { Description } from './description.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 
 /** Characters of text that are enough, and pages that are searched for them, at most. */
 const TEXT = 1000;
 const PAGES = 5;
 
 /** Describes a PDF: pages, title, author and how its text begins. */
-export async function describePdf(file: FileSource, limits: FilesLimits): Promise<Description> {
+export async function* describePdf(file: FileSource, limits: FilesLimits): Findings {
   const largest = (limits.memoryMiB / 2) * 1024 * 1024;
   if (file.size > largest) {
     throw new UnreadableFile(
@@ -27,23 +28,26 @@ export async function describePdf(file: FileSource, limits: FilesLimits): Promis
   });
   try {
     const pdf = await task.promise;
-    const facts = [`${count(pdf.numPages, 'page')}.`];
+    const facts = [
+      pdf.numPages > 0 ? `${count(pdf.numPages, 'page')}.` : 'It does not state how many pages it has.',
+    ];
     const { info } = await pdf.getMetadata();
     for (const field of ['Title', 'Author'] as const) {
       const value = (info as Record<string, unknown>)[field];
       if (typeof value === 'string' && value.trim() !== '')
         facts.push(`${field}: ${code(value.trim(), 200)}.`);
     }
+    yield `${headingOf('PDF document', file)}${facts.join(' ')}`;
+    if (pdf.numPages <= 0) return;
     let text = '';
     let page = 0;
     while (text.length < TEXT && page < Math.min(pdf.numPages, PAGES)) {
       page += 1;
       text += await textOfPage(pdf, page);
     }
-    const shown = text.trim()
-      ? `Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
-      : `No text on the first ${count(page, 'page')}: it may be a scan.`;
-    return { title: 'PDF document', body: `${facts.join(' ')} ${shown}` };
+    yield text.trim()
+      ? ` Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
+      : ` No text on the first ${count(page, 'page')}: it may be a scan.`;
   } catch (error) {
     throw refusal(error);
   } finally {

@@ -1,5 +1,6 @@
 import { clip, code, count, opening } from '../markdown.js';
-import type { Description } from './description.js';
+import { untilStopped } from '../reading-stopped.js';
+import type { Findings } from './findings.js';
 import { relationshipsOf } from './relationships.js';
 import { TextTally } from './text.js';
 import { documentTitle } from './word-document.js';
@@ -12,27 +13,28 @@ const KEPT = 1000;
 const MAX_SLIDES = 5000;
 
 /** Describes a PowerPoint presentation (ECMA-376 PresentationML): slides and their text. */
-export async function describePresentation(zip: ZipArchive): Promise<Description> {
+export async function* describePresentation(zip: ZipArchive, heading: string): Findings {
   const slides = await slidesInOrder(zip);
   const tally = new TextTally();
   const lines: string[] = [];
   let beginning = '';
-  for (const [index, slide] of slides.entries()) {
-    const { title, text } = await readSlide(zip, slide, tally);
-    if (index < SHOWN_SLIDES) lines.push(`${index + 1}. ${title ? code(title) : '(without text)'}`);
-    if (beginning.length < KEPT && text !== '') beginning += `${text}\n`;
-  }
-  if (slides.length > SHOWN_SLIDES) lines.push(`\n(${count(slides.length - SHOWN_SLIDES, 'more slide')}.)`);
   const title = await documentTitle(zip);
-  const facts = `${title ? `Title: ${code(title, 200)}. ` : ''}${count(slides.length, 'slide')}, ${count(tally.words, 'word')}.`;
+  const stopped = await untilStopped(async () => {
+    for (const [index, slide] of slides.entries()) {
+      const { title, text } = await readSlide(zip, slide, tally);
+      if (index < SHOWN_SLIDES) lines.push(`${index + 1}. ${title ? code(title) : '(without text)'}`);
+      if (beginning.length < KEPT && text !== '') beginning += `${text}\n`;
+    }
+  });
+  if (slides.length > SHOWN_SLIDES) lines.push(`\n(${count(slides.length - SHOWN_SLIDES, 'more slide')}.)`);
+  const words = `${stopped ? 'at least ' : ''}${count(tally.words, 'word')}`;
+  const facts = `${title ? `Title: ${code(title, 200)}. ` : ''}${count(slides.length, 'slide')}, ${words}.`;
   const parts = [facts];
   if (lines.length > 0) parts.push(lines.join('\n'));
   if (beginning !== '')
-    parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT)}`);
-  return {
-    title: 'PowerPoint presentation',
-    body: parts.join('\n\n'),
-  };
+    parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT && !stopped)}`);
+  yield `${heading}${parts.join('\n\n')}`;
+  if (stopped) throw stopped;
 }
 
 async function slidesInOrder(zip: ZipArchive): Promise<string[]> {

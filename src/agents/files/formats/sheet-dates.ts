@@ -36,8 +36,14 @@ export function toIsoDate(serial: number, from1904: boolean): string | undefined
   return serial % 1 === 0 ? iso.slice(0, 10) : iso.slice(0, 19).replace('T', ' ');
 }
 
+/** Characters of a format, as the programs limit it. The expressions below take time with the square of this number. */
+const LONGEST_FORMAT = 255;
+
 /** Whether a format has a letter for dates outside of quotes, escapes, colours and conditions. */
 function showsDate(code: string): boolean {
-  const bare = code.replace(/"[^"]*"|\\.|_.|\*./g, '').replace(/\[(?!(h+|m+|s+)\])[^\]]*\]/gi, '');
+  const bare = code
+    .slice(0, LONGEST_FORMAT)
+    .replace(/"[^"]*"|\\.|_.|\*./g, '')
+    .replace(/\[(?!(h+|m+|s+)\])[^\]]*\]/gi, '');
   return /[dmyhs]/i.test(bare) && !/general/i.test(bare);
 }

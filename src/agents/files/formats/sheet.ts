@@ -8,13 +8,14 @@ export interface SheetCell {
   value: string;
 }
 
-/** Extent and first rows of a sheet. */
-export interface SheetContent {
-  /** Number of the last row and column that have a value. */
+/** Number of the last row and column that have a value. */
+export interface SheetExtent {
   rows: number;
   columns: number;
-  first: (SheetCell | undefined)[][];
 }
+
+/** Cells of the first rows of a sheet; empty ones are left out. */
+export type SheetRows = (SheetCell | undefined)[][];
 
 /** Characters of a value that are kept. */
 const KEPT = 200;
@@ -22,17 +23,49 @@ const KEPT = 200;
 const LAST_COLUMN = 16_384;
 
 /**
- * Reads a worksheet as it arrives. The extent is that of the values, not the one that the file states.
+ * Reads the first rows of a worksheet, and not much more of it.
  *
- * @param rows how many of the first rows to keep
- * @param columns how many cells of each to keep
+ * @param rows how many rows
+ * @param columns how many cells of each
  */
-export async function readSheet(
+export async function readFirstRows(
   chunks: AsyncIterable<Uint8Array>,
   rows: number,
   columns: number,
-): Promise<SheetContent> {
-  const content: SheetContent = { rows: 0, columns: 0, first: [] };
+): Promise<SheetRows> {
+  const first: SheetRows = [];
+  let isEnough = false;
+  await readCells(
+    chunks,
+    (cell, row, column) => {
+      if (row > rows) isEnough = true;
+      if (row > rows || column > columns) return;
+      while (first.length < row) first.push([]);
+      first[row - 1]![column - 1] = cell;
+    },
+    () => isEnough,
+  );
+  return first;
+}
+
+/**
+ * Reads a worksheet as it arrives. The extent is that of the values, not the one that the file states.
+ *
+ * @param extent is updated with each value, so that it is known also where reading stops
+ */
+export async function measureSheet(chunks: AsyncIterable<Uint8Array>, extent: SheetExtent): Promise<void> {
+  await readCells(chunks, (_cell, row, column) => {
+    if (row > extent.rows) extent.rows = row;
+    if (column > extent.columns) extent.columns = column;
+  });
+}
+
+/** Calls `onCell` with each cell that has a value. */
+async function readCells(
+  chunks: AsyncIterable<Uint8Array>,
+  onCell: (cell: SheetCell, row: number, column: number) => void,
+  isEnough: () => boolean = () => false,
+): Promise<void> {
   let row = 0;
   let column = 0;
   let cell: SheetCell | undefined;
@@ -57,19 +90,11 @@ export async function readSheet(
       if (name === 'v' || name === 't') inValue = false;
       if (name === 'rPh') phonetic = false;
       if (name !== 'c' || !cell) return;
-      if (cell.value !== '') keep(cell);
+      if (cell.value !== '') onCell(cell, row, column);
       cell = undefined;
     },
+    isEnough,
   });
-  return content;
-
-  function keep(value: SheetCell): void {
-    content.rows = Math.max(content.rows, row);
-    content.columns = Math.max(content.columns, column);
-    if (row > rows || column > columns) return;
-    while (content.first.length < row) content.first.push([]);
-    content.first[row - 1]![column - 1] = value;
-  }
 }
 
 /** `B7` is in column 2. */

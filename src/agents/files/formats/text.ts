@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FileSource } from '../file-source.js';
 import { count, opening } from '../markdown.js';
-import type { Description } from './description.js';
+import { untilStopped } from '../reading-stopped.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
 import { textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { languageOf } from './languages.js';
@@ -63,20 +65,22 @@ export async function describeText(text: string): Promise<string> {
 }
 
 /** Describes a text or code file, reading it once. */
-export async function describeTextFile(file: FileSource, encoding: Encoding): Promise<Description> {
+export async function* describeTextFile(file: FileSource, encoding: Encoding): Findings {
   const tally = new TextTally();
   let beginning = '';
-  for await (const piece of textOf(file, encoding)) {
-    if (beginning.length < SLICE) beginning += piece.slice(0, SLICE);
-    tally.add(piece);
-  }
+  const stopped = await untilStopped(async () => {
+    for await (const piece of textOf(file, encoding)) {
+      if (beginning.length < SLICE) beginning += piece.slice(0, SLICE);
+      tally.add(piece);
+    }
+  });
   const language = languageOf(file.name);
-  const facts = [`${tally.toString()}.`, `Encoding: ${encoding.name}.`];
+  const facts = [`${stopped ? 'At least ' : ''}${tally.toString()}.`, `Encoding: ${encoding.name}.`];
   if (tally.undecodable > 0) facts.push(`${count(tally.undecodable, 'character')} could not be decoded.`);
-  return {
-    title: language ? `${language.name} file` : 'Text file',
-    body: `${facts.join(' ')}\n\n${opening(beginning, beginning.length < SLICE, language?.fence)}`,
-  };
+  const heading = headingOf(language ? `${language.name} file` : 'Text file', file);
+  const isWhole = beginning.length < SLICE && !stopped;
+  yield `${heading}${facts.join(' ')}\n\n${opening(beginning, isWhole, language?.fence)}`;
+  if (stopped) throw stopped;
 }
 
 function isSpace(unit: number): boolean {

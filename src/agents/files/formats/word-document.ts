@@ -1,5 +1,6 @@
 import { code, count, opening, plain } from '../markdown.js';
-import type { Description } from './description.js';
+import { untilStopped } from '../reading-stopped.js';
+import type { Findings } from './findings.js';
 import { TextTally } from './text.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
@@ -8,7 +9,7 @@ const SHOWN_HEADINGS = 20;
 const KEPT = 1000;
 
 /** Describes a Word document (ECMA-376 WordprocessingML): length, headings and the beginning of its text. */
-export async function describeDocument(zip: ZipArchive): Promise<Description> {
+export async function* describeDocument(zip: ZipArchive, heading: string): Findings {
   const levels = await headingStyles(zip);
   const tally = new TextTally();
   const headings: string[] = [];
@@ -19,21 +20,24 @@ export async function describeDocument(zip: ZipArchive): Promise<Description> {
   let paragraph = '';
   let level: number | undefined;
   let inText = false;
-  await readXml(zip.read('word/document.xml'), {
-    open(name, attributes) {
-      if (name === 'tbl') tables += 1;
-      if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
-      if (name === 't') inText = true;
-      if (name === 'tab' || name === 'br') add(' ');
-    },
-    text(text) {
-      if (inText) add(text);
-    },
-    close(name) {
-      if (name === 't') inText = false;
-      if (name === 'p') endParagraph();
-    },
-  });
+  const title = await documentTitle(zip);
+  const stopped = await untilStopped(() =>
+    readXml(zip.read('word/document.xml'), {
+      open(name, attributes) {
+        if (name === 'tbl') tables += 1;
+        if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
+        if (name === 't') inText = true;
+        if (name === 'tab' || name === 'br') add(' ');
+      },
+      text(text) {
+        if (inText) add(text);
+      },
+      close(name) {
+        if (name === 't') inText = false;
+        if (name === 'p') endParagraph();
+      },
+    }),
+  );
 
   function add(text: string): void {
     tally.add(text);
@@ -54,9 +58,10 @@ export async function describeDocument(zip: ZipArchive): Promise<Description> {
     level = undefined;
   }
 
-  const facts = [`${count(tally.words, 'word')} in ${count(paragraphs, 'paragraph')}.`];
+  const facts = [
+    `${stopped ? 'At least ' : ''}${count(tally.words, 'word')} in ${count(paragraphs, 'paragraph')}.`,
+  ];
   if (tables > 0) facts.push(`${count(tables, 'table')}.`);
-  const title = await documentTitle(zip);
   if (title) facts.unshift(`Title: ${code(title, 200)}.`);
   const parts = [facts.join(' ')];
   if (found > 0) {
@@ -64,11 +69,9 @@ export async function describeDocument(zip: ZipArchive): Promise<Description> {
     parts.push(`Headings:\n\n${headings.join('\n')}${more}`);
   }
   if (beginning !== '')
-    parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT)}`);
-  return {
-    title: 'Word document',
-    body: parts.join('\n\n'),
-  };
+    parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT && !stopped)}`);
+  yield `${heading}${parts.join('\n\n')}`;
+  if (stopped) throw stopped;
 }
 
 /** The title of an office document, from its properties; empty if it has none. */

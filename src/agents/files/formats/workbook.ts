@@ -1,8 +1,9 @@
 import { code, count, table } from '../markdown.js';
-import type { Description } from './description.js';
+import { untilStopped } from '../reading-stopped.js';
+import type { Findings } from './findings.js';
 import { relationshipsOf } from './relationships.js';
-import { readSheet } from './sheet.js';
-import type { SheetCell, SheetContent } from './sheet.js';
+import { measureSheet, readFirstRows } from './sheet.js';
+import type { SheetCell, SheetRows } from './sheet.js';
 import { dateFormats, toIsoDate } from './sheet-dates.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
@@ -11,7 +12,10 @@ import type { ZipArchive } from './zip-archive.js';
 const SHOWN_SHEETS = 5;
 const MEASURED_SHEETS = 30;
 const MAX_SHEETS = 5000;
+const SHOWN_ROWS = 6;
 const SHOWN_COLUMNS = 8;
+/** Bytes above which a sheet takes so long that its first rows are shown before its extent. */
+const LARGE = 4 * 1024 * 1024;
 
 const PART = 'xl/workbook.xml';
 
@@ -21,22 +25,49 @@ interface Sheet {
   hidden: boolean;
 }
 
-/** Describes an Excel workbook (ECMA-376 SpreadsheetML): sheets, their extent and first rows. */
-export async function describeWorkbook(zip: ZipArchive): Promise<Description> {
+/**
+ * Describes an Excel workbook (ECMA-376 SpreadsheetML): sheets, their extent and first rows. The rows of a large sheet come
+ * before its extent, which is known only when all of it has been read.
+ */
+export async function* describeWorkbook(zip: ZipArchive, heading: string): Findings {
   const { sheets, from1904 } = await readWorkbook(zip);
-  const measured: { sheet: Sheet; content: SheetContent }[] = [];
-  for (const sheet of sheets.slice(0, MEASURED_SHEETS)) {
-    const rows = measured.length < SHOWN_SHEETS ? 6 : 0;
-    measured.push({
-      sheet,
-      content: await readSheet(sheet.entry ? zip.read(sheet.entry) : none(), rows, SHOWN_COLUMNS),
-    });
+  yield `${heading}${count(sheets.length, 'sheet')}.`;
+  const previews: SheetRows[] = [];
+  for (const { entry } of sheets.slice(0, SHOWN_SHEETS)) {
+    previews.push(entry ? await readFirstRows(zip.read(entry), SHOWN_ROWS, SHOWN_COLUMNS) : []);
   }
-  const cells = measured.flatMap(({ content }) => content.first.flat());
-  const strings = await sharedStrings(zip, cells);
-  const dates = await dateFormats(zip);
+  const cells = previews.flat(2);
+  const show = shower(await sharedStrings(zip, cells), await dateFormats(zip), from1904);
 
-  const show = (cell: SheetCell | undefined): string => {
+  for (const [index, sheet] of sheets.slice(0, MEASURED_SHEETS).entries()) {
+    const name = `Sheet ${code(sheet.name, 40)}`;
+    const preview = tableOf(previews[index] ?? [], show);
+    const isLarge = sheet.entry !== undefined && zip.sizeOf(sheet.entry) > LARGE;
+    if (isLarge) yield `\n\n${name}${sheet.hidden ? ' (hidden)' : ''}:${preview}`;
+    const extent = { rows: 0, columns: 0 };
+    const stopped = await untilStopped(() =>
+      measureSheet(sheet.entry ? zip.read(sheet.entry) : none(), extent),
+    );
+    const size = `${stopped ? 'at least ' : ''}${count(extent.rows, 'row')} × ${count(extent.columns, 'column')}.`;
+    yield isLarge
+      ? `\n\n${name} has ${size}`
+      : `\n\n${name}${sheet.hidden ? ' (hidden)' : ''}: ${size}${preview}`;
+    if (stopped) throw stopped;
+  }
+  if (sheets.length > MEASURED_SHEETS) yield `\n\n(${count(sheets.length - MEASURED_SHEETS, 'more sheet')}.)`;
+}
+
+/** The first rows, whose first is the head of the table; empty if there are none. */
+function tableOf(rows: SheetRows, show: (cell: SheetCell | undefined) => string): string {
+  const [head, ...others] = rows;
+  if (!head) return '';
+  const width = Math.max(...rows.map(({ length }) => length));
+  const line = (row: SheetRows[number]) => Array.from({ length: width }, (_, index) => show(row[index]));
+  return `\n\n${table(line(head), others.map(line))}`;
+}
+
+function shower(strings: Map<number, string>, dates: Set<number>, from1904: boolean) {
+  return (cell: SheetCell | undefined): string => {
     if (!cell || cell.value === '') return '';
     if (cell.type === 's') return code(strings.get(Number(cell.value)) ?? '', 40);
     if (cell.type === 'b') return cell.value === '1' ? 'TRUE' : 'FALSE';
@@ -44,22 +75,6 @@ export async function describeWorkbook(zip: ZipArchive): Promise<Description> {
     if (cell.type === 'n' && dates.has(cell.style))
       return code(toIsoDate(serial, from1904) ?? cell.value, 40);
     return code(cell.value, 40);
-  };
-  const sections = measured.map(({ sheet, content }) => {
-    const hidden = sheet.hidden ? ' (hidden)' : '';
-    const heading = `Sheet ${code(sheet.name, 40)}${hidden}: ${count(content.rows, 'row')} × ${count(content.columns, 'column')}.`;
-    const [head, ...rows] = content.first;
-    if (!head) return heading;
-    const width = Math.min(content.columns, SHOWN_COLUMNS);
-    const line = (row: (SheetCell | undefined)[]) =>
-      Array.from({ length: width }, (_, index) => show(row[index]));
-    return `${heading}\n\n${table(line(head), rows.map(line))}`;
-  });
-  if (sheets.length > MEASURED_SHEETS)
-    sections.push(`(${count(sheets.length - MEASURED_SHEETS, 'more sheet')}.)`);
-  return {
-    title: 'Excel workbook',
-    body: [`${count(sheets.length, 'sheet')}.`, ...sections].join('\n\n'),
   };
 }
 
@@ -92,6 +107,7 @@ async function sharedStrings(
     /sharedStrings\.xml$/i.test(target),
   );
   if (wanted.size === 0 || entry === undefined) return strings;
+  const last = Math.max(...wanted);
   let index = -1;
   let inText = false;
   await readXml(zip.read(entry), {
@@ -108,6 +124,7 @@ async function sharedStrings(
     close(name) {
       if (name === 't') inText = false;
     },
+    isEnough: () => index > last,
   });
   return strings;
 }

@@ -3,8 +3,10 @@ import type { Entry, ZipFile } from 'yauzl';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
-import { bytes } from '../markdown.js';
+import { bytes, code } from '../markdown.js';
+import { ReadingStopped, unpackedTooMuch } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { ReadAhead } from './read-ahead.js';
 
 /** One entry of a ZIP file, as its directory states. */
 export interface ZipEntry {
@@ -20,25 +22,37 @@ export interface ZipEntry {
 export class ZipArchive {
   /** In the order of the directory, up to the limit. */
   readonly entries: ZipEntry[] = [];
+  /** What ended the reading of the directory before its end. */
+  stopped: ReadingStopped | undefined;
   readonly #found = new Map<string, Entry>();
   #expanded = 0;
 
   private constructor(
     private readonly zip: ZipFile,
+    private readonly file: FileSource,
     private readonly limits: FilesLimits,
   ) {}
-
-  /** Whether there are more entries than the limit allows to read. */
-  get more(): boolean {
-    return this.zip.entryCount > this.entries.length;
-  }
 
   /** @throws {UnreadableFile} if the directory, which is at the end of the file, is missing or broken */
   static async open(file: FileSource, limits: FilesLimits): Promise<ZipArchive> {
     const { RandomAccessReader, fromRandomAccessReaderPromise } = (await import('yauzl')).default;
+    const ahead = new ReadAhead(file);
     class Reader extends RandomAccessReader {
       override _readStreamForRange(start: number, end: number): Readable {
         return Readable.from(bytesOf(file, start, end), { objectMode: false });
+      }
+      // The library reads the directory in ranges of some bytes.
+      override read(
+        buffer: Buffer,
+        offset: number,
+        length: number,
+        position: number,
+        done: (error: Error | null) => void,
+      ): void {
+        ahead.read(position, position + length).then((range) => {
+          buffer.set(range, offset);
+          done(null);
+        }, done);
       }
     }
     try {
@@ -47,7 +61,7 @@ export class ZipArchive {
         // Names are only shown, never used as paths. Therefore names that the library would refuse are accepted.
         decodeStrings: false,
       });
-      const archive = new ZipArchive(zip, limits);
+      const archive = new ZipArchive(zip, file, limits);
       await archive.#readDirectory();
       return archive;
     } catch (error) {
@@ -60,55 +74,77 @@ export class ZipArchive {
     return this.#found.has(name);
   }
 
+  /** How many bytes an entry has, as the directory states; 0 if it does not exist. */
+  sizeOf(name: string): number {
+    return this.#found.get(name)?.uncompressedSize ?? 0;
+  }
+
   /**
    * Unpacks an entry. An entry that does not exist is empty.
    *
-   * @throws {UnreadableFile} if the archive is broken or encrypted, or unpacks to more than the limit
+   * @throws {UnreadableFile} if the archive is broken or encrypted
+   * @throws {ReadingStopped} if it unpacks to more than the limit, or the time is over
    */
   async *read(name: string): AsyncGenerator<Uint8Array> {
     const entry = this.#found.get(name);
     if (!entry) return;
     if (entry.isEncrypted()) throw new UnreadableFile('This document is encrypted.');
+    let unpacked = 0;
     try {
       for await (const chunk of await this.zip.openReadStreamPromise(entry)) {
-        this.#expanded += (chunk as Buffer).length;
-        if (this.#expanded > this.limits.expandedMiB * 1024 * 1024) {
-          const limit = bytes(this.limits.expandedMiB * 1024 * 1024);
-          throw new UnreadableFile(
-            `This document unpacks to more than ${limit}, which is more than is read here.`,
-          );
-        }
+        this.#count((chunk as Buffer).length);
         yield chunk as Buffer;
+        unpacked += (chunk as Buffer).length;
       }
     } catch (error) {
-      throw broken(error);
+      const where = `in ${code(name)}, after ${bytes(unpacked)} of ${bytes(entry.uncompressedSize)}`;
+      throw error instanceof ReadingStopped ? error.at(where) : broken(error);
     }
+  }
+
+  #count(length: number): void {
+    const maxBytes = this.limits.expandedMiB * 1024 * 1024;
+    this.#expanded += length;
+    if (this.#expanded > maxBytes) throw unpackedTooMuch(maxBytes);
+    this.file.checkTime();
   }
 
   async #readDirectory(): Promise<void> {
     const { getFileNameLowLevel } = (await import('yauzl')).default;
-    for await (const entry of this.zip.eachEntry()) {
-      const name = getFileNameLowLevel(
-        entry.generalPurposeBitFlag,
-        entry.fileNameRaw,
-        entry.extraFields,
-        false,
-      );
-      this.entries.push({
-        name,
-        folder: name.endsWith('/'),
-        encrypted: entry.isEncrypted(),
-        size: entry.uncompressedSize,
-        packed: entry.compressedSize,
-      });
-      this.#found.set(name, entry);
-      if (this.entries.length >= this.limits.entries) break;
+    try {
+      for await (const entry of this.zip.eachEntry()) {
+        this.#add(
+          entry,
+          getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false),
+        );
+        if (this.entries.length >= this.limits.entries) break;
+      }
+    } catch (error) {
+      if (!(error instanceof ReadingStopped)) throw error;
+      this.stopped = error;
     }
+    const { length } = this.entries;
+    if (length < this.zip.entryCount) {
+      const why = this.stopped?.why ?? 'no more are read of one archive';
+      const where = `after ${length.toLocaleString('en-US')} of ${this.zip.entryCount.toLocaleString('en-US')} entries`;
+      this.stopped = new ReadingStopped(where, why);
+    }
+  }
+
+  #add(entry: Entry, name: string): void {
+    this.entries.push({
+      name,
+      folder: name.endsWith('/'),
+      encrypted: entry.isEncrypted(),
+      size: entry.uncompressedSize,
+      packed: entry.compressedSize,
+    });
+    this.#found.set(name, entry);
   }
 }
 
 function broken(error: unknown): unknown {
-  if (error instanceof UnreadableFile) return error;
+  if (error instanceof UnreadableFile || error instanceof ReadingStopped) return error;
   return new UnreadableFile(
     'This ZIP archive is broken or cut off: its directory or an entry cannot be read.',
   );

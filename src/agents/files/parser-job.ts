@@ -1,0 +1,110 @@
+import type { FilePart } from '../../query/index.js';
+import type { Turn } from './fair-queue.js';
+
+/** Milliseconds for which pieces of an answer are gathered, so that the answer to an ordinary file is one text. */
+const GATHERED_MS = 250;
+
+/** One file that is to be described, and the answer about it as far as it is known. */
+export class ParserJob implements Turn {
+  /** Whether it has had its first turn and must take another, because files that take long gave way to others. */
+  isPostponed = false;
+  #isWaiting = true;
+  #isEnded = false;
+  #isCancelled = false;
+  /** What has not been taken yet. */
+  #text = '';
+  #length = 0;
+  /** Characters that are known from an earlier turn. */
+  #known = 0;
+  #change!: Promise<void>;
+  #announce!: () => void;
+
+  /** @param onCancel called once, if the answer is not wanted any more before it is complete */
+  constructor(
+    readonly owner: string,
+    readonly runId: string,
+    readonly part: FilePart,
+    private readonly onCancel: (job: ParserJob) => void,
+  ) {
+    this.#renew();
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether anything is known about the file. */
+  get hasText(): boolean {
+    return this.#length > 0;
+  }
+
+  /** It is the turn of the file. What is said again of an earlier turn is left out. */
+  begin(): void {
+    this.#isWaiting = false;
+    this.#known = Math.max(this.#known, this.#length);
+    this.#length = 0;
+    this.#changed();
+  }
+
+  add(piece: string): void {
+    if (this.#isEnded) return;
+    this.#text += piece.slice(Math.max(0, this.#known - this.#length));
+    this.#length += piece.length;
+    this.#changed();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#changed();
+  }
+
+  /** Does nothing after the end. */
+  cancel(): void {
+    if (this.#isEnded) return;
+    this.#isCancelled = true;
+    this.end();
+    this.onCancel(this);
+  }
+
+  /** Whether the file still waits for its first turn after so many milliseconds. */
+  async waits(milliseconds: number): Promise<boolean> {
+    const deadline = Date.now() + milliseconds;
+    while (this.#isWaiting && !this.#isEnded && Date.now() < deadline) {
+      await this.#changeWithin(deadline - Date.now());
+    }
+    return this.#isWaiting && !this.#isEnded;
+  }
+
+  /**
+   * The answer, in as many texts as it takes time. The last one, which may be empty, says so. Ends without a last one, and
+   * without an exception, when the job is cancelled.
+   */
+  async *texts(): AsyncGenerator<{ text: string; isLast: boolean }> {
+    for (let isLast = false; !isLast;) {
+      while (this.#text === '' && !this.#isEnded) await this.#change;
+      const deadline = Date.now() + GATHERED_MS;
+      while (!this.#isEnded && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
+      if (this.#isCancelled) return;
+      const text = this.#text;
+      this.#text = '';
+      isLast = this.#isEnded;
+      yield { text, isLast };
+    }
+  }
+
+  async #changeWithin(milliseconds: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
+    await Promise.race([this.#change, late]);
+    clearTimeout(timer);
+  }
+
+  #changed(): void {
+    this.#announce();
+    this.#renew();
+  }
+
+  #renew(): void {
+    this.#change = new Promise((resolve) => (this.#announce = resolve));
+  }
+}

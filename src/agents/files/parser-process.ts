@@ -1,0 +1,59 @@
+/**
+ * The program of a process of the pool. It answers one request after another, and ends when the service closes the channel
+ * or is gone. Whatever a file does to it, the service is not affected.
+ */
+import process from 'node:process';
+import { Worker } from 'node:worker_threads';
+import { describeFile } from './describe-file.js';
+import { OUT_OF_MEMORY } from './parser-protocol.js';
+import type { FromParser, ParserEnd, ParserRequest, ToParser } from './parser-protocol.js';
+import { RequestedFile } from './requested-file.js';
+import { UnreadableFile } from './unreadable-file.js';
+
+const [memoryMiB] = process.argv.slice(2);
+const resident = () => process.memoryUsage.rss();
+
+let file: RequestedFile | undefined;
+
+process.on('message', (message: ToParser) => {
+  if (message.type === 'bytes') file?.receive(message.id, message.bytes);
+  else void execute(message.request, message.content);
+});
+process.on('disconnect', () => process.exit());
+// A terminal and a service manager send these to all processes of the service. Only the service decides about its end.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
+function send(message: FromParser): void {
+  // An error means that the service is gone, which ends this process.
+  process.send!(message, undefined, undefined, () => undefined);
+}
+
+async function execute(request: ParserRequest, content: Uint8Array | undefined): Promise<void> {
+  file = new RequestedFile(request, content, (id, start, end) => send({ type: 'read', id, start, end }));
+  try {
+    for await (const piece of describeFile(file, request.limits)) send({ type: 'piece', piece });
+    send({ type: 'done', resident: resident() });
+  } catch (error) {
+    send(endOf(error));
+  }
+}
+
+function endOf(error: unknown): ParserEnd {
+  if (error instanceof UnreadableFile) {
+    return { type: 'unreadable', reason: error.message, resident: resident() };
+  }
+  const missingLibrary = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { type: 'failed', cause, missingLibrary, resident: resident() };
+}
+
+const watchdog = new Worker(new URL('./watchdog.js', import.meta.url), {
+  workerData: {
+    maxResident: resident() + Number(memoryMiB) * 1024 * 1024,
+    parent: process.ppid,
+    outOfMemory: OUT_OF_MEMORY,
+  },
+  execArgv: [],
+  env: {},
+});
+watchdog.once('online', () => send({ type: 'ready', resident: resident() }));

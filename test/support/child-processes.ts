@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** The ids of the processes that parse files for a process. */
+export async function parsersOf(parent: number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args=']);
+  return stdout
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .filter((match) => Number(match?.[2]) === parent && match![3]!.includes('parser-process'))
+    .map((match) => Number(match![1]));
+}
+
+/** Whether any of these processes runs. One that has ended but that nobody has asked about does not. */
+export async function anyRuns(pids: number[]): Promise<boolean> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,stat=']);
+  return stdout.split('\n').some((line) => {
+    const [pid, state] = line.trim().split(/\s+/);
+    return pids.includes(Number(pid)) && !state!.startsWith('Z');
+  });
+}

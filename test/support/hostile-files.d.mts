@@ -1,0 +1,12 @@
+export function pdfOf(content: Uint8Array | string, times?: number, pages?: number): Buffer;
+export function longStringPdf(): Buffer;
+export function greedyPdf(): Buffer;
+export function attributesDocx(count?: number): Buffer;
+export function longDocx(paragraphs?: number): Buffer;
+export function commentsText(): Buffer;
+export function crowdedZip(entries: number): Buffer;
+export function xlsxOf(rows: number): Promise<Buffer>;
+export function zipOf(
+  entries: [name: string, content: Buffer | { packed: Buffer; crc: number; size: number }][],
+  claimed?: number,
+): Buffer;
