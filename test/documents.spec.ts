@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
+import { FilesLimits } from '../src/agents/files/index.js';
 import { Environment } from '../src/config.js';
 import {
   DEFAULT_BODY_LIMITS,
@@ -265,6 +266,17 @@ describe('The page of options', () => {
       ...ofPostgres.map((name) => `postgres.${name}`),
     ];
     expect(shown.sort()).toEqual(expected.map(quoted).sort());
+  });
+});
+
+describe('The limits of the agent files', () => {
+  it('are all in the options, with their defaults', () => {
+    const rows = tableRows('docs/options.md').filter(({ heading }) => heading[0] === 'Limit');
+    expect(Object.fromEntries(rows.map(({ cells: [name, value] }) => [name, value]))).toEqual(
+      Object.fromEntries(
+        Object.entries(new FilesLimits()).map(([name, value]) => [quoted(name), quoted(value)]),
+      ),
+    );
   });
 });
 

@@ -33,7 +33,10 @@ const WAITING_MS = 1000;
 export class FilesHandler extends AgentHandler implements OnApplicationShutdown {
   readonly #pool: ParserPool;
 
-  /** @param limits what files may cost. Default: the values of {@link FilesLimits} */
+  /**
+   * @param limits what files may cost. Default: the values of {@link FilesLimits}
+   * @throws {RangeError} if a limit is out of its range
+   */
   constructor(@Optional() @Inject(FilesLimits) limits: FilesLimits = new FilesLimits()) {
     super();
     this.#pool = new ParserPool(limits);

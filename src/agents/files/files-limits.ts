@@ -33,3 +33,22 @@ export class FilesLimits {
    */
   processes = 2;
 }
+
+const SMALLEST: Record<keyof FilesLimits, number> = {
+  seconds: Number.MIN_VALUE,
+  memoryMiB: 64,
+  expandedMiB: Number.MIN_VALUE,
+  entries: 1,
+  processes: 1,
+};
+
+/** @throws {RangeError} if a value is not a number of its range, or is not known */
+export function checkLimits(limits: FilesLimits): void {
+  for (const [name, value] of Object.entries(limits) as [keyof FilesLimits, unknown][]) {
+    const smallest = SMALLEST[name];
+    if (typeof value === 'number' && value >= smallest) continue;
+    const range = smallest >= 1 ? `a number from ${smallest} on` : 'a number greater than 0';
+    const rule = name in SMALLEST ? `must be ${range}` : 'is no limit';
+    throw new RangeError(`FilesLimits.${name} is ${JSON.stringify(value)}; it ${rule}.`);
+  }
+}

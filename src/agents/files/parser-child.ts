@@ -36,7 +36,7 @@ export class ParserChild {
 
   /** @param memoryMiB the resident memory that a request may take */
   constructor(memoryMiB: number) {
-    this.#process = fork(fileURLToPath(parserEntry), [String(memoryMiB)], {
+    this.#process = fork(fileURLToPath(parserEntry), [String(memoryMiB), String(process.pid)], {
       // V8 ends the process above this limit, which costs less than memory that is written to.
       execArgv: [`--max-old-space-size=${memoryMiB}`, '--no-warnings'],
       // A parser must not see the environment of the service. Windows needs this variable for its own libraries.

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { FilePart } from '../../query/index.js';
 import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
+import { checkLimits } from './files-limits.js';
 import type { FilesLimits } from './files-limits.js';
 import { ParserChild } from './parser-child.js';
 import type { ParserOutcome } from './parser-child.js';
@@ -14,10 +15,10 @@ import { secondsOf } from './requested-file.js';
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 /** Milliseconds after its time limit in which a process may say what it knows. */
 const GRACE_MS = 1000;
-/** Milliseconds after which a file counts as one that takes long. */
-const LONG_MS = 1000;
+/** Milliseconds after which a file counts as one that takes long. An ordinary one takes some ten. */
+const LONG_MS = 300;
 /** Milliseconds between two checks whether a file that takes long must give way. */
-const TURN_CHECK_MS = 100;
+const TURN_CHECK_MS = 50;
 /** Milliseconds after which an idle process ends. */
 const IDLE_MS = 10_000;
 
@@ -35,8 +36,8 @@ interface Running {
  * A few processes that parse files, one file at a time each, and are used again. A file can do nothing worse than end its
  * process, which is one sentence in one answer.
  *
- * Owners take turns, and so do the runs of one owner. A file that takes longer than a second does not hold up the others: one
- * of the processes is always left to files that have not had a turn. If such a file waits, and all processes work on files
+ * Owners take turns, and so do the runs of one owner. A file that takes long does not hold up the others: one of the
+ * processes is always left to files that have not had a turn. If such a file waits, and all processes work on files
  * that take long, the newest of these gives way and is read again from its beginning later.
  */
 export class ParserPool {
@@ -50,7 +51,16 @@ export class ParserPool {
   #turnTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(private readonly limits: FilesLimits) {}
+  /**
+   * @param idleMs how long an idle process waits for another file
+   * @throws {RangeError} if a limit is out of its range
+   */
+  constructor(
+    private readonly limits: FilesLimits,
+    private readonly idleMs = IDLE_MS,
+  ) {
+    checkLimits(limits);
+  }
 
   /** Describes a file as soon as it is its turn. The job has the answer. */
   describe(part: FilePart, { owner, runId }: Turn): ParserJob {
@@ -137,7 +147,7 @@ export class ParserPool {
     const timer = setTimeout(() => {
       this.#idle.splice(this.#idle.indexOf(entry), 1);
       child.kill();
-    }, IDLE_MS);
+    }, this.idleMs);
     timer.unref();
     const entry = { child, timer };
     this.#idle.push(entry);

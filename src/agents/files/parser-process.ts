@@ -10,7 +10,7 @@ import type { FromParser, ParserEnd, ParserRequest, ToParser } from './parser-pr
 import { RequestedFile } from './requested-file.js';
 import { UnreadableFile } from './unreadable-file.js';
 
-const [memoryMiB] = process.argv.slice(2);
+const [memoryMiB, parent] = process.argv.slice(2).map(Number);
 const resident = () => process.memoryUsage.rss();
 
 let file: RequestedFile | undefined;
@@ -20,6 +20,8 @@ process.on('message', (message: ToParser) => {
   else void execute(message.request, message.content);
 });
 process.on('disconnect', () => process.exit());
+// The service may have gone while this program was loaded.
+if (!process.connected) process.exit();
 // A terminal and a service manager send these to all processes of the service. Only the service decides about its end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
@@ -49,8 +51,8 @@ function endOf(error: unknown): ParserEnd {
 
 const watchdog = new Worker(new URL('./watchdog.js', import.meta.url), {
   workerData: {
-    maxResident: resident() + Number(memoryMiB) * 1024 * 1024,
-    parent: process.ppid,
+    maxResident: resident() + memoryMiB! * 1024 * 1024,
+    parent,
     outOfMemory: OUT_OF_MEMORY,
   },
   execArgv: [],
