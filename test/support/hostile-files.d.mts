@@ -1,6 +1,6 @@
 export function pdfOf(content: Uint8Array | string, times?: number, pages?: number): Buffer;
 export function longStringPdf(): Buffer;
-export function greedyPdf(): Buffer;
+export function greedyPdf(length?: number): Buffer;
 export function attributesDocx(count?: number): Buffer;
 export function longDocx(paragraphs?: number): Buffer;
 export function commentsText(): Buffer;

@@ -27,9 +27,9 @@ export function longStringPdf() {
 }
 
 /** A PDF of 100 kB whose text takes more memory the longer it is read. */
-export function greedyPdf() {
+export function greedyPdf(length = 50_000_000) {
   return pdfOf(
-    Buffer.concat([Buffer.from('BT /F1 12 Tf '), Buffer.alloc(50_000_000, '(Hello) Tj '), Buffer.from('ET')]),
+    Buffer.concat([Buffer.from('BT /F1 12 Tf '), Buffer.alloc(length, '(Hello) Tj '), Buffer.from('ET')]),
   );
 }
 

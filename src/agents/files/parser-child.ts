@@ -39,8 +39,8 @@ export class ParserChild {
     this.#process = fork(fileURLToPath(parserEntry), [String(memoryMiB), String(process.pid)], {
       // V8 ends the process above this limit, which costs less than memory that is written to.
       execArgv: [`--max-old-space-size=${memoryMiB}`, '--no-warnings'],
-      // A parser must not see the environment of the service. Windows needs this variable for its own libraries.
-      env: process.env['SystemRoot'] ? { SystemRoot: process.env['SystemRoot'] } : {},
+      // A parser must not see the environment of the service.
+      env: {},
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       serialization: 'advanced',
     });

@@ -25,6 +25,10 @@ if (!process.connected) process.exit();
 // A terminal and a service manager send these to all processes of the service. Only the service decides about its end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
+// A library may leave a promise behind when its file has been answered. It must not end the process, which works on another
+// file by then.
+process.on('unhandledRejection', () => undefined);
+
 function send(message: FromParser): void {
   // An error means that the service is gone, which ends this process.
   process.send!(message, undefined, undefined, () => undefined);
