@@ -25,7 +25,8 @@ export {
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
-export { writeJson } from './platform/write-json.js';
+export { LoopShare } from './platform/loop-share.js';
+export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
 export { FileStore } from './ports/file-store.js';

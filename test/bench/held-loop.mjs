@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 /** What a document may have besides its file contents, by default. */
 const DOCUMENT = 16 * MIB - 1024;
 /** How many JSON values it may have. */
-const VALUES = 100_000 - 100;
+const VALUES = 50_000 - 100;
 
 const kwargs = (json) => `{"parts":[{"type":"text","text":"a"}],"kwargs":${json}}`;
 const textParts = (texts) => `{"parts":[${texts.map((text) => `{"type":"text","text":"${text}"}`).join()}]}`;

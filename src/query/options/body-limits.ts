@@ -21,7 +21,7 @@ export interface BodyLimits {
   documentBytes: number;
   /**
    * JSON values: strings, numbers, literals, arrays and objects. The memory of a document depends on their number more than on
-   * its bytes. Default 100,000.
+   * its bytes. Default 50,000.
    */
   values: number;
   /** Elements of `parts`. Default 1,000. */
@@ -48,7 +48,7 @@ export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze({
   spoolBytes: 16 * 1024 * MiB,
   textBytes: 8 * MiB,
   documentBytes: 16 * MiB,
-  values: 100_000,
+  values: 50_000,
   parts: 1000,
   depth: 64,
   idleMs: 30_000,

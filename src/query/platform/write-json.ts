@@ -25,6 +25,13 @@ export async function writeJson(
   write(writer.rest());
 }
 
+/** Returns the JSON of a value, which `writeJson` writes. */
+export async function jsonOf(value: unknown): Promise<string> {
+  let json = '';
+  await writeJson(value, (piece) => (json += piece));
+  return json;
+}
+
 class JsonWriter {
   #text = '';
 

@@ -4,6 +4,7 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
+  StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, type Observable } from 'rxjs';
@@ -15,6 +16,7 @@ import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse } from '../platform/host.js';
 import { Reply } from '../platform/reply.js';
+import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
 import { SseResponse } from './sse-response.js';
 
@@ -58,7 +60,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
         const response = http.getResponse<HostResponse>();
         if (answer instanceof EventStream)
           await this.#stream(answer, http.getRequest<HostRequest>(), response);
-        if (answer instanceof Reply) this.#reply(answer, response);
+        if (answer instanceof Reply) await this.#reply(answer, response);
       }),
     );
   }
@@ -74,11 +76,15 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     this.connections.closeUnused();
   }
 
-  #reply({ status, body, headers }: Reply, response: HostResponse): void {
+  async #reply({ status, body, headers }: Reply, response: HostResponse): Promise<void> {
     const { httpAdapter } = this.adapterHost;
-    httpAdapter.setHeader(response, 'Cache-Control', 'no-store');
-    for (const [name, value] of Object.entries(headers)) httpAdapter.setHeader(response, name, value);
-    httpAdapter.reply(response, body, status);
+    const isJson = body !== undefined && !(body instanceof StreamableFile);
+    // Written here: for a page of turns, the adapter's `JSON.stringify` would hold the event loop.
+    const sent = isJson ? await jsonOf(body) : body;
+    const type = isJson ? { 'Content-Type': 'application/json; charset=utf-8' } : {};
+    for (const [name, value] of Object.entries({ 'Cache-Control': 'no-store', ...type, ...headers }))
+      httpAdapter.setHeader(response, name, value);
+    httpAdapter.reply(response, sent, status);
   }
 
   async #stream({ envelopes }: EventStream, request: HostRequest, response: HostResponse): Promise<void> {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import pg from 'pg';
 import type { RetentionOptions, StoredRun } from '../../query/index.js';
-import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
+import { admissionOf, runStoreContract } from '../../../test/contracts/run-store.contract.js';
+import { deferred } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
@@ -79,6 +80,35 @@ describe('on Postgres', () => {
       },
     };
   });
+});
+
+it('A run is promoted also when the end before it is reported earlier than its admission', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.recover(() => undefined);
+  const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+  const { run: first } = await store.admit(admissionOf({ session }));
+  await store.start(first);
+
+  const transact = driver.transact.bind(driver);
+  const [committed, reported] = [deferred(), deferred()];
+  driver.transact = async (work) => {
+    driver.transact = transact;
+    const value = await transact(work);
+    committed.resolve();
+    await reported.promise;
+    return value;
+  };
+  const admitting = store.admit(admissionOf({ session }));
+  await committed.promise;
+  const finishing = store.finish(first, { status: 'completed' }, '');
+  while ((await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 0);
+  reported.resolve();
+  const { run: second } = await admitting;
+  expect((await finishing)!.next).toMatchObject({ id: second.id });
+  await store.close();
+  await rm(directory, { recursive: true });
 });
 
 /** Cuts the connections, so that the store cannot write anything when it is closed. */

@@ -127,11 +127,20 @@ export class SqlRunStore extends RunStore {
   }
 
   async admit(admission: Admission): Promise<Admitted> {
-    const admitted = await this.#admit(admission);
-    if (!admitted.created) return admitted;
-    const run = new LocalRun(admitted.run, 0);
-    run.isPromoted = admitted.ahead.length === 0;
-    this.#localRuns.add(run);
+    const { runId } = admission;
+    const admitting = this.#admit(admission);
+    this.#admitting.set(runId, admitting);
+    const settle = () => void this.#admitting.delete(runId);
+    const admitted = await admitting.catch((error: unknown) => {
+      // The transaction may have been committed. Its run would block the queue of its session forever.
+      const wasTried = error instanceof QueryError && error.cause !== undefined;
+      if (wasTried) void this.#recovery.undoAdmission(runId).finally(settle);
+      else settle();
+      throw error;
+    });
+    settle();
+    // A repeated query must not find a run whose admission is going to be undone.
+    if (!admitted.created) await this.#admitting.get(admitted.run.id);
     return admitted;
   }
 
@@ -179,7 +188,7 @@ export class SqlRunStore extends RunStore {
     this.#localRuns.limitTails(run);
     this.#localRuns.end(run);
     // A repeated transaction names the same next run again. It is promoted once.
-    const next = finished.next && this.#localRuns.promote(finished.next.id);
+    const next = finished.next && (await this.#promote(finished.next.id));
     return { run: finished.run, next: next?.snapshot() };
   }
 
@@ -245,25 +254,20 @@ export class SqlRunStore extends RunStore {
 
   async #admit(admission: Admission): Promise<Admitted> {
     const query = await storedQuery(admission);
-    const { runId } = admission;
-    const settle = () => void this.#admitting.delete(runId);
-    const admitting = this.#database.attemptTransaction((db) =>
+    const admitted = await this.#database.attemptTransaction((db) =>
       admit(db, this.driver, this.#processId, admission, query),
     );
-    this.#admitting.set(runId, admitting);
-    try {
-      await admitting;
-      settle();
-    } catch (error) {
-      // The transaction may have been committed. Its run would block the queue of its session forever.
-      const wasTried = error instanceof QueryError && error.cause !== undefined;
-      if (wasTried) void this.#recovery.undoAdmission(runId).finally(settle);
-      else settle();
-    }
-    const admitted = await admitting;
-    // A repeated query must not find a run whose admission is going to be undone.
-    if (!admitted.created) await this.#admitting.get(admitted.run.id);
+    if (!admitted.created) return admitted;
+    const run = new LocalRun(admitted.run, 0);
+    run.isPromoted = admitted.ahead.length === 0;
+    this.#localRuns.add(run);
     return admitted;
+  }
+
+  /** Promotes a run of this process. The database may name a run whose admission it has not reported yet. */
+  async #promote(runId: string): Promise<LocalRun | undefined> {
+    await this.#admitting.get(runId)?.catch(() => undefined);
+    return this.#localRuns.promote(runId);
   }
 
   async #findStored(owner: string, runId: string): Promise<RunRecord | undefined> {

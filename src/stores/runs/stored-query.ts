@@ -1,4 +1,4 @@
-import { type Admission, cutParts, type LongText, writeJson } from '../../query/index.js';
+import { type Admission, cutParts, jsonOf, type LongText, LoopShare } from '../../query/index.js';
 
 /** A query as the tables have it. */
 export interface StoredQuery {
@@ -12,14 +12,15 @@ export interface StoredQuery {
 
 /** Writes a query as JSON before its transaction begins. Other requests have their turn during this. */
 export async function storedQuery({ parts, kwargs, session }: Admission): Promise<StoredQuery> {
-  const { cut, long } = session ? cutParts(parts) : { cut: parts, long: [] };
   const texts: LongText[] = [];
-  for (const { sha256, text } of long) texts.push({ sha256, text: await jsonOf(text) });
+  if (!session) return { parts: await jsonOf(parts), kwargs: await jsonOf(kwargs), texts };
+  const cut: Admission['parts'] = [];
+  const share = new LoopShare();
+  for (const part of parts) {
+    const result = cutParts([part]);
+    cut.push(...result.cut);
+    for (const { sha256, text } of result.long) texts.push({ sha256, text: await jsonOf(text) });
+    if (share.isUsedUp) await share.next();
+  }
   return { parts: await jsonOf(cut), kwargs: await jsonOf(kwargs), texts };
-}
-
-async function jsonOf(value: unknown): Promise<string> {
-  let json = '';
-  await writeJson(value, (piece) => (json += piece));
-  return json;
 }
