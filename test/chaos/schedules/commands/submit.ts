@@ -144,7 +144,11 @@ export function addObserved(
   const { model } = world;
   const { owner, session } = submission;
   if (model.settings.sessionPolicy === 'interrupt' && session !== undefined) {
-    for (const older of model.session(owner, session)?.queue ?? []) allowed.end(older, 'cancelled');
+    for (const older of model.session(owner, session)?.queue ?? []) {
+      allowed.end(older, 'cancelled');
+      // A handler that ignores its signal ends later than the run that interrupts it.
+      allowed.ending.add(older);
+    }
   }
   return model.add(id, submission, isDetached);
 }
