@@ -12,9 +12,9 @@ const onLinux = process.platform === 'linux' ? it : it.skip;
 
 /** The short form of `soak.mjs`; it uses what `npm run build` has built. The commits of a database take time. */
 onLinux.each([
-  ['memory', '2000'],
-  ['file', '400'],
-  ['postgres', '400'],
+  ['memory', '1000'],
+  ['file', '200'],
+  ['postgres', '200'],
 ])(
   'No run, file or row is kept for longer than its retention, in the store %s',
   async (store, queries) => {

@@ -322,7 +322,13 @@ describe('Postgres', () => {
     const { rows } = await sql<{ name: string }>`select name from together.migrations order by name`.execute(
       driver.db,
     );
-    expect(rows.map(({ name }) => name)).toEqual(['0001_runs', '0002_files', '0003_lines', '0004_words']);
+    expect(rows.map(({ name }) => name)).toEqual([
+      '0001_runs',
+      '0002_files',
+      '0003_lines',
+      '0004_words',
+      '0005_texts',
+    ]);
     for (const { store } of opened) await store.close();
   });
 
