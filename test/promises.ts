@@ -511,7 +511,10 @@ export const PROMISES = {
   'http.1.1': { section: 'module', sentence: 'HTTP/1.1 clients read whole events as chunks.' },
   'http.1.0': { section: 'module', sentence: 'HTTP/1.0 clients read until the connection closes.' },
   'http.2': { section: 'module', sentence: 'HTTP/2 clients read the stream as data.' },
-  'http.pipelining': { section: 'module', sentence: 'Pipelined queries are answered one after another.' },
+  'http.pipelining': {
+    section: 'module',
+    sentence: 'Pipelined queries are executed and answered one after another.',
+  },
   'http.kept-alive': {
     section: 'module',
     sentence: 'One kept-alive connection serves any number of queries, and gains no listener with each.',

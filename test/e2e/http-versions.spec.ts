@@ -8,6 +8,7 @@ import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ADAPTERS, type Host, listen, startAgent } from '../support/host.js';
 import { ask } from '../support/client.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const LONG = 'x'.repeat(100_000);
 
@@ -82,6 +83,28 @@ describe.each(ADAPTERS)('A stream on %s', (adapter) => {
       text = rest;
     }
     expect(text).toBe('');
+  });
+
+  it(promise('http.pipelining', 'and not at all if the connection is closed before'), async () => {
+    const agent = new ScriptedAgent();
+    const scripted = await startAgent(adapter, agent.handler, { runs: { disconnect: 'cancel' } });
+    const socket = connect(Number(new URL(scripted.url).port), '127.0.0.1');
+    const query = `${head('POST /query HTTP/1.1')}\r\n${BODY}`;
+    socket.write(query + query + query);
+    const first = await agent.call(1);
+    // This query comes later, and is executed at once.
+    const other = await ask(scripted.url, 'other');
+    expect((await agent.call(2)).text).toBe('other');
+    first.finish();
+    const second = await agent.call(3);
+    expect(agent.calls.map(({ text }) => text)).toEqual(['Hello', 'other', 'Hello']);
+    socket.destroy();
+    await second.stopped;
+    (await agent.call(2)).finish();
+    await other.whole();
+    await scripted.idle();
+    expect(agent.calls).toHaveLength(3);
+    await scripted.close();
   });
 
   it(promise('http.head'), async () => {

@@ -24,6 +24,25 @@ export function rawResponse(response: HostResponse): ServerResponse {
 }
 
 /**
+ * Waits for the turn of a pipelined request: Node passes it on while the response before it is still being sent. Requests whose
+ * method is not safe must be executed one after another (RFC 9112 §9.3.2), and not at all if that response closes the
+ * connection (§9.6).
+ *
+ * @returns undefined if it is the turn of the request; otherwise a promise of whether its turn comes before the connection is
+ * closed
+ */
+export function turnOf(request: HostRequest, response: HostResponse): Promise<boolean> | undefined {
+  const raw = rawResponse(response);
+  if (raw.socket !== null || raw.writableFinished || raw.destroyed) return undefined;
+  return new Promise((resolve) => {
+    raw.once('socket', () => resolve(true));
+    const { socket } = rawRequest(request);
+    // A request without a body may also be closed because it was read.
+    rawRequest(request).once('close', () => socket.destroyed && resolve(false));
+  });
+}
+
+/**
  * Returns Node's response to write to it directly. From now on the adapter leaves the response alone; the headers that it
  * would have sent are set.
  */

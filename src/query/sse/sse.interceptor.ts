@@ -7,14 +7,14 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { concatMap, type Observable } from 'rxjs';
+import { concatMap, from, of, type Observable } from 'rxjs';
 import type { Envelope } from '../contract/wire.js';
 import { RunStream } from '../event-log/run-stream.js';
 import type { StreamOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
-import { type HostRequest, type HostResponse, requestPath, takeResponse } from '../platform/host.js';
+import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
 import { Reply } from '../platform/reply.js';
 import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
@@ -55,11 +55,14 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
-    return next.handle().pipe(
+    const [request, response] = [http.getRequest<HostRequest>(), http.getResponse<HostResponse>()];
+    const turn = turnOf(request, response);
+    const answers: Observable<unknown> = turn
+      ? from(turn).pipe(concatMap((isTurn) => (isTurn ? next.handle() : of(undefined))))
+      : next.handle();
+    return answers.pipe(
       concatMap(async (answer: unknown) => {
-        const response = http.getResponse<HostResponse>();
-        if (answer instanceof EventStream)
-          await this.#stream(answer, http.getRequest<HostRequest>(), response);
+        if (answer instanceof EventStream) await this.#stream(answer, request, response);
         if (answer instanceof Reply) await this.#reply(answer, response);
       }),
     );
