@@ -68,7 +68,7 @@ const FILE_PART = { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64:
 const FILE_TEXT = `file ${createHash('sha256').update(FILE).digest('hex')} ${FILE.length}`;
 
 /** Sends a query and reads its stream until it ends or is cut. */
-async function ask(url, text, sessionId) {
+async function ask(url, text, sessionId, onReceived = () => undefined) {
   const asked = { text, sessionId, runId: undefined, received: [] };
   const parts = [{ type: 'text', text }];
   if (sessionId) parts.push(FILE_PART);
@@ -79,7 +79,10 @@ async function ask(url, text, sessionId) {
       body: JSON.stringify({ parts, kwargs: sessionId ? { session_id: sessionId } : {} }),
     });
     asked.runId = response.headers.get('content-location')?.split('/').at(-1);
-    for await (const event of eventsOf(response)) asked.received.push(event);
+    for await (const event of eventsOf(response)) {
+      asked.received.push(event);
+      onReceived();
+    }
   } catch {
     // The service was killed.
   }
@@ -136,10 +139,13 @@ let service;
 
 async function runRound(round) {
   const { url } = service;
-  const asked = Array.from({ length: RUNS }, (_, i) =>
-    ask(url, `${round}.${i}`, i % 2 ? `s${round}.${Math.floor(i / (2 * RUNS_PER_SESSION))}` : undefined),
-  );
-  await delay(50 + Math.random() * 1500);
+  let onReceived;
+  const firstReceived = new Promise((resolve) => (onReceived = resolve));
+  const sessionOf = (i) => (i % 2 ? `s${round}.${Math.floor(i / (2 * RUNS_PER_SESSION))}` : undefined);
+  const asked = Array.from({ length: RUNS }, (_, i) => ask(url, `${round}.${i}`, sessionOf(i), onReceived));
+  // However slow the machine is, the kill comes while runs send something.
+  await Promise.race([firstReceived, Promise.all(asked)]);
+  await delay(Math.random() * 1500);
   await service.end('SIGKILL');
   const runs = await Promise.all(asked);
   const began = performance.now();

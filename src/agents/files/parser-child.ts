@@ -30,6 +30,8 @@ export class ParserChild {
   /** Resolves with the resident memory of the idle process in bytes; undefined if the process died before. */
   readonly #started: Promise<number | undefined>;
   readonly #died: Promise<{ type: 'died'; isOutOfMemory: boolean; cause: string }>;
+  /** Whether it has had a request. */
+  hasWorked = false;
   #output = '';
   #isDead = false;
   #onMessage: (message: FromParser) => void = () => undefined;
@@ -74,6 +76,7 @@ export class ParserChild {
     onPiece: (piece: string) => void,
   ): Promise<ParserOutcome> {
     this.#ref(true);
+    this.hasWorked = true;
     try {
       if ((await this.#started) === undefined) return await this.#died;
       onBegin();

@@ -54,6 +54,15 @@ describe('ParserPool', () => {
     expect(await textOf(pool.describe(partOf('four'), TURN))).toContain('4 characters');
   });
 
+  it('does not blame a file for an idle process that was killed', async () => {
+    poolWith({ processes: 2 });
+    await Promise.all(['one', 'two'].map((content) => textOf(pool.describe(partOf(content), TURN))));
+    for (const pid of await parsersOf(process.pid)) process.kill(pid, 'SIGKILL');
+    const jobs = ['three', 'four'].map((content) => pool.describe(partOf(content), TURN));
+    const texts = await Promise.all(jobs.map(textOf));
+    expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
+  });
+
   it('ends its processes and its jobs when it is closed', async () => {
     poolWith({ processes: 1 });
     const jobs = [pool.describe(partOf('one'), TURN), pool.describe(partOf('two'), TURN)];

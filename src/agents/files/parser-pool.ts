@@ -101,8 +101,8 @@ export class ParserPool {
     return (hasRoom ? this.#postponed.take() : undefined) ?? this.#fresh.take();
   }
 
-  async #run(job: ParserJob): Promise<void> {
-    const child = this.#takeChild();
+  async #run(job: ParserJob, child = this.#takeChild()): Promise<void> {
+    const { hasWorked } = child;
     const running: Running = { job, child, since: Infinity };
     this.#running.add(running);
     job.begin();
@@ -119,6 +119,11 @@ export class ParserPool {
     await this.#keep(child, outcome);
     // A process that was ended after its last word has answered.
     const stopped = outcome.type === 'died' ? running.stopped : undefined;
+    // An idle process may have died unnoticed. This file is not to blame for it.
+    const isInnocent = hasWorked && outcome.type === 'died' && !outcome.isOutOfMemory && !job.hasText;
+    if (isInnocent && !stopped && !this.#isClosed) {
+      return this.#run(job, new ParserChild(this.limits.memoryMiB));
+    }
     if (stopped === 'gave way') this.#postpone(job);
     else if (stopped === 'time') conclude(job, this.#tooSlow(job, seconds));
     else conclude(job, this.#sentenceFor(job, outcome));

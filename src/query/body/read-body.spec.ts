@@ -66,6 +66,10 @@ describe('Reading a body', () => {
     return readBody(request, { ...DEFAULT_BODY_LIMITS, ...limits }, spool);
   }
 
+  /** A chunk of a body (RFC 9112 §7.1). */
+  const chunkOf = (bytes: Buffer) =>
+    Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+
   const files = () => readdir(spool.directory).catch(() => []);
 
   /** Paths of the spool's files that this process has open. */
@@ -218,6 +222,25 @@ describe('Reading a body', () => {
       code: 'body_timeout',
       detail: 'Nothing of the body came for 20 ms.',
     });
+  });
+
+  it('counts compressed bytes as progress, also while they decompress to nothing', async () => {
+    const idleMs = 1000;
+    const body = gzipSync('{}');
+    // The name of the file is a part of the header (RFC 1952 §2.3.1), and ends with a zero byte.
+    const header = Buffer.concat([body.subarray(0, 3), Buffer.of(0x08), body.subarray(4, 10)]);
+    const headers = { 'Content-Encoding': 'gzip', 'Transfer-Encoding': 'chunked' };
+    const { socket, request } = await send(headers, chunkOf(header));
+    const read = readBody(request, { ...DEFAULT_BODY_LIMITS, idleMs }, spool);
+    const end = Date.now() + 1.5 * idleMs;
+    while (Date.now() < end) {
+      socket.write(chunkOf(Buffer.from('a')));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    socket.write(
+      Buffer.concat([chunkOf(Buffer.of(0)), chunkOf(body.subarray(10)), chunkOf(Buffer.alloc(0))]),
+    );
+    expect((await read).value).toEqual({});
   });
 
   it.each([{}, { 'Content-Encoding': 'gzip' }])(

@@ -147,6 +147,8 @@ class BodyReader {
   }
 
   private readonly onReceived = (chunk: Buffer): void => {
+    // Compressed bytes are progress too, also those that decompress to nothing yet.
+    this.idleTimer?.refresh();
     this.received += chunk.length;
   };
 

@@ -20,7 +20,10 @@ export async function sentByteByByte({ service, check, clients, expectRuns }) {
     await connection.sendByteByByte(requestWith({}));
     await connection.until(isComplete);
     const answer = messagesOf(connection.bytes);
-    check(answer.join() === answerWithFiles('slowly').join(), `${form}, by bytes: answered with ${answer}`);
+    check(
+      answer.join() === answerWithFiles('slowly').join(),
+      `${form}, by bytes: answered with ${JSON.stringify(connection.text.slice(0, 600))}`,
+    );
     await connection.cut(false);
   });
   return { clients };
