@@ -301,6 +301,7 @@ describe('FilesHandler', () => {
       module.get(FilesHandler),
     );
     expect(content).toContain('At least 1 file');
+    await module.close();
   });
 
   it('ends within a file, without a further message, when the signal is aborted', async () => {
