@@ -10,3 +10,7 @@ export function zipOf(
   entries: [name: string, content: Buffer | { packed: Buffer; crc: number; size: number }][],
   claimed?: number,
 ): Buffer;
+export function openDocumentOf(kind: string, content: string): Buffer;
+export function tarOf(entry: { name?: string; type?: string; size?: string; blocks?: number }): Buffer;
+export function nestedZip(levels: number, width: number): Buffer;
+export function nestedMail(levels: number): string;

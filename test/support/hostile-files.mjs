@@ -126,3 +126,42 @@ export function zipOf(entries, claimed) {
   end.writeUInt32LE(offset, 16);
   return Buffer.concat([...parts, listed, end]);
 }
+
+/** An OpenDocument file whose content is this XML. */
+export function openDocumentOf(kind, content) {
+  return zipOf([
+    ['mimetype', Buffer.from(`application/vnd.oasis.opendocument.${kind}`)],
+    ['content.xml', Buffer.from(content)],
+  ]);
+}
+
+/** The header of a tar archive, and blocks after it. `size` is written as it is, so that it may be a lie. */
+export function tarOf({ name = 'a', type = '0', size = '00000000000\0', blocks = 2 }) {
+  const header = Buffer.alloc(512);
+  header.write(name, 0);
+  header.write(size, 124, 'latin1');
+  header.write(type, 156);
+  header.write('ustar\x0000', 257, 'latin1');
+  header.fill(' ', 148, 156);
+  const sum = header.reduce((all, byte) => all + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return Buffer.concat([header, Buffer.alloc(blocks * 512)]);
+}
+
+/** An archive of archives of archives, and so on; each has so many. */
+export function nestedZip(levels, width) {
+  let archive = zipOf([['a.txt', Buffer.from('text')]]);
+  for (let level = 0; level < levels; level++) {
+    archive = zipOf(Array.from({ length: width }, (_, index) => [`${index}.zip`, archive]));
+  }
+  return archive;
+}
+
+/** An e-mail whose parts are inside one another. */
+export function nestedMail(levels) {
+  let text = 'From: a@example.org\nTo: b@example.org\nSubject: nested\nMIME-Version: 1.0\n';
+  for (let level = 0; level < levels; level++) {
+    text += `Content-Type: multipart/mixed; boundary=b${level}\n\n--b${level}\n`;
+  }
+  return `${text}\ntext\n`;
+}

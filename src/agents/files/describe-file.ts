@@ -3,6 +3,8 @@ import { bytesOf, headOf } from './file-source.js';
 import type { FileSource } from './file-source.js';
 import type { FilesLimits } from './files-limits.js';
 import { describeBinary } from './formats/binary.js';
+import { LEVELS } from './formats/contained-files.js';
+import type { DescribeContained } from './formats/contained-files.js';
 import { describeDelimited } from './formats/delimited.js';
 import { headingOf } from './formats/findings.js';
 import type { Findings } from './formats/findings.js';
@@ -12,10 +14,12 @@ import { describeGzip } from './formats/gzip.js';
 import { describeImage } from './formats/image.js';
 import { describeJson } from './formats/json.js';
 import { extensionOf, languageOf } from './formats/languages.js';
+import { describeMedia, isMedia } from './formats/media.js';
 import { describePdf } from './formats/pdf.js';
 import { describeSvg, rootTagOfSvg } from './formats/svg.js';
 import { describeTar } from './formats/tar.js';
 import { describeTextFile } from './formats/text.js';
+import { describeTextKind } from './formats/text-kinds.js';
 import { describeZip } from './formats/zip.js';
 import { ReadingStopped } from './reading-stopped.js';
 import { UnreadableFile } from './unreadable-file.js';
@@ -24,14 +28,16 @@ import { UnreadableFile } from './unreadable-file.js';
  * Describes in Markdown what is in a file. The bytes decide what the file is. Only for text, the extension of its name
  * and the type that the caller declares decide which kind of text it is.
  *
+ * @param level how many files it is in, plus one
  * @returns the answer except the file's name, in pieces: what is known early comes first. The same file gives the same pieces
  * @throws {UnreadableFile} if the file is broken, encrypted or exceeds a limit
  */
-export async function* describeFile(file: FileSource, limits: FilesLimits): Findings {
+export async function* describeFile(file: FileSource, limits: FilesLimits, level = 1): Findings {
+  if (level > LEVELS) throw new UnreadableFile(`No more than ${LEVELS} levels of files in files are opened.`);
   if (file.size === 0) return yield 'An empty file (0 bytes).';
   let hasFindings = false;
   try {
-    for await (const piece of examine(file, limits)) {
+    for await (const piece of examine(file, limits, level)) {
       yield piece;
       hasFindings = true;
     }
@@ -41,29 +47,45 @@ export async function* describeFile(file: FileSource, limits: FilesLimits): Find
   }
 }
 
-async function* examine(file: FileSource, limits: FilesLimits): Findings {
+async function* examine(file: FileSource, limits: FilesLimits, level: number): Findings {
+  const describe = (contained: FileSource) => describeFile(contained, limitsOfContained(limits), level + 1);
   const head = await headOf(file);
   // A PDF may consist of plain text only: it must be recognised before text is.
   if (beginsWith(head, '%PDF-')) return yield* describePdf(file, limits);
   const unicode = unicodeEncoding(head, head.length === file.size);
-  if (unicode) return yield* describeAsText(file, unicode, head);
+  if (unicode) return yield* describeAsText(file, unicode, head, limits, describe);
   if (beginsWith(head, 'PK\x03\x04') || beginsWith(head, 'PK\x05\x06'))
-    return yield* describeZip(file, limits);
+    return yield* describeZip(file, limits, describe);
   const type = await fileTypeFromBuffer(head);
   if (type?.mime === 'application/pdf') return yield* describePdf(file, limits);
-  if (type?.mime === 'application/gzip') return yield* describeGzip(file, limits);
+  if (type?.mime === 'application/gzip') return yield* describeGzip(file, limits, describe);
   if (type?.mime === 'application/x-tar') {
-    return yield* describeTar(bytesOf(file), limits, headingOf('tar archive', file));
+    const source = { file, chunks: bytesOf(file), heading: headingOf('tar archive', file) };
+    return yield* describeTar(source, limits, describe);
   }
+  if (type && isMedia(type.mime)) return yield* describeMedia(file, type);
   if (type?.mime.startsWith('image/')) return yield* describeImage(file, type.mime);
   const legacy = type ? undefined : legacyEncoding(head);
-  yield* legacy ? describeAsText(file, legacy, head) : describeBinary(file, type);
+  yield* legacy ? describeAsText(file, legacy, head, limits, describe) : describeBinary(file, type);
 }
 
-async function* describeAsText(file: FileSource, encoding: Encoding, head: Uint8Array): Findings {
+/** A file in another one may cost a part of what that one may. Its time is that of the other one. */
+function limitsOfContained(limits: FilesLimits): FilesLimits {
+  return { ...limits, expandedMiB: limits.expandedMiB / 8, entries: Math.ceil(limits.entries / 8) };
+}
+
+async function* describeAsText(
+  file: FileSource,
+  encoding: Encoding,
+  head: Uint8Array,
+  limits: FilesLimits,
+  describe: DescribeContained,
+): Findings {
   const text = new TextDecoder(encoding.label).decode(head).trimStart();
   const svg = rootTagOfSvg(text);
   if (svg !== undefined) return yield* describeSvg(file, svg);
+  const kind = describeTextKind({ file, encoding, beginning: text }, limits, describe);
+  if (kind) return yield* kind;
   const labels = labelsOf(file);
   if (labels.json || (labels.none && looksLikeJson(text))) return yield* describeJson(file, encoding);
   yield* labels.table ? describeDelimited(file, encoding) : describeTextFile(file, encoding);

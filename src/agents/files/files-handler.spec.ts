@@ -99,7 +99,7 @@ describe('FilesHandler', () => {
       ['picture.svg', '**SVG image**, 64.7 kB. 794 × 1123 pixels.\n'],
       [
         'report.pdf',
-        '1 page. Title: `Annual report`. Author: `Ada Lovelace`. Its text begins:\n\n```text\nAnnual report\nThe year was good for the engine.',
+        '1 page. Title: `Annual report`. Author: `Ada Lovelace`.\n\nOutline:\n\n- `Annual report`\n  - `Figures`\n\nIts text begins:\n\n```text\nAnnual report\nThe year was good for the engine.',
       ],
       ['report.docx', 'Title: `Annual report`. 19 words in 8 paragraphs. 1 table.'],
       ['report.docx', 'Headings:\n\n- `Annual report`\n  - `Figures`'],

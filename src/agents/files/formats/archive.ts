@@ -1,9 +1,9 @@
 import { bytes, code, compressionOf, count, table } from '../markdown.js';
 
 /** One entry of an archive of any kind. */
-interface ArchiveEntry {
+export interface ArchiveEntry {
   name: string;
-  folder: boolean;
+  kind: 'file' | 'folder' | 'link' | 'special';
   /** Bytes, unpacked. */
   size: number;
   encrypted?: boolean;
@@ -21,7 +21,7 @@ const SUSPICIOUS_RATIO = 100;
  * @param facts `packed`: bytes of the archive, if it is compressed; `more`: whether there are entries that were not read
  */
 export function describeArchive(entries: ArchiveEntry[], facts: { packed?: number; more: boolean }): string {
-  const files = entries.filter((entry) => !entry.folder);
+  const files = entries.filter(({ kind }) => kind === 'file');
   const size = files.reduce((sum, entry) => sum + entry.size, 0);
   const encrypted = files.filter((entry) => entry.encrypted).length;
   const ratio = facts.packed === undefined || facts.more ? '' : compressionOf(size, facts.packed);
@@ -30,6 +30,10 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
   if (facts.packed !== undefined && size > facts.packed * SUSPICIOUS_RATIO) {
     sentences.push('**It unpacks to far more than it weighs: unpack it with care.**');
   }
+  const links = entries.filter(({ kind }) => kind === 'link').length;
+  const special = entries.filter(({ kind }) => kind === 'special').length;
+  if (links > 0) sentences.push(`${count(links, 'link')}.`);
+  if (special > 0) sentences.push(`${count(special, 'device or pipe', 'devices or pipes')}.`);
   if (encrypted > 0) {
     sentences.push(
       encrypted === files.length

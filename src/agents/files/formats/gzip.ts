@@ -7,6 +7,7 @@ import type { FilesLimits } from '../files-limits.js';
 import { bytes, compressionOf, opening } from '../markdown.js';
 import { unpackedTooMuch, untilStopped } from '../reading-stopped.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import type { DescribeContained } from './contained-files.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { unicodeEncoding } from './encoding.js';
@@ -16,13 +17,18 @@ import { describeTar } from './tar.js';
 const HEAD = 4096;
 
 /** Describes a gzip file (RFC 1952) while it is unpacked: a tar archive by its entries, other files by their size. */
-export async function* describeGzip(file: FileSource, limits: FilesLimits): Findings {
+export async function* describeGzip(
+  file: FileSource,
+  limits: FilesLimits,
+  describe: DescribeContained,
+): Findings {
   const unpacked = new Unpacked(file, limits.expandedMiB * 1024 * 1024);
   const head = await unpacked.head();
   const type = await fileTypeFromBuffer(head);
   if (type?.mime === 'application/x-tar') {
     const heading = headingOf('tar archive, compressed with gzip', file);
-    return yield* describeTar(unpacked.all(), limits, heading, file.size);
+    const source = { file, chunks: unpacked.all(), heading, packed: file.size };
+    return yield* describeTar(source, limits, describe);
   }
   const stopped = await untilStopped(() => unpacked.drain());
   const size = `${stopped ? 'More than ' : ''}${bytes(unpacked.size)} unpacked`;

@@ -1,15 +1,18 @@
 import type { FileSource } from '../file-source.js';
 import { count } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
+import { exifFacts } from './exif.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { readAnimation } from './gif.js';
+import { durationOf } from './media.js';
 
 /** Bytes that contain the size of a picture, which follows its colour profile and preview. */
 const HEADER = 4 * 1024 * 1024;
 /** Bytes of a TIFF that are searched: its directory may be at the end. */
 const WHOLE = 64 * 1024 * 1024;
 
-/** Describes a picture from its header. Its pixels are not decoded. */
+/** Describes a picture from its header: its size, and how it was taken. Its pixels are not decoded. */
 export async function* describeImage(file: FileSource, mimeType: string): Findings {
   const { imageSize } = await import('image-size');
   const format = formatOf(mimeType);
@@ -26,8 +29,13 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
   if (orientation >= 5) facts.push(`shown turned, as ${height} × ${width}`);
   if (found.images && found.images.length > 1)
     facts.push(`${count(found.images.length, 'picture')} in the file`);
+  const exif = exifFacts(header, mimeType);
+  const animation = mimeType === 'image/gif' ? await readAnimation(file) : undefined;
+  if (animation && animation.frames > 1) {
+    facts.push(`${count(animation.frames, 'frame')} in ${durationOf(animation.seconds)}`);
+  }
   const cut = (await isCut(file, mimeType)) ? ' The file seems cut off: its end is missing.' : '';
-  yield `${headingOf(`${format} image`, file)}${facts.join(', ')}.${cut}`;
+  yield `${headingOf(`${format} image`, file)}${[`${facts.join(', ')}.`, ...exif].join(' ')}${cut}`;
 }
 
 function formatOf(mimeType: string): string {

@@ -12,7 +12,7 @@ const NODES = 1000;
 const LINES = 80;
 
 /** The tokens of JSON, numbered as the tokenizer numbers them. */
-const enum Token {
+export const enum Token {
   LeftBrace = 0,
   RightBrace = 1,
   LeftBracket = 2,

@@ -4,12 +4,16 @@ import { bytes, code, count, opening } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
+import { CharacterMaps } from './pdf-maps.js';
 
 /** Characters of text that are enough, and pages that are searched for them, at most. */
 const TEXT = 1000;
 const PAGES = 5;
+/** Entries of the outline that are shown, and their levels, at most. */
+const SHOWN_ENTRIES = 20;
+const SHOWN_LEVELS = 3;
 
-/** Describes a PDF: pages, title, author and how its text begins. */
+/** Describes a PDF: pages, title, author, outline and how its text begins. */
 export async function* describePdf(file: FileSource, limits: FilesLimits): Findings {
   const largest = (limits.memoryMiB / 2) * 1024 * 1024;
   if (file.size > largest) {
@@ -19,12 +23,14 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
   }
   const { getResolvedPDFJS } = await import('unpdf');
   const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
+  const maps = new CharacterMaps();
   const task = getDocument({
     data: await file.read(0, file.size),
     verbosity: VerbosityLevel.ERRORS,
     isEvalSupported: false,
     useSystemFonts: false,
     disableFontFace: true,
+    BinaryDataFactory: maps.factory(),
   });
   try {
     const pdf = await task.promise;
@@ -39,15 +45,17 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
     }
     yield `${headingOf('PDF document', file)}${facts.join(' ')}`;
     if (pdf.numPages <= 0) return;
+    yield outlineOf(await pdf.getOutline());
     let text = '';
     let page = 0;
     while (text.length < TEXT && page < Math.min(pdf.numPages, PAGES)) {
       page += 1;
       text += await textOfPage(pdf, page);
     }
+    if (text.trim() === '' && maps.failure !== undefined) throw maps.failure;
     yield text.trim()
-      ? ` Its text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
-      : ` No text on the first ${count(page, 'page')}: it may be a scan.`;
+      ? `\n\nIts text begins:\n\n${opening(text.trim(), page === pdf.numPages)}`
+      : `\n\nNo text on the first ${count(page, 'page')}: it may be a scan.`;
   } catch (error) {
     throw refusal(error);
   } finally {
@@ -58,6 +66,25 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
 type Pdf = Awaited<
   ReturnType<Awaited<ReturnType<(typeof import('unpdf'))['getResolvedPDFJS']>>['getDocument']>['promise']
 >;
+
+type Outline = Awaited<ReturnType<Pdf['getOutline']>>;
+
+/** The outline, which PDF programs call bookmarks; empty if there is none. */
+function outlineOf(outline: Outline): string {
+  const lines: string[] = [];
+  addEntries(outline ?? [], 0, lines);
+  if (lines.length === 0) return '';
+  const more = lines.length > SHOWN_ENTRIES ? '\n- …' : '';
+  return `\n\nOutline:\n\n${lines.slice(0, SHOWN_ENTRIES).join('\n')}${more}`;
+}
+
+function addEntries(entries: Outline, level: number, lines: string[]): void {
+  for (const { title, items } of entries) {
+    if (lines.length > SHOWN_ENTRIES) return;
+    lines.push(`${'  '.repeat(level)}- ${code(title.trim())}`);
+    if (level + 1 < SHOWN_LEVELS) addEntries(items as Outline, level + 1, lines);
+  }
+}
 
 async function textOfPage(pdf: Pdf, number: number): Promise<string> {
   const page = await pdf.getPage(number);

@@ -1,45 +1,57 @@
-import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
+import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { tooManyEntries, untilStopped } from '../reading-stopped.js';
 import type { ReadingStopped } from '../reading-stopped.js';
 import { describeArchive } from './archive.js';
+import type { ArchiveEntry } from './archive.js';
+import { ContainedFiles, isArchiveName } from './contained-files.js';
+import type { DescribeContained } from './contained-files.js';
 import type { Findings } from './findings.js';
+import { TarReader } from './tar-reader.js';
 
-/**
- * Describes a tar archive while it is read.
- *
- * @param chunks the archive, unpacked if it was compressed
- * @param heading what the file is
- * @param packed bytes of the compressed archive, if it is compressed
- */
+/** A tar archive that is read. */
+interface TarSource {
+  /** The file that it is, or that it is in. */
+  file: FileSource;
+  /** The archive, unpacked if it was compressed. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** What the file is. */
+  heading: string;
+  /** Bytes of the compressed archive, if it is compressed. */
+  packed?: number;
+}
+
+/** Describes a tar archive while it is read. */
 export async function* describeTar(
-  chunks: AsyncIterable<Uint8Array>,
+  { file, chunks, heading, packed }: TarSource,
   limits: FilesLimits,
-  heading: string,
-  packed?: number,
+  describe: DescribeContained,
 ): Findings {
-  const { createTarDecoder } = await import('modern-tar');
-  const entries: { name: string; folder: boolean; size: number }[] = [];
-  const source = Readable.toWeb(Readable.from(chunks)) as ReadableStream<Uint8Array>;
+  const reader = new TarReader(chunks);
+  const entries: ArchiveEntry[] = [];
+  const contained = new ContainedFiles(file, describe);
   let problem = '';
   let stopped: ReadingStopped | undefined;
   try {
     stopped = await untilStopped(async () => {
-      for await (const { header, body } of source.pipeThrough(createTarDecoder({ strict: true }))) {
+      for await (const entry of reader.entries()) {
         if (entries.length >= limits.entries) throw tooManyEntries(limits.entries);
-        entries.push({ name: header.name, folder: header.type === 'directory', size: header.size });
-        await body.cancel();
+        entries.push(entry);
+        const isWhole = entry.kind === 'file' && !entry.isSparse;
+        if (isWhole && isArchiveName(entry.name)) await contained.add(entry.name, reader.contents());
       }
     });
+    if (!stopped && !reader.hasEnd) {
+      problem = 'The mark at the end of this tar archive is missing: it may be cut off. It holds: ';
+    }
   } catch (error) {
-    if (error instanceof UnreadableFile) throw error;
-    problem = 'This tar archive is broken or cut off.';
-    if (entries.length === 0) throw new UnreadableFile(problem);
-    problem += ' Before that it holds: ';
+    if (!(error instanceof UnreadableFile)) throw error;
+    if (entries.length === 0) throw error;
+    problem = `${error.message} Before that it holds: `;
   }
   const more = problem !== '' || stopped !== undefined;
-  yield `${heading}${problem}${describeArchive(entries, { more, ...(packed !== undefined && { packed }) })}`;
+  const body = describeArchive(entries, { more, ...(packed !== undefined && { packed }) });
+  yield `${heading}${problem}${body}${contained.text}`;
   if (stopped) throw stopped;
 }

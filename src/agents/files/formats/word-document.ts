@@ -1,77 +1,70 @@
-import { code, count, opening, plain } from '../markdown.js';
+import { plain } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
+import { DocumentDigest } from './document-digest.js';
 import type { Findings } from './findings.js';
-import { TextTally } from './text.js';
+import { titleFact } from './findings.js';
 import { readXml } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
-const SHOWN_HEADINGS = 20;
 const KEPT = 1000;
 
-/** Describes a Word document (ECMA-376 WordprocessingML): length, headings and the beginning of its text. */
+/** Describes a Word document (ECMA-376 WordprocessingML): length, headings, tables, comments and how its text begins. */
 export async function* describeDocument(zip: ZipArchive, heading: string): Findings {
   const levels = await headingStyles(zip);
-  const tally = new TextTally();
-  const headings: string[] = [];
-  let found = 0;
-  let paragraphs = 0;
-  let tables = 0;
-  let beginning = '';
-  let paragraph = '';
+  const digest = new DocumentDigest();
   let level: number | undefined;
   let inText = false;
   const title = await documentTitle(zip);
-  const stopped = await untilStopped(() =>
-    readXml(zip.read('word/document.xml'), {
+  const stopped = await untilStopped(async () => {
+    await readXml(zip.read('word/document.xml'), {
       open(name, attributes) {
-        if (name === 'tbl') tables += 1;
+        if (name === 'tbl') digest.openTable();
+        if (name === 'tr') digest.openRow();
+        if (name === 'tc') digest.openCell();
         if (name === 'pStyle') level = levels.get(attributes['w:val'] ?? '');
         if (name === 't') inText = true;
-        if (name === 'tab' || name === 'br') add(' ');
+        if (name === 'tab' || name === 'br') digest.add(' ');
       },
       text(text) {
-        if (inText) add(text);
+        if (inText) digest.add(text);
       },
       close(name) {
         if (name === 't') inText = false;
-        if (name === 'p') endParagraph();
+        if (name === 'tc') digest.closeCell();
+        if (name === 'tbl') digest.closeTable();
+        if (name !== 'p') return;
+        digest.endParagraph(level);
+        level = undefined;
       },
-    }),
-  );
-
-  function add(text: string): void {
-    tally.add(text);
-    if (paragraph.length < KEPT) paragraph += text.slice(0, KEPT);
-  }
-
-  function endParagraph(): void {
-    tally.add('\n');
-    if (paragraph.trim() !== '') {
-      paragraphs += 1;
-      if (beginning.length < KEPT) beginning += `${paragraph}\n`;
-      if (level !== undefined) {
-        found += 1;
-        if (found <= SHOWN_HEADINGS) headings.push(`${'  '.repeat(level)}- ${code(paragraph.trim())}`);
-      }
-    }
-    paragraph = '';
-    level = undefined;
-  }
-
-  const facts = [
-    `${stopped ? 'At least ' : ''}${count(tally.words, 'word')} in ${count(paragraphs, 'paragraph')}.`,
-  ];
-  if (tables > 0) facts.push(`${count(tables, 'table')}.`);
-  if (title) facts.unshift(`Title: ${code(title, 200)}.`);
-  const parts = [facts.join(' ')];
-  if (found > 0) {
-    const more = found > SHOWN_HEADINGS ? `\n- (${count(found - SHOWN_HEADINGS, 'more heading')})` : '';
-    parts.push(`Headings:\n\n${headings.join('\n')}${more}`);
-  }
-  if (beginning !== '')
-    parts.push(`Its text begins:\n\n${opening(beginning.trim(), beginning.length < KEPT && !stopped)}`);
-  yield `${heading}${parts.join('\n\n')}`;
+    });
+    await readComments(zip, digest);
+  });
+  yield `${heading}${digest.toMarkdown(titleFact(title), !stopped)}`;
   if (stopped) throw stopped;
+}
+
+async function readComments(zip: ZipArchive, digest: DocumentDigest): Promise<void> {
+  if (!zip.has('word/comments.xml')) return;
+  let author = '';
+  let text = '';
+  let inText = false;
+  await readXml(zip.read('word/comments.xml'), {
+    open(name, attributes) {
+      if (name === 'comment') {
+        author = attributes['w:author'] ?? '';
+        text = '';
+      }
+      if (name === 't') inText = true;
+    },
+    text(piece) {
+      if (inText && text.length < KEPT) text += piece.slice(0, KEPT);
+    },
+    close(name) {
+      if (name === 't') inText = false;
+      if (name === 'p') text += ' ';
+      if (name === 'comment') digest.addComment(author, text.trim());
+    },
+  });
 }
 
 /** The title of an office document, from its properties; empty if it has none. */

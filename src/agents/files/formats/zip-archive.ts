@@ -11,7 +11,7 @@ import { ReadAhead } from './read-ahead.js';
 /** One entry of a ZIP file, as its directory states. */
 export interface ZipEntry {
   name: string;
-  folder: boolean;
+  kind: 'file' | 'folder';
   encrypted: boolean;
   /** Bytes, unpacked and packed. */
   size: number;
@@ -134,7 +134,7 @@ export class ZipArchive {
   #add(entry: Entry, name: string): void {
     this.entries.push({
       name,
-      folder: name.endsWith('/'),
+      kind: name.endsWith('/') ? 'folder' : 'file',
       encrypted: entry.isEncrypted(),
       size: entry.uncompressedSize,
       packed: entry.compressedSize,

@@ -1,22 +1,51 @@
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { describeArchive } from './archive.js';
+import { ContainedFiles, isArchiveName } from './contained-files.js';
+import type { DescribeContained } from './contained-files.js';
+import { describeEpub } from './epub.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { describeDocument } from './word-document.js';
+import { openDocumentOf } from './opendocument.js';
 import { describePresentation } from './presentation.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
 
 /** Describes a ZIP file as an office document, if it is one, or else as an archive. */
-export async function* describeZip(file: FileSource, limits: FilesLimits): Findings {
+export async function* describeZip(
+  file: FileSource,
+  limits: FilesLimits,
+  describe: DescribeContained,
+): Findings {
   const zip = await ZipArchive.open(file, limits);
   if (zip.has('word/document.xml')) return yield* describeDocument(zip, headingOf('Word document', file));
   if (zip.has('xl/workbook.xml')) return yield* describeWorkbook(zip, headingOf('Excel workbook', file));
   if (zip.has('ppt/presentation.xml')) {
     return yield* describePresentation(zip, headingOf('PowerPoint presentation', file));
   }
+  const mimeType = await mimeTypeOf(zip);
+  if (mimeType === 'application/epub+zip') return yield* describeEpub(zip, headingOf('E-book (EPUB)', file));
+  const openDocument = openDocumentOf(mimeType);
+  if (openDocument) {
+    yield headingOf(openDocument.title, file);
+    return yield* openDocument.describe(zip);
+  }
   const body = describeArchive(zip.entries, { more: zip.stopped !== undefined, packed: file.size });
   yield `${headingOf('ZIP archive', file)}${body}`;
   if (zip.stopped) throw zip.stopped;
+  const contained = new ContainedFiles(file, describe);
+  for (const { name, kind, encrypted } of zip.entries) {
+    if (kind === 'folder' || encrypted || !isArchiveName(name)) continue;
+    await contained.add(name, zip.read(name));
+  }
+  yield contained.text;
+}
+
+/** What OpenDocument files and e-books say of themselves (OASIS ODF 1.3 part 2, 3.3; EPUB OCF 3.3, 4.2.6.2). */
+async function mimeTypeOf(zip: ZipArchive): Promise<string> {
+  if (!zip.has('mimetype') || zip.sizeOf('mimetype') > 200) return '';
+  let text = '';
+  for await (const chunk of zip.read('mimetype')) text += Buffer.from(chunk).toString('latin1');
+  return text.trim();
 }

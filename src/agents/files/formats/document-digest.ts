@@ -1,0 +1,149 @@
+import { clip, code, count, opening, table } from '../markdown.js';
+import { TextTally } from './text.js';
+
+const SHOWN_HEADINGS = 20;
+const SHOWN_TABLES = 3;
+const SHOWN_ROWS = 4;
+const SHOWN_COLUMNS = 8;
+const SHOWN_COMMENTS = 5;
+/** Characters of a text that are kept. */
+const KEPT = 1000;
+
+interface Comment {
+  author: string;
+  text: string;
+}
+
+/** Collects what is said of a document of any format while it is read. Its memory does not grow with the document. */
+export class DocumentDigest {
+  readonly tally = new TextTally();
+  /** Paragraphs that are not empty. */
+  paragraphs = 0;
+  tables = 0;
+  comments = 0;
+  readonly #headings: string[] = [];
+  #headingCount = 0;
+  readonly #sketches: string[][][] = [];
+  /** How many tables are open: one in another belongs to its cell. */
+  #depth = 0;
+  #cell: string | undefined;
+  readonly #comments: Comment[] = [];
+  #beginning = '';
+  #paragraph = '';
+
+  /** Adds text to the paragraph. */
+  add(text: string): void {
+    this.tally.add(text);
+    if (this.#paragraph.length < KEPT) this.#paragraph += text.slice(0, KEPT);
+  }
+
+  /**
+   * @param level of a heading, from 0; undefined if the paragraph is none
+   * @returns the text of the paragraph, shortened; empty if it has none
+   */
+  endParagraph(level?: number): string {
+    this.tally.add('\n');
+    const paragraph = this.#paragraph;
+    this.#paragraph = '';
+    const text = paragraph.trim();
+    if (text === '') return '';
+    this.paragraphs += 1;
+    if (this.#beginning.length < KEPT) this.#beginning += `${paragraph}\n`;
+    if (this.#cell !== undefined && this.#cell.length < KEPT) this.#cell += ` ${text}`;
+    if (level === undefined) return text;
+    this.#headingCount += 1;
+    if (this.#headingCount <= SHOWN_HEADINGS) {
+      this.#headings.push(`${'  '.repeat(Math.min(level, 8))}- ${code(text)}`);
+    }
+    return text;
+  }
+
+  openTable(): void {
+    this.tables += 1;
+    this.#depth += 1;
+    if (this.#depth === 1 && this.#sketches.length < SHOWN_TABLES) this.#sketches.push([]);
+  }
+
+  openRow(): void {
+    const rows = this.#shownTable();
+    if (rows && rows.length < SHOWN_ROWS) rows.push([]);
+    else if (rows) rows.length = SHOWN_ROWS;
+  }
+
+  openCell(): void {
+    if (this.#depth === 1) this.#cell = '';
+  }
+
+  closeCell(): void {
+    if (this.#depth !== 1 || this.#cell === undefined) return;
+    const row = this.#shownTable()?.at(-1);
+    if (row && row.length < SHOWN_COLUMNS) row.push(this.#cell.trim());
+    this.#cell = undefined;
+  }
+
+  closeTable(): void {
+    this.#depth = Math.max(0, this.#depth - 1);
+  }
+
+  addComment(author: string, text: string): void {
+    this.comments += 1;
+    if (this.#comments.length < SHOWN_COMMENTS) this.#comments.push({ author, text });
+  }
+
+  /**
+   * The Markdown after the heading.
+   *
+   * @param facts sentences that come before the figures
+   * @param isWhole whether all of the document has been read
+   */
+  toMarkdown(facts: string[], isWhole: boolean): string {
+    const words = count(this.tally.words, 'word');
+    const sentences = [
+      ...facts,
+      `${isWhole ? '' : 'At least '}${words} in ${count(this.paragraphs, 'paragraph')}.`,
+    ];
+    if (this.tables > 0) sentences.push(`${count(this.tables, 'table')}.`);
+    if (this.comments > 0) sentences.push(`${count(this.comments, 'comment')}.`);
+    const parts = [sentences.join(' '), this.#outline(), ...this.#tables(), this.#commentList()];
+    return [...parts, this.beginning(isWhole)].filter((part) => part !== '').join('\n\n');
+  }
+
+  /** How the text begins, in Markdown; empty if there is none. */
+  beginning(isWhole: boolean): string {
+    const beginning = this.#beginning.trim();
+    if (beginning === '') return '';
+    return `Its text begins:\n\n${opening(beginning, this.#beginning.length < KEPT && isWhole)}`;
+  }
+
+  #shownTable(): string[][] | undefined {
+    return this.#depth === 1 && this.tables <= SHOWN_TABLES ? this.#sketches.at(-1) : undefined;
+  }
+
+  #outline(): string {
+    if (this.#headingCount === 0) return '';
+    const left = this.#headingCount - SHOWN_HEADINGS;
+    const more = left > 0 ? `\n- (${count(left, 'more heading')})` : '';
+    return `Headings:\n\n${this.#headings.join('\n')}${more}`;
+  }
+
+  #tables(): string[] {
+    return this.#sketches.flatMap((rows, index) => {
+      const [head, ...others] = rows.filter((row) => row.length > 0);
+      if (!head) return [];
+      const width = Math.max(...rows.map(({ length }) => length));
+      const line = (row: string[]) =>
+        Array.from({ length: width }, (_, column) => (row[column] ? code(row[column], 40) : ''));
+      return [`Table ${index + 1} begins:\n\n${table(line(head), others.map(line))}`];
+    });
+  }
+
+  #commentList(): string {
+    if (this.#comments.length === 0) return '';
+    const lines = this.#comments.map(
+      ({ author, text }) => `- ${author ? `${code(author, 40)}: ` : ''}${code(clip(text, 200), 200)}`,
+    );
+    const left = this.comments - SHOWN_COMMENTS;
+    if (left > 0) lines.push(`- (${count(left, 'more comment')})`);
+    return `Comments:\n\n${lines.join('\n')}`;
+  }
+}

@@ -1,0 +1,122 @@
+import type { Address, Email } from 'postal-mime';
+import { headOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { bytes, code, count, opening, table } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { ContainedFiles } from './contained-files.js';
+import type { DescribeContained } from './contained-files.js';
+import { DocumentDigest } from './document-digest.js';
+import { headingOf } from './findings.js';
+import type { Findings } from './findings.js';
+import { readHtml } from './html-reader.js';
+
+/** Parts of a message inside one another, and bytes of its headers, that are read. */
+const DEEPEST = 50;
+const LARGEST_HEADERS = 1024 * 1024;
+const SHOWN_ADDRESSES = 5;
+const SHOWN_ATTACHMENTS = 20;
+/** Attachments that are described, at most. */
+const OPENED = 10;
+
+/** Whether a text without a label is a message (RFC 5322): it begins with headers, some of which every message has. */
+export function looksLikeMail(text: string): boolean {
+  const names = new Set<string>();
+  for (const line of text.slice(0, 16_384).split(/\r?\n/)) {
+    if (line === '') break;
+    if (/^[ \t]/.test(line) && names.size > 0) continue;
+    const name = /^([!-9;-~]{1,80}):/.exec(line)?.[1];
+    if (name === undefined) return false;
+    names.add(name.toLowerCase());
+  }
+  const further = ['date', 'to', 'subject', 'message-id', 'received', 'mime-version'];
+  return names.has('from') && further.filter((name) => names.has(name)).length >= 2;
+}
+
+/** Describes an e-mail: headers, text and attachments. Attachments are described as the files that they are. */
+export async function* describeMail(
+  file: FileSource,
+  limits: FilesLimits,
+  describe: DescribeContained,
+): Findings {
+  const largest = (limits.memoryMiB / 8) * 1024 * 1024;
+  if (file.size > largest) {
+    throw new UnreadableFile(
+      `This e-mail has ${bytes(file.size)}; only e-mails up to ${bytes(largest)} are opened here.`,
+    );
+  }
+  // The headers alone are known at once, whatever the rest costs.
+  yield `${headingOf('E-mail', file)}${headersOf(await parse(headersIn(await headOf(file))))}`;
+  const mail = await parse(await file.read(0, file.size));
+  yield await bodyOf(mail);
+  const { attachments } = mail;
+  if (attachments.length === 0) return;
+  const rows = attachments
+    .slice(0, SHOWN_ATTACHMENTS)
+    .map(({ filename, mimeType, content }) => [code(filename ?? ''), code(mimeType), bytes(sizeOf(content))]);
+  const left = attachments.length - SHOWN_ATTACHMENTS;
+  const rest = left > 0 ? `\n\n(${count(left, 'more attachment')}.)` : '';
+  yield `\n\n${count(attachments.length, 'attachment')}:\n\n${table(['name', 'type', 'size'], rows)}${rest}`;
+  const contained = new ContainedFiles(file, describe, OPENED);
+  for (const { filename, mimeType, content } of attachments) {
+    if (typeof content === 'string') continue;
+    await contained.add(filename ?? 'attachment', new Uint8Array(content as ArrayBuffer), mimeType);
+  }
+  yield contained.text;
+}
+
+async function parse(content: Uint8Array): Promise<Email> {
+  const { default: PostalMime } = await import('postal-mime');
+  try {
+    return await PostalMime.parse(content, {
+      maxNestingDepth: DEEPEST,
+      maxHeadersSize: LARGEST_HEADERS,
+      forceRfc822Attachments: true,
+    });
+  } catch (error) {
+    if (!(error instanceof Error) || !/^Maximum /.test(error.message)) throw error;
+    throw new UnreadableFile(
+      'It is not read further: its headers are too long, or its parts nested too deeply.',
+    );
+  }
+}
+
+/** What is before the first empty line. */
+function headersIn(head: Uint8Array): Uint8Array {
+  const end = /\r?\n\r?\n/.exec(Buffer.from(head).toString('latin1'))?.index;
+  return head.subarray(0, end);
+}
+
+function headersOf(mail: Email): string {
+  const facts: [string, string][] = [
+    ['Subject', mail.subject ? code(mail.subject, 200) : ''],
+    ['From', mail.from ? addressOf(mail.from) : ''],
+    ['To', addressesOf(mail.to)],
+    ['Copy to', addressesOf(mail.cc)],
+    ['Date', mail.date ? code(mail.date, 40) : ''],
+  ];
+  return facts.flatMap(([name, value]) => (value ? [`${name}: ${value}.`] : [])).join(' ');
+}
+
+function addressesOf(addresses: Address[] = []): string {
+  const left = addresses.length - SHOWN_ADDRESSES;
+  const shown = addresses.slice(0, SHOWN_ADDRESSES).map(addressOf);
+  return `${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+}
+
+function addressOf({ name, address }: Address): string {
+  return code(name && address ? `${name} <${address}>` : address || name, 120);
+}
+
+/** How its text begins. A message of HTML only is read as such. */
+async function bodyOf({ text, html }: Email): Promise<string> {
+  if (text?.trim()) return `\n\nIts text begins:\n\n${opening(text.trim(), true)}`;
+  if (!html?.trim()) return ' It has no text.';
+  const digest = new DocumentDigest();
+  await readHtml([html], digest);
+  return `\n\n${digest.beginning(true) || 'It has no text.'}`;
+}
+
+function sizeOf(content: ArrayBuffer | Uint8Array | string): number {
+  return typeof content === 'string' ? content.length : content.byteLength;
+}

@@ -1,0 +1,113 @@
+import { code, count, plain } from '../markdown.js';
+import { untilStopped } from '../reading-stopped.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { DocumentDigest } from './document-digest.js';
+import { titleFact } from './findings.js';
+import type { Findings } from './findings.js';
+import { describeSheets } from './opendocument-sheets.js';
+import { openDocumentListener } from './opendocument-text.js';
+import { readXml } from './xml.js';
+import type { ZipArchive } from './zip-archive.js';
+
+const CONTENT = 'content.xml';
+const KEPT = 1000;
+const SHOWN_SLIDES = 20;
+
+const KINDS: Record<string, { title: string; describe: (zip: ZipArchive) => Findings }> = {
+  text: { title: 'OpenDocument text', describe: describeText },
+  spreadsheet: { title: 'OpenDocument spreadsheet', describe: (zip) => describeSheets(zip, CONTENT) },
+  presentation: { title: 'OpenDocument presentation', describe: describeSlides },
+};
+
+/**
+ * The kind of an OpenDocument file (OASIS ODF 1.3 part 2, 3.3), and how to describe it; undefined if it is none.
+ *
+ * @param mimeType what its entry `mimetype` says
+ */
+export function openDocumentOf(
+  mimeType: string,
+): { title: string; describe: (zip: ZipArchive) => Findings } | undefined {
+  const kind = /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType)?.[1];
+  const known = kind === undefined ? undefined : KINDS[kind];
+  if (!known) return undefined;
+  return {
+    title: known.title,
+    async *describe(zip) {
+      if (await isEncrypted(zip)) {
+        throw new UnreadableFile('This document is encrypted: it opens with its password only.');
+      }
+      yield* known.describe(zip);
+    },
+  };
+}
+
+async function* describeText(zip: ZipArchive): Findings {
+  const digest = new DocumentDigest();
+  const title = await titleOf(zip);
+  const stopped = await untilStopped(() => readXml(zip.read(CONTENT), openDocumentListener(digest)));
+  yield digest.toMarkdown(titleFact(title), !stopped);
+  if (stopped) throw stopped;
+}
+
+async function* describeSlides(zip: ZipArchive): Findings {
+  const digest = new DocumentDigest();
+  const title = await titleOf(zip);
+  const slides: string[] = [];
+  let found = 0;
+  let inTitle = false;
+  let hasTitle = false;
+  const listener = openDocumentListener(digest, (paragraph) => {
+    if (found > SHOWN_SLIDES || paragraph === '' || hasTitle) return;
+    // Without a title, the first line says what the slide is about.
+    if (inTitle || slides[found - 1] === '') slides[found - 1] = paragraph;
+    hasTitle = inTitle;
+  });
+  const stopped = await untilStopped(() =>
+    readXml(zip.read(CONTENT), {
+      ...listener,
+      open(name, attributes) {
+        if (name === 'page') {
+          found += 1;
+          hasTitle = false;
+          if (found <= SHOWN_SLIDES) slides.push('');
+        }
+        if (name === 'frame') inTitle = attributes['presentation:class'] === 'title';
+        listener.open?.(name, attributes);
+      },
+    }),
+  );
+  const lines = slides.map((slide, index) => `${index + 1}. ${slide ? code(slide) : '(without text)'}`);
+  if (found > SHOWN_SLIDES) lines.push(`\n(${count(found - SHOWN_SLIDES, 'more slide')}.)`);
+  const atLeast = stopped ? 'At least ' : '';
+  const figures = `${atLeast}${count(found, 'slide')}, ${count(digest.tally.words, 'word')}.`;
+  const parts = [[...titleFact(title), figures].join(' '), lines.join('\n'), digest.beginning(!stopped)];
+  yield parts.filter((part) => part !== '').join('\n\n');
+  if (stopped) throw stopped;
+}
+
+async function titleOf(zip: ZipArchive): Promise<string> {
+  let title = '';
+  let inTitle = false;
+  if (!zip.has('meta.xml')) return title;
+  await readXml(zip.read('meta.xml'), {
+    open: (name) => (inTitle = name === 'title'),
+    text(text) {
+      if (inTitle && title.length < KEPT) title += text;
+    },
+    close: () => (inTitle = false),
+  });
+  return plain(title.trim(), 200);
+}
+
+/** The manifest says which entries are encrypted (ODF 1.3 part 2, 4.4). The entry itself looks like any other. */
+async function isEncrypted(zip: ZipArchive): Promise<boolean> {
+  let found = false;
+  if (!zip.has('META-INF/manifest.xml')) return found;
+  await readXml(zip.read('META-INF/manifest.xml'), {
+    open(name) {
+      if (name === 'encryption-data') found = true;
+    },
+    isEnough: () => found,
+  });
+  return found;
+}

@@ -1,0 +1,221 @@
+import { bytesOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import { code } from '../markdown.js';
+import { untilStopped } from '../reading-stopped.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { DocumentDigest } from './document-digest.js';
+import { headingOf, titleFact } from './findings.js';
+import type { Findings } from './findings.js';
+import { RtfTokens } from './rtf-tokens.js';
+import type { RtfListener } from './rtf-tokens.js';
+
+/** Groups inside one another that are read. */
+const DEEPEST = 1000;
+const KEPT = 1000;
+
+/** Groups whose text is not that of the document. */
+const HIDDEN = new Set(
+  (
+    'fonttbl colortbl stylesheet listtable listoverridetable revtbl rsidtbl generator info pict object header headerl ' +
+    'headerr headerf footer footerl footerr footerf ftnsep ftnsepc aftnsep xmlnstbl themedata colorschememapping ' +
+    'datastore latentstyles fldinst bkmkstart bkmkend listtext atnid atndate atnref atnparent'
+  ).split(' '),
+);
+/** Groups whose text is shown although a program that does not know them leaves them out. */
+const SHOWN = new Set(['shppict', 'shptxt', 'fldrslt']);
+/** Control words that stand for a character. */
+const CHARACTERS: Record<string, string> = {
+  tab: '\t',
+  line: ' ',
+  emdash: '—',
+  endash: '–',
+  lquote: '‘',
+  rquote: '’',
+  ldblquote: '“',
+  rdblquote: '”',
+  bullet: '•',
+  '~': '\u00a0',
+  _: '-',
+};
+/** Names of `TextDecoder` for code pages that are not called `windows-` and their number. */
+const CODE_PAGES: Record<number, string> = {
+  437: 'windows-1252',
+  866: 'ibm866',
+  932: 'shift_jis',
+  936: 'gbk',
+  949: 'euc-kr',
+  950: 'big5',
+  10_000: 'macintosh',
+  65_001: 'utf-8',
+};
+
+/** Groups whose text is kept apart, by the word that they begin with. */
+const TARGETS: Record<string, Target> = {
+  title: 'title',
+  author: 'author',
+  annotation: 'comment',
+  atnauthor: 'commenter',
+};
+
+type Target = 'title' | 'author' | 'comment' | 'commenter';
+
+interface Group {
+  /** What its text belongs to; undefined if it is not shown. */
+  target: 'text' | Target | undefined;
+  /** Characters after a Unicode character that stand for it in old programs. */
+  substitutes: number;
+}
+
+/** Describes a document in Rich Text Format: length, headings, tables and how its text begins. */
+export async function* describeRtf(file: FileSource): Findings {
+  const reader = new RtfReader();
+  const tokens = new RtfTokens(reader);
+  const stopped = await untilStopped(async () => {
+    for await (const chunk of bytesOf(file)) tokens.write(chunk);
+  });
+  reader.end();
+  const facts = titleFact(reader.properties.title.trim());
+  const author = reader.properties.author.trim();
+  if (author) facts.push(`Author: ${code(author, 200)}.`);
+  const isWhole = !stopped && reader.depth === 0;
+  if (!stopped && !isWhole) facts.unshift('This document is cut off: its end is missing.');
+  yield `${headingOf('RTF document', file)}${reader.digest.toMarkdown(facts, isWhole)}`;
+  if (stopped) throw stopped;
+}
+
+class RtfReader implements RtfListener {
+  readonly digest = new DocumentDigest();
+  readonly properties: Record<Target, string> = { title: '', author: '', comment: '', commenter: '' };
+  readonly #groups: Group[] = [{ target: 'text', substitutes: 1 }];
+  #decoder = new TextDecoder('windows-1252');
+  #bytes: number[] = [];
+  /** Characters that are left out, because a Unicode character has said what they stand for. */
+  #left = 0;
+  /** Whether the next control word says what the group is, and whether it may be left out if it is not known. */
+  #isFirst = false;
+  #isOptional = false;
+  #level: number | undefined;
+  #isInTable = false;
+
+  /** Groups that are open. */
+  get depth(): number {
+    return this.#groups.length - 1;
+  }
+
+  open(): void {
+    this.#flush();
+    if (this.#groups.length > DEEPEST) {
+      throw new UnreadableFile(`The groups of this document are nested deeper than ${DEEPEST} levels.`);
+    }
+    this.#groups.push({ ...this.#group });
+    this.#isFirst = true;
+    this.#isOptional = false;
+  }
+
+  close(): void {
+    this.#flush();
+    if (this.#group.target === 'comment' && this.#groups.at(-2)?.target !== 'comment') {
+      this.digest.addComment(this.properties.commenter.trim(), this.properties.comment.trim());
+      this.properties.comment = '';
+      this.properties.commenter = '';
+    }
+    if (this.#groups.length > 1) this.#groups.pop();
+    this.#isFirst = false;
+  }
+
+  control(word: string, parameter: number | undefined): void {
+    this.#flush();
+    if (word === '*') {
+      this.#isOptional = true;
+      return;
+    }
+    if (this.#isFirst) this.#enter(word);
+    this.#isFirst = false;
+    if (word === 'ansicpg') this.#decoder = decoderOf(parameter ?? 1252);
+    else if (word === 'uc') this.#group.substitutes = Math.min(parameter ?? 1, 10);
+    else if (word === 'u' && parameter !== undefined) this.#unicode(parameter);
+    else if (Object.hasOwn(CHARACTERS, word)) this.#add(CHARACTERS[word]!);
+    else if (this.#group.target === 'text') this.#structure(word, parameter);
+  }
+
+  byte(byte: number): void {
+    this.#isFirst = false;
+    if (this.#left > 0) this.#left -= 1;
+    else this.#bytes.push(byte);
+    if (this.#bytes.length >= 4096) this.#flush();
+  }
+
+  end(): void {
+    this.#flush();
+    this.#endParagraph();
+    this.#endTable();
+  }
+
+  get #group(): Group {
+    return this.#groups.at(-1)!;
+  }
+
+  /** A group begins with a word that says what it is. */
+  #enter(word: string): void {
+    const known = Object.hasOwn(TARGETS, word) ? TARGETS[word] : undefined;
+    if (known) this.#group.target = known;
+    else if (HIDDEN.has(word) || (this.#isOptional && !SHOWN.has(word))) this.#group.target = undefined;
+  }
+
+  #structure(word: string, parameter: number | undefined): void {
+    if (word === 'outlinelevel') this.#level = parameter;
+    if (word === 'pard') this.#level = undefined;
+    if (word === 'trowd') this.#openRow();
+    if (word === 'cell') {
+      this.#endParagraph();
+      this.digest.closeCell();
+      this.digest.openCell();
+    }
+    if (word === 'row') this.#isInTable = true;
+    if (word === 'par' || word === 'sect' || word === 'page') {
+      this.#endParagraph();
+    }
+  }
+
+  #openRow(): void {
+    if (!this.#isInTable) this.digest.openTable();
+    this.#isInTable = true;
+    this.digest.openRow();
+    this.digest.openCell();
+  }
+
+  #endTable(): void {
+    if (this.#isInTable) this.digest.closeTable();
+    this.#isInTable = false;
+  }
+
+  #endParagraph(): void {
+    this.digest.endParagraph(this.#level);
+  }
+
+  #unicode(value: number): void {
+    // Numbers above 32,767 are written as negative ones.
+    this.#add(String.fromCharCode(value < 0 ? value + 65_536 : value));
+    this.#left = this.#group.substitutes;
+  }
+
+  #flush(): void {
+    if (this.#bytes.length === 0) return;
+    this.#add(this.#decoder.decode(Uint8Array.from(this.#bytes)));
+    this.#bytes = [];
+  }
+
+  #add(text: string): void {
+    const { target } = this.#group;
+    if (target === 'text') this.digest.add(text);
+    else if (target && this.properties[target].length < KEPT) this.properties[target] += text;
+  }
+}
+
+function decoderOf(codePage: number): InstanceType<typeof TextDecoder> {
+  try {
+    return new TextDecoder(CODE_PAGES[codePage] ?? `windows-${codePage}`);
+  } catch {
+    return new TextDecoder('windows-1252');
+  }
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import type { FilePart } from '../../src/query/index.js';
+import type { FilesHandler } from '../../src/agents/files/index.js';
+
+const FIXTURES = new URL('../fixtures/files/', import.meta.url);
+
+/** The content of a file of `test/fixtures/files`. */
+export function fixture(name: string): Promise<Buffer> {
+  return readFile(new URL(name, FIXTURES));
+}
+
+/** What the handler answers about one file, in Markdown. */
+export async function describedBy(
+  handler: FilesHandler,
+  name: string,
+  content: string | Uint8Array,
+  mimeType = 'application/octet-stream',
+): Promise<string> {
+  const file = new File([content], name);
+  const part: FilePart = { type: 'file', name, mimeType, sha256: '', file };
+  const context = {
+    runId: 'run',
+    owner: 'anonymous',
+    session: undefined,
+    signal: new AbortController().signal,
+  };
+  let text = '';
+  for await (const { type, data } of handler.handle({ parts: [part], kwargs: {} }, context)) {
+    if (type === 'message') text += (data as { content: string }).content;
+  }
+  return text;
+}
