@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 
@@ -8,6 +9,8 @@ export interface Encoding {
   /** Its name in answers. */
   name: string;
 }
+
+const LEGACY: Encoding = { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
 
 /**
  * Detects by the beginning of a file whether it is Unicode text, and in which encoding.
@@ -32,8 +35,32 @@ export function unicodeEncoding(head: Uint8Array, whole: boolean): Encoding | un
 
 /** The most common legacy encoding, for bytes that are not Unicode but may be text; undefined for other bytes. */
 export function legacyEncoding(head: Uint8Array): Encoding | undefined {
-  if (head.includes(0) || hasControls(head)) return undefined;
-  return { label: 'windows-1252', name: 'not UTF-8, read as Windows-1252' };
+  return head.includes(0) || hasControls(head) ? undefined : LEGACY;
+}
+
+/**
+ * The encoding of a text whose beginning is UTF-8: what comes later may show that it is the legacy encoding after all. It is, if
+ * there are bytes outside of ASCII and none of them is UTF-8.
+ *
+ * @param chunks all bytes; not read if the beginning has shown the encoding for certain
+ */
+export async function exactEncoding(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+): Promise<Encoding> {
+  if (encoding.name !== 'UTF-8') return encoding;
+  const decoder = new TextDecoder('utf-8');
+  let isInside = false;
+  let undecodable = 0;
+  for await (const chunk of chunks) {
+    if (!isInside && isAscii(chunk)) continue;
+    isInside = chunk.at(-1)! > 0x7f;
+    for (const character of decoder.decode(chunk, { stream: true }).match(/[^\0-\x7f]/g) ?? []) {
+      if (character !== '\ufffd') return encoding;
+      undecodable += 1;
+    }
+  }
+  return undecodable > 0 ? LEGACY : encoding;
 }
 
 /** Decodes chunks. Ill-formed bytes become U+FFFD, and a byte order mark is left out. */

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
+import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
 import { count, opening } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
-import { textOf } from './encoding.js';
+import { exactEncoding, textOf } from './encoding.js';
 import type { Encoding } from './encoding.js';
 import { languageOf } from './languages.js';
 
@@ -64,11 +65,13 @@ export async function describeText(text: string): Promise<string> {
   return `**Text**: ${tally.toString()}.\n\n${opening(text, true)}`;
 }
 
-/** Describes a text or code file, reading it once. */
-export async function* describeTextFile(file: FileSource, encoding: Encoding): Findings {
+/** Describes a text or code file. @param likely its encoding as its beginning shows it */
+export async function* describeTextFile(file: FileSource, likely: Encoding): Findings {
+  let encoding = likely;
   const tally = new TextTally();
   let beginning = '';
   const stopped = await untilStopped(async () => {
+    encoding = await exactEncoding(bytesOf(file), likely);
     for await (const piece of textOf(file, encoding)) {
       if (beginning.length < SLICE) beginning += piece.slice(0, SLICE);
       tally.add(piece);
