@@ -132,7 +132,7 @@ describe('The architecture', () => {
 
   it.each([
     ['kysely', ['stores', 'workers']],
-    ['libsql', ['stores', 'workers']],
+    ['libsql', ['stores', 'workers', 'agents/files']],
     ['pg', ['stores', 'workers']],
     ['bullmq', ['workers']],
   ])('imports %s in %j only', (name, spokes) => {

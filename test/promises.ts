@@ -550,6 +550,16 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The built-in agent describes the files of a query in the order of the request.',
   },
+  'service.files-agent-requests': {
+    section: 'service',
+    sentence:
+      'The built-in agent answers requests about the files of a query and of earlier turns of its session.',
+  },
+  'service.files-agent-cancel': {
+    section: 'service',
+    sentence:
+      'A request to the built-in agent that takes long ends within half a second when its run is cancelled.',
+  },
   'service.files-agent-hostile': {
     section: 'service',
     sentence: 'A file that harms its parser costs one sentence in one answer, and no other query notices.',

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { FilesHandler } from '../../src/agents/files/index.js';
 import type { Envelope, LogEnvelope } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { anyRuns, parsersOf } from '../support/child-processes.js';
 import { request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { greedyPdf, longStringPdf } from '../support/hostile-files.mjs';
+import { ADAPTERS, startAgent } from '../support/host.js';
 import { type Service, startService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
@@ -102,6 +104,54 @@ describe('The built-in agent of the service', () => {
     other.process.kill(signal);
     await other.exited;
     await eventually(async () => !(await anyRuns(pids)));
+  });
+});
+
+describe.each(ADAPTERS)('The built-in agent on %s', (adapter) => {
+  it(promise('service.files-agent-requests'), async () => {
+    const host = await startAgent(adapter, FilesHandler);
+    const ask = async (text: string, ...names: string[]) => {
+      const files = names.map(async (name) => ({
+        type: 'file',
+        name,
+        mimeType: 'application/octet-stream',
+        base64: (await readFile(resolve(FIXTURES, name))).toString('base64'),
+      }));
+      const parts = [...(await Promise.all(files)), { type: 'text', text }];
+      const reply = await request(host.url, {}, JSON.stringify({ parts, kwargs: { session_id: 'a' } }));
+      const answer = await reply.answer();
+      expect(answer.done).toEqual([{ status: 'completed' }]);
+      return answer.text;
+    };
+    const first = await ask('What is in these files?', 'orders.csv', 'report.pdf', 'archive.zip');
+    expect(first).toContain('**CSV table**');
+    expect(first).toContain('- `select * from orders limit 5`\n- `page 1`\n- `find "');
+    expect(await ask('select customer from orders where amount > 10 order by amount')).toBe(
+      '| `customer` |\n| --- |\n| `Ada` |\n| `Grace` |\n\n(2 rows.)\n\n',
+    );
+    expect(await ask('select count(*) from orders_orders', 'orders.xlsx')).toContain('| 3 |');
+    expect(await ask('find "engine"')).toContain('`report.pdf`, page 1: `The year was good for the engine.`');
+    expect(await ask('entry a.txt')).toContain('Entry `a.txt`, 6 bytes:');
+    expect(await ask('page 7')).toContain('There is no such page: it has only page 1.');
+    expect(await ask('select nope from orders')).toContain(
+      'LINE 1: select nope from orders\n               ^',
+    );
+    await host.close();
+  });
+
+  it(promise('service.files-agent-cancel'), async () => {
+    const host = await startAgent(adapter, FilesHandler);
+    const endless =
+      'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
+    const table = { type: 'file', name: 'a.csv', mimeType: 'text/csv', base64: 'YSxiCjEsMgo=' };
+    const body = JSON.stringify({ parts: [table, { type: 'text', text: endless }] });
+    const reply = await request(host.url, {}, body);
+    await reply.until('Answering select');
+    const begin = performance.now();
+    await request(host.url, { method: 'DELETE', path: `/query/${reply.runId}` });
+    expect((await reply.answer()).done).toEqual([{ status: 'cancelled' }]);
+    expect(performance.now() - begin).toBeLessThan(500);
+    await host.close();
   });
 });
 

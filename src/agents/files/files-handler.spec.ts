@@ -147,7 +147,7 @@ describe('FilesHandler', () => {
       ['picture.png', 400, '320 × 200 pixels. The file seems cut off: its end is missing.'],
       ['picture.jpg', 30, 'This JPEG image is broken: its width and height cannot be read.'],
       ['engine.json', 100, 'This JSON is broken: it ends in the middle, as if it had been cut off.'],
-      ['cities.csv', 70, 'This table is broken: a quote that opens after 1 row is never closed.'],
+      ['cities.csv', 70, 'This table is broken: a quote that opens in line 3 is never closed.'],
       ['picture.png', 0, 'An empty file (0 bytes).'],
     ])('says what is wrong with %s cut after %i bytes', async (name, length, sentence) => {
       expect(await describeOne(name, (await fixture(name)).subarray(0, length))).toContain(sentence);
@@ -174,7 +174,9 @@ describe('FilesHandler', () => {
       const csv = 'a|b`c,<script>\n1,"x\n| y | z\u202e"\n';
       const content = await describeOne('``|<img src=x>\n# big.csv', csv, 'text/csv');
       expect(content.split('\n')[0]).toBe('### ``` ``|<img src=x> # big.csv ```');
-      expect(content).toContain('| ``a\\|b`c`` | integer | 0 | 1 | `1` | `1` | 1 |\n| `<script>` | text |');
+      expect(content).toContain(
+        '| ``a\\|b`c`` | integer | 0 | 1 | `1` | `1` | 1 |  |\n| `<script>` | text |',
+      );
     });
 
     it('keeps its answers small for files with many columns, keys or lines', async () => {

@@ -1,12 +1,15 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { AgentHandler, log, message } from '../../query/index.js';
-import type { Envelope, FilePart, Query, QueryContext } from '../../query/index.js';
+import type { Envelope, FilePart, Query, QueryContext, QueryPart } from '../../query/index.js';
 import { FilesLimits } from './files-limits.js';
 import { describeText } from './formats/text.js';
+import { knownFiles } from './known-files.js';
 import { bytes, code, plain } from './markdown.js';
 import type { ParserJob } from './parser-job.js';
 import { ParserPool } from './parser-pool.js';
+import type { Question } from './parser-protocol.js';
+import { parseRequest } from './request.js';
 
 /** Files of one query that are parsed, or wait for it, ahead of the one that is answered. */
 const AHEAD = 32;
@@ -14,7 +17,12 @@ const AHEAD = 32;
 const WAITING_MS = 1000;
 
 /**
- * The built-in agent: describes what is in the parts of a query, without network or model.
+ * The built-in agent: describes what is in the parts of a query, and answers requests about the files, without network or
+ * model.
+ *
+ * If a text of the query is a request, such as `select city, count(*) from orders group by city`, `find "words"` or `page 3`,
+ * the answer is only to that. It uses the files of the query and of earlier turns of the session. The module `request.ts` has
+ * all requests. Otherwise the files are described, and a text is answered with requests that work for these files.
  *
  * For one part after another it emits a `log` when it is its turn, and what is found as `message`s in Markdown: one for an
  * ordinary file, and several for a file that takes long. For a file that is broken, encrypted or too costly the text says so,
@@ -42,33 +50,20 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
     this.#pool = new ParserPool(limits);
   }
 
-  /** Describes the parts in their order. Ends early, without an exception, when the signal is aborted. */
+  /** Answers the requests, or describes the parts, in their order. Ends early, without an exception, when the signal is aborted. */
   override async *handle({ parts }: Query, context: QueryContext): AsyncGenerator<Envelope> {
     const { signal } = context;
-    const files = parts.filter((part) => part.type === 'file');
     const jobs: ParserJob[] = [];
-    let answered = 0;
     const cancel = () => jobs.forEach((job) => job.cancel());
+    const ask = (question: Question, files: FilePart[]) => {
+      const job = this.#pool.ask(question, files, context);
+      jobs.push(job);
+      return job;
+    };
     signal.addEventListener('abort', cancel);
     try {
-      for (const [index, part] of parts.entries()) {
-        if (signal.aborted) return;
-        const position = parts.length > 1 ? ` (part ${index + 1} of ${parts.length})` : '';
-        if (part.type === 'text') {
-          yield log(`Reading text${position}`);
-          yield message(`${await describeText(part.text)}\n\n`);
-          continue;
-        }
-        for (const next of files.slice(jobs.length, answered + AHEAD)) {
-          jobs.push(this.#pool.describe(next, context));
-        }
-        yield log(`Reading ${plain(part.name)}, ${bytes(part.file.size)}${position}`);
-        yield* answerAbout(part, jobs[answered]!, signal);
-        answered += 1;
-      }
-      if (files.length === 0) {
-        yield message('Send files along with the text, and this agent says what is in them.\n');
-      }
+      const isRequested = parts.some((part) => part.type === 'text' && parseRequest(part.text) !== undefined);
+      yield* isRequested ? answerRequests(parts, context, ask) : describeParts(parts, context, ask);
     } finally {
       signal.removeEventListener('abort', cancel);
       cancel();
@@ -81,16 +76,86 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
   }
 }
 
+/** Asks the pool. The job is cancelled when the run ends. */
+type Ask = (question: Question, files: FilePart[]) => ParserJob;
+
+async function* describeParts(parts: QueryPart[], context: QueryContext, ask: Ask): AsyncGenerator<Envelope> {
+  const { signal, session } = context;
+  const files = parts.filter((part) => part.type === 'file');
+  const jobs: ParserJob[] = [];
+  let answered = 0;
+  for (const [index, part] of parts.entries()) {
+    if (signal.aborted) return;
+    const position = positionOf(index, parts);
+    if (part.type === 'text') {
+      yield* describeTextPart(part.text, position);
+      continue;
+    }
+    for (const next of files.slice(jobs.length, answered + AHEAD))
+      jobs.push(ask({ kind: 'describe' }, [next]));
+    yield log(`Reading ${plain(part.name)}, ${bytes(part.file.size)}${position}`);
+    yield* answerAbout(part, jobs[answered]!, signal);
+    answered += 1;
+  }
+  if (files.length === parts.length || signal.aborted) return;
+  const known = await knownFiles(parts, session);
+  if (known.length > 0) yield* messagesOf(ask({ kind: 'suggest' }, known), signal, '');
+  else yield message('Send files along with the text, and this agent says what is in them.\n');
+}
+
+async function* answerRequests(
+  parts: QueryPart[],
+  context: QueryContext,
+  ask: Ask,
+): AsyncGenerator<Envelope> {
+  const { signal, session } = context;
+  const known = await knownFiles(parts, session);
+  for (const [index, part] of parts.entries()) {
+    if (signal.aborted) return;
+    if (part.type === 'file') continue;
+    const request = parseRequest(part.text);
+    const position = positionOf(index, parts);
+    if (!request) {
+      yield* describeTextPart(part.text, position);
+      continue;
+    }
+    yield log(`Answering ${plain(part.text.trim())}${position}`);
+    const job = ask(request, known);
+    if (await job.waits(WAITING_MS)) yield log('The request waits until other files have been read');
+    yield* messagesOf(job, signal, '');
+  }
+}
+
+async function* describeTextPart(text: string, position: string): AsyncGenerator<Envelope> {
+  yield log(`Reading text${position}`);
+  yield message(`${await describeText(text)}\n\n`);
+}
+
 async function* answerAbout(part: FilePart, job: ParserJob, signal: AbortSignal): AsyncGenerator<Envelope> {
   if (await job.waits(WAITING_MS)) {
     yield log(`${plain(part.name)} waits until other files have been read`);
   }
-  let heading = `### ${code(part.name)}\n\n`;
+  yield* messagesOf(job, signal, `### ${code(part.name)}\n\n`, mismatchOf(part));
+}
+
+/** The answer of a job, between a heading and an ending. An empty answer has no message. */
+async function* messagesOf(
+  job: ParserJob,
+  signal: AbortSignal,
+  heading: string,
+  ending = '',
+): AsyncGenerator<Envelope> {
+  let before = heading;
   for await (const { text, isLast } of job.texts()) {
     if (signal.aborted) return;
-    yield message(`${heading}${text}${isLast ? `${mismatchOf(part)}\n\n` : ''}`);
-    heading = '';
+    if (isLast && before === '' && text === '' && !job.hasText) return;
+    yield message(`${before}${text}${isLast ? `${ending}\n\n` : ''}`);
+    before = '';
   }
+}
+
+function positionOf(index: number, parts: QueryPart[]): string {
+  return parts.length > 1 ? ` (part ${index + 1} of ${parts.length})` : '';
 }
 
 function mismatchOf({ mimeType, detectedMimeType }: FilePart): string {

@@ -1,7 +1,11 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parserEntry } from './parser-entry.js';
@@ -27,6 +31,8 @@ export type ParserOutcome =
  */
 export class ParserChild {
   readonly #process: ChildProcess;
+  /** Where the process may keep files, which are removed when it ends. It makes the directory when it needs it. */
+  readonly #directory = join(tmpdir(), `nest-agent-query-parser-${randomUUID()}`);
   /** Resolves with the resident memory of the idle process in bytes; undefined if the process died before. */
   readonly #started: Promise<number | undefined>;
   readonly #died: Promise<{ type: 'died'; isOutOfMemory: boolean; cause: string }>;
@@ -38,14 +44,19 @@ export class ParserChild {
 
   /** @param memoryMiB the resident memory that a request may take */
   constructor(memoryMiB: number) {
-    this.#process = fork(fileURLToPath(parserEntry), [String(memoryMiB), String(process.pid)], {
-      // V8 ends the process above this limit, which costs less than memory that is written to.
-      execArgv: [`--max-old-space-size=${memoryMiB}`, '--no-warnings'],
-      // A parser must not see the environment of the service.
-      env: {},
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      serialization: 'advanced',
-    });
+    this.#process = fork(
+      fileURLToPath(parserEntry),
+      [String(memoryMiB), String(process.pid), this.#directory],
+      {
+        // V8 ends the process above this limit, which costs less than memory that is written to.
+        execArgv: [`--max-old-space-size=${memoryMiB}`, '--no-warnings'],
+        // A parser must not see the environment of the service. The C library of Linux keeps freed memory for each thread,
+        // which counts, unless it is told otherwise. Other systems ignore this variable.
+        env: { MALLOC_ARENA_MAX: '1' },
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        serialization: 'advanced',
+      },
+    );
     this.#process.on('message', (message) => this.#onMessage(message as FromParser));
     // A process that could not be started has no output.
     this.#process.stderr?.on('data', (chunk: Buffer) => {
@@ -71,7 +82,7 @@ export class ParserChild {
    */
   async execute(
     request: ParserRequest,
-    file: Blob,
+    files: Blob[],
     onBegin: () => void,
     onPiece: (piece: string) => void,
   ): Promise<ParserOutcome> {
@@ -80,7 +91,7 @@ export class ParserChild {
     try {
       if ((await this.#started) === undefined) return await this.#died;
       onBegin();
-      return await Promise.race([this.#request(request, file, onPiece), this.#died]);
+      return await Promise.race([this.#request(request, files, onPiece), this.#died]);
     } finally {
       this.#onMessage = () => undefined;
       this.#ref(false);
@@ -105,16 +116,16 @@ export class ParserChild {
 
   async #request(
     request: ParserRequest,
-    file: Blob,
+    files: Blob[],
     onPiece: (piece: string) => void,
   ): Promise<ParserEnd | { type: 'unavailable' }> {
-    const isSmall = file.size <= SENT_AT_ONCE;
-    const content = isSmall ? await bytesOf(file) : undefined;
-    if (isSmall && content === undefined) return { type: 'unavailable' };
+    const [small] = files.length === 1 && files[0]!.size <= SENT_AT_ONCE ? files : [];
+    const content = small && (await bytesOf(small));
+    if (small && content === undefined) return { type: 'unavailable' };
     return new Promise((resolve) => {
       this.#onMessage = (message) => {
         if (message.type === 'piece') onPiece(message.piece);
-        else if (message.type === 'read') void this.#answer(file, message);
+        else if (message.type === 'read') void this.#answer(files, message);
         else if (message.type !== 'ready') resolve(message);
       };
       this.#send({ type: 'request', request, content });
@@ -143,6 +154,7 @@ export class ParserChild {
       end = `could not be started: ${(error as Error).message}`;
     }
     this.#isDead = true;
+    await rm(this.#directory, { recursive: true, force: true }).catch(() => undefined);
     const isOutOfMemory = this.#output.includes(OUT_OF_MEMORY) || V8_OUT_OF_MEMORY.test(this.#output);
     return {
       type: 'died',
@@ -151,8 +163,9 @@ export class ParserChild {
     };
   }
 
-  async #answer(file: Blob, { id, start, end }: { id: number; start: number; end: number }): Promise<void> {
-    this.#send({ type: 'bytes', id, bytes: await bytesOf(file.slice(start, end)) });
+  async #answer(files: Blob[], { file, id, start, end }: FromParser & { type: 'read' }): Promise<void> {
+    const blob = files[file];
+    this.#send({ type: 'bytes', file, id, bytes: blob && (await bytesOf(blob.slice(start, end))) });
   }
 
   #send(message: ToParser): void {

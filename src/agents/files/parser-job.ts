@@ -1,10 +1,11 @@
 import type { FilePart } from '../../query/index.js';
 import type { Turn } from './fair-queue.js';
+import type { Question } from './parser-protocol.js';
 
 /** Milliseconds for which pieces of an answer are gathered, so that the answer to an ordinary file is one text. */
 const GATHERED_MS = 250;
 
-/** One file that is to be described, and the answer about it as far as it is known. */
+/** One question about files, and the answer as far as it is known. */
 export class ParserJob implements Turn {
   /** Whether it has had its first turn and must take another, because files that take long gave way to others. */
   isPostponed = false;
@@ -23,7 +24,8 @@ export class ParserJob implements Turn {
   constructor(
     readonly owner: string,
     readonly runId: string,
-    readonly part: FilePart,
+    readonly question: Question,
+    readonly files: FilePart[],
     private readonly onCancel: (job: ParserJob) => void,
   ) {
     this.#renew();
@@ -33,12 +35,12 @@ export class ParserJob implements Turn {
     return this.#isEnded;
   }
 
-  /** Whether anything is known about the file. */
+  /** Whether anything of the answer is known. */
   get hasText(): boolean {
     return this.#length > 0;
   }
 
-  /** It is the turn of the file. What is said again of an earlier turn is left out. */
+  /** It is the turn of the question. What is said again of an earlier turn is left out. */
   begin(): void {
     this.#isWaiting = false;
     this.#known = Math.max(this.#known, this.#length);
@@ -66,7 +68,7 @@ export class ParserJob implements Turn {
     this.onCancel(this);
   }
 
-  /** Whether the file still waits for its first turn after so many milliseconds. */
+  /** Whether the question still waits for its first turn after so many milliseconds. */
   async waits(milliseconds: number): Promise<boolean> {
     const deadline = Date.now() + milliseconds;
     while (this.#isWaiting && !this.#isEnded && Date.now() < deadline) {

@@ -35,7 +35,9 @@ describe('ParserPool', () => {
   it('starts no process before there is a file, no more than it may, and uses them again', async () => {
     poolWith({ processes: 2 });
     expect(await parsersOf(process.pid)).toEqual([]);
-    const jobs = Array.from({ length: 40 }, (_, index) => pool.describe(partOf(`${index}`), TURN));
+    const jobs = Array.from({ length: 40 }, (_, index) =>
+      pool.ask({ kind: 'describe' }, [partOf(`${index}`)], TURN),
+    );
     const used = new Set<number>();
     const looking = eventually(async () => {
       for (const pid of await parsersOf(process.pid)) used.add(pid);
@@ -49,28 +51,33 @@ describe('ParserPool', () => {
 
   it('ends a process that was idle for long enough, and starts another for the next file', async () => {
     poolWith({}, 1);
-    expect(await textOf(pool.describe(partOf('one'), TURN))).toContain('3 characters');
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN))).toContain('3 characters');
     await eventually(async () => (await parsersOf(process.pid)).length === 0);
-    expect(await textOf(pool.describe(partOf('four'), TURN))).toContain('4 characters');
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('four')], TURN))).toContain('4 characters');
   });
 
   it('does not blame a file for an idle process that was killed', async () => {
     poolWith({ processes: 2 });
-    await Promise.all(['one', 'two'].map((content) => textOf(pool.describe(partOf(content), TURN))));
+    await Promise.all(
+      ['one', 'two'].map((content) => textOf(pool.ask({ kind: 'describe' }, [partOf(content)], TURN))),
+    );
     for (const pid of await parsersOf(process.pid)) process.kill(pid, 'SIGKILL');
-    const jobs = ['three', 'four'].map((content) => pool.describe(partOf(content), TURN));
+    const jobs = ['three', 'four'].map((content) => pool.ask({ kind: 'describe' }, [partOf(content)], TURN));
     const texts = await Promise.all(jobs.map(textOf));
     expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
   });
 
   it('ends its processes and its jobs when it is closed', async () => {
     poolWith({ processes: 1 });
-    const jobs = [pool.describe(partOf('one'), TURN), pool.describe(partOf('two'), TURN)];
+    const jobs = [
+      pool.ask({ kind: 'describe' }, [partOf('one')], TURN),
+      pool.ask({ kind: 'describe' }, [partOf('two')], TURN),
+    ];
     let pids: number[] = [];
     await eventually(async () => (pids = await parsersOf(process.pid)).length > 0);
     await pool.close();
     expect(await anyRuns(pids)).toBe(false);
-    jobs.push(pool.describe(partOf('three'), TURN));
+    jobs.push(pool.ask({ kind: 'describe' }, [partOf('three')], TURN));
     await Promise.all(jobs.map(textOf));
     expect(jobs.map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
   });

@@ -5,10 +5,11 @@ import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
 import { checkLimits } from './files-limits.js';
 import type { FilesLimits } from './files-limits.js';
+import { code } from './markdown.js';
 import { ParserChild } from './parser-child.js';
 import type { ParserOutcome } from './parser-child.js';
 import { ParserJob } from './parser-job.js';
-import type { ParserRequest } from './parser-protocol.js';
+import type { ParserRequest, Question } from './parser-protocol.js';
 import { secondsOf } from './requested-file.js';
 
 /** Bytes of a file for which one more second is added to its time limit. */
@@ -62,9 +63,9 @@ export class ParserPool {
     checkLimits(limits);
   }
 
-  /** Describes a file as soon as it is its turn. The job has the answer. */
-  describe(part: FilePart, { owner, runId }: Turn): ParserJob {
-    const job = new ParserJob(owner, runId, part, (cancelled) => this.#cancel(cancelled));
+  /** Answers a question about files as soon as it is its turn. The job has the answer. */
+  ask(question: Question, files: FilePart[], { owner, runId }: Turn): ParserJob {
+    const job = new ParserJob(owner, runId, question, files, (cancelled) => this.#cancel(cancelled));
     if (this.#isClosed) job.end();
     else this.#fresh.add(job);
     this.#dispatch();
@@ -106,14 +107,15 @@ export class ParserPool {
     const running: Running = { job, child, since: Infinity };
     this.#running.add(running);
     job.begin();
-    const request = this.#requestFor(job.part);
+    const request = this.#requestFor(job);
     const { seconds } = request.limits;
     let timer: NodeJS.Timeout | undefined;
     const onBegin = () => {
       running.since = performance.now();
       timer = setTimeout(() => stop(running, 'time'), seconds * 1000 + GRACE_MS);
     };
-    const outcome = await child.execute(request, job.part.file, onBegin, (piece) => job.add(piece));
+    const files = job.files.map(({ file }) => file);
+    const outcome = await child.execute(request, files, onBegin, (piece) => job.add(piece));
     clearTimeout(timer);
     this.#running.delete(running);
     await this.#keep(child, outcome);
@@ -130,9 +132,11 @@ export class ParserPool {
     this.#dispatch();
   }
 
-  #requestFor({ name, mimeType, file }: FilePart): ParserRequest {
-    const seconds = this.limits.seconds + file.size / BYTES_PER_SECOND;
-    return { kind: 'describe', name, mimeType, size: file.size, limits: { ...this.limits, seconds } };
+  #requestFor({ question, files }: ParserJob): ParserRequest {
+    const labels = files.map(({ name, mimeType, file }) => ({ name, mimeType, size: file.size }));
+    const size = labels.reduce((sum, label) => sum + label.size, 0);
+    const seconds = this.limits.seconds + size / BYTES_PER_SECOND;
+    return { question, files: labels, limits: { ...this.limits, seconds } };
   }
 
   #takeChild(): ParserChild {
@@ -192,7 +196,7 @@ export class ParserPool {
         return 'Its content is not available any more.';
       case 'failed':
         return outcome.missingLibrary
-          ? this.#missingLibrary(outcome.cause)
+          ? this.#missingLibrary(job, outcome.cause)
           : this.#unexpected(job, outcome.cause);
       case 'died':
         return outcome.isOutOfMemory ? this.#tooBig(job) : this.#unexpected(job, outcome.cause);
@@ -203,19 +207,21 @@ export class ParserPool {
     const limit = secondsOf(seconds);
     return job.hasText
       ? `Reading stopped here: no more than ${limit} are spent on it.`
-      : `Describing this file takes more than ${limit}, which is more than is spent on it.`;
+      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on it.`;
   }
 
   #tooBig(job: ParserJob): string {
     const limit = `${this.limits.memoryMiB} MiB of memory`;
     return job.hasText
       ? `Reading stopped here: no more than ${limit} are spent on one file.`
-      : `Describing this file takes more than ${limit}, which is more than is spent on one file.`;
+      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on one file.`;
   }
 
-  #missingLibrary(cause: string): string {
+  #missingLibrary({ question }: ParserJob, cause: string): string {
     ParserPool.#logger.warn(`A library that the files agent needs is not installed: ${cause}`);
-    return 'This service is not set up to look into files of this type.';
+    const name = /'((?:@[\w.-]+\/)?[\w-][\w.-]*)/.exec(cause)?.[1];
+    const what = question.kind === 'describe' ? 'to look into files of this type' : 'for this request';
+    return `This service is not set up ${what}${name ? `: the package ${code(name)} is not installed` : ''}.`;
   }
 
   #unexpected(job: ParserJob, cause: string): string {
@@ -223,8 +229,14 @@ export class ParserPool {
     if (!job.isEnded) ParserPool.#logger.warn(`A file could not be described: ${cause}`);
     return job.hasText
       ? 'Reading stopped here: the rest of this file could not be read.'
-      : 'This file could not be described: it is broken, or of a kind that is not understood.';
+      : job.question.kind === 'describe'
+        ? 'This file could not be described: it is broken, or of a kind that is not understood.'
+        : 'This request could not be answered: a file is broken, or of a kind that is not understood.';
   }
+}
+
+function subjectOf({ question }: ParserJob): string {
+  return question.kind === 'describe' ? 'Describing this file' : 'This request';
 }
 
 function conclude(job: ParserJob, sentence: string | undefined): void {

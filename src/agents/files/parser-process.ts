@@ -4,19 +4,22 @@
  */
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { describeFile } from './describe-file.js';
+import { answerQuestion } from './answer-question.js';
 import { OUT_OF_MEMORY } from './parser-protocol.js';
 import type { FromParser, ParserEnd, ParserRequest, ToParser } from './parser-protocol.js';
 import { RequestedFile } from './requested-file.js';
+import { Workspace } from './tables/workspace.js';
 import { UnreadableFile } from './unreadable-file.js';
 
-const [memoryMiB, parent] = process.argv.slice(2).map(Number);
+const [memoryMiB, parent] = process.argv.slice(2, 4).map(Number);
+// The engine for tables reads files by their path. The service removes the directory if this process dies.
+const workspace = new Workspace(process.argv[4]!);
 const resident = () => process.memoryUsage.rss();
 
-let file: RequestedFile | undefined;
+let files: RequestedFile[] = [];
 
 process.on('message', (message: ToParser) => {
-  if (message.type === 'bytes') file?.receive(message.id, message.bytes);
+  if (message.type === 'bytes') files[message.file]?.receive(message.id, message.bytes);
   else void execute(message.request, message.content);
 });
 process.on('disconnect', () => process.exit());
@@ -35,20 +38,36 @@ function send(message: FromParser): void {
 }
 
 async function execute(request: ParserRequest, content: Uint8Array | undefined): Promise<void> {
-  file = new RequestedFile(request, content, (id, start, end) => send({ type: 'read', id, start, end }));
+  const { question, limits } = request;
+  files = request.files.map(
+    (label, file) =>
+      new RequestedFile(label, limits.seconds, content, (id, start, end) =>
+        send({ type: 'read', file, id, start, end }),
+      ),
+  );
+  const end = await endOf(async () => {
+    for await (const piece of answerQuestion(question, files, limits, workspace))
+      send({ type: 'piece', piece });
+  });
+  await workspace.clear();
+  send(end);
+}
+
+async function endOf(answering: () => Promise<void>): Promise<ParserEnd> {
   try {
-    for await (const piece of describeFile(file, request.limits)) send({ type: 'piece', piece });
-    send({ type: 'done', resident: resident() });
+    await answering();
+    return { type: 'done', resident: resident() };
   } catch (error) {
-    send(endOf(error));
+    return failureOf(error);
   }
 }
 
-function endOf(error: unknown): ParserEnd {
+function failureOf(error: unknown): ParserEnd {
   if (error instanceof UnreadableFile) {
     return { type: 'unreadable', reason: error.message, resident: resident() };
   }
-  const missingLibrary = error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const missingLibrary = /^(ERR_)?MODULE_NOT_FOUND$/.test(code);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { type: 'failed', cause, missingLibrary, resident: resident() };
 }
@@ -57,6 +76,7 @@ const watchdog = new Worker(new URL('./watchdog.js', import.meta.url), {
   workerData: {
     maxResident: resident() + memoryMiB! * 1024 * 1024,
     parent,
+    directory: workspace.directory,
     outOfMemory: OUT_OF_MEMORY,
   },
   execArgv: [],

@@ -3,32 +3,40 @@
  * any number of pieces and then with one end.
  */
 import type { FilesLimits } from './files-limits.js';
+import type { FilesRequest } from './request.js';
 
-/** What can be asked about a file. */
-export type ParserRequest = DescribeRequest;
-
-/** Asks what is in a file. Each piece of the answer is Markdown, to be read after the pieces before it. */
-export interface DescribeRequest {
-  kind: 'describe';
+/** A file, as the service announces it. Its bytes are requested by its position in the list. */
+export interface FileLabel {
   name: string;
   mimeType: string;
+  /** Bytes. */
   size: number;
-  /** `seconds` is the time for this file: after it, the process itself stops reading. */
+}
+
+/** What is asked about files: what is in them, or what the caller requests, or which requests they can answer. */
+export type Question = { kind: 'describe' } | { kind: 'suggest' } | FilesRequest;
+
+/** Asks a question about files. Each piece of the answer is Markdown, to be read after the pieces before it. */
+export interface ParserRequest {
+  question: Question;
+  /** One file to be described; any number for another question. */
+  files: FileLabel[];
+  /** `seconds` is the time for these files: after it, the process itself stops reading. */
   limits: FilesLimits;
 }
 
 /** A message to a process. */
 export type ToParser =
-  /** `content` is the whole file if it is small. Otherwise the process requests the bytes that it needs. */
+  /** `content` is the whole file if it is the only one and small. Otherwise the process requests the bytes that it needs. */
   | { type: 'request'; request: ParserRequest; content: Uint8Array | undefined }
   /** The bytes that the process has requested; undefined if they are not available. */
-  | { type: 'bytes'; id: number; bytes: Uint8Array | undefined };
+  | { type: 'bytes'; file: number; id: number; bytes: Uint8Array | undefined };
 
 /** How a request ended, as its process says. */
 export type ParserEnd =
   /** The answer is complete. `resident` is how many bytes of memory the process has then. */
   | { type: 'done'; resident: number }
-  /** The file cannot be described. `reason` consists of whole sentences for the caller. */
+  /** There is no answer. `reason` consists of whole sentences for the caller. */
   | { type: 'unreadable'; reason: string; resident: number }
   /** An unexpected error. `cause` is for the log of the service. */
   | { type: 'failed'; cause: string; missingLibrary: boolean; resident: number };
@@ -37,8 +45,8 @@ export type ParserEnd =
 export type FromParser =
   /** It waits for its first request. */
   | { type: 'ready'; resident: number }
-  /** It requests bytes of its file. */
-  | { type: 'read'; id: number; start: number; end: number }
+  /** It requests bytes of the file at a position in the list. */
+  | { type: 'read'; file: number; id: number; start: number; end: number }
   /** The next piece of the answer. */
   | { type: 'piece'; piece: string }
   | ParserEnd;

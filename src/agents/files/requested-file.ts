@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { FileSource } from './file-source.js';
 import { bytes } from './markdown.js';
-import type { ParserRequest } from './parser-protocol.js';
+import type { FileLabel } from './parser-protocol.js';
 import { ReadingStopped } from './reading-stopped.js';
 import { UnreadableFile } from './unreadable-file.js';
 
@@ -19,19 +19,21 @@ export class RequestedFile implements FileSource {
   #lastId = 0;
 
   /**
+   * @param seconds the time for this file, from now on
    * @param content the whole file, if it came with the request
    * @param request asks the service for the bytes from `start` up to, not including, `end`
    */
   constructor(
-    { name, mimeType, size, limits }: ParserRequest,
+    { name, mimeType, size }: FileLabel,
+    seconds: number,
     private readonly content: Uint8Array | undefined,
     private readonly request: (id: number, start: number, end: number) => void,
   ) {
     this.name = name;
     this.mimeType = mimeType;
     this.size = size;
-    this.#seconds = limits.seconds;
-    this.#deadline = performance.now() + limits.seconds * 1000;
+    this.#seconds = seconds;
+    this.#deadline = performance.now() + seconds * 1000;
   }
 
   /** The service sends the bytes that were requested; undefined if they are not available. */

@@ -44,6 +44,16 @@ export async function* describeGzip(
   if (stopped) throw stopped;
 }
 
+/** The unpacked content of a gzip file, from its beginning. */
+export function gunzipped(file: FileSource, limits: FilesLimits): AsyncGenerator<Uint8Array> {
+  return new Unpacked(file, limits.expandedMiB * 1024 * 1024).all();
+}
+
+/** The first unpacked bytes of a gzip file. */
+export function headOfGzip(file: FileSource, limits: FilesLimits): Promise<Uint8Array> {
+  return new Unpacked(file, limits.expandedMiB * 1024 * 1024).head();
+}
+
 /** The content of a gzip file, whose first bytes can be read before the rest. */
 class Unpacked {
   /** Bytes unpacked so far. */

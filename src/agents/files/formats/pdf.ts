@@ -15,23 +15,8 @@ const SHOWN_LEVELS = 3;
 
 /** Describes a PDF: pages, title, author, outline and how its text begins. */
 export async function* describePdf(file: FileSource, limits: FilesLimits): Findings {
-  const largest = (limits.memoryMiB / 2) * 1024 * 1024;
-  if (file.size > largest) {
-    throw new UnreadableFile(
-      `This PDF has ${bytes(file.size)}; only PDFs up to ${bytes(largest)} are opened here.`,
-    );
-  }
-  const { getResolvedPDFJS } = await import('unpdf');
-  const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
   const maps = new CharacterMaps();
-  const task = getDocument({
-    data: await file.read(0, file.size),
-    verbosity: VerbosityLevel.ERRORS,
-    isEvalSupported: false,
-    useSystemFonts: false,
-    disableFontFace: true,
-    BinaryDataFactory: maps.factory(),
-  });
+  const task = await openPdf(file, limits, maps);
   try {
     const pdf = await task.promise;
     const facts = [
@@ -50,7 +35,7 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
     let page = 0;
     while (text.length < TEXT && page < Math.min(pdf.numPages, PAGES)) {
       page += 1;
-      text += await textOfPage(pdf, page);
+      text += await textOfPage(pdf, page, TEXT);
     }
     if (text.trim() === '' && maps.failure !== undefined) throw maps.failure;
     yield text.trim()
@@ -63,9 +48,38 @@ export async function* describePdf(file: FileSource, limits: FilesLimits): Findi
   }
 }
 
-type Pdf = Awaited<
-  ReturnType<Awaited<ReturnType<(typeof import('unpdf'))['getResolvedPDFJS']>>['getDocument']>['promise']
->;
+/**
+ * Opens a PDF, which must be destroyed.
+ *
+ * @param maps the characters of Asian fonts that are not in the file
+ * @throws {UnreadableFile} if it is too large
+ */
+export async function openPdf(
+  file: FileSource,
+  limits: FilesLimits,
+  maps = new CharacterMaps(),
+): Promise<PdfTask> {
+  const largest = (limits.memoryMiB / 2) * 1024 * 1024;
+  if (file.size > largest) {
+    throw new UnreadableFile(
+      `This PDF has ${bytes(file.size)}; only PDFs up to ${bytes(largest)} are opened here.`,
+    );
+  }
+  const { getResolvedPDFJS } = await import('unpdf');
+  const { getDocument, VerbosityLevel } = await getResolvedPDFJS();
+  return getDocument({
+    data: await file.read(0, file.size),
+    verbosity: VerbosityLevel.ERRORS,
+    isEvalSupported: false,
+    useSystemFonts: false,
+    disableFontFace: true,
+    BinaryDataFactory: maps.factory(),
+  });
+}
+
+type PdfTask = ReturnType<Awaited<ReturnType<(typeof import('unpdf'))['getResolvedPDFJS']>>['getDocument']>;
+/** An open PDF. */
+export type Pdf = Awaited<PdfTask['promise']>;
 
 type Outline = Awaited<ReturnType<Pdf['getOutline']>>;
 
@@ -86,19 +100,21 @@ function addEntries(entries: Outline, level: number, lines: string[]): void {
   }
 }
 
-async function textOfPage(pdf: Pdf, number: number): Promise<string> {
+/** @param length characters that are enough */
+export async function textOfPage(pdf: Pdf, number: number, length: number): Promise<string> {
   const page = await pdf.getPage(number);
   const { items } = await page.getTextContent();
   let text = '';
   for (const item of items) {
     if (!('str' in item)) continue;
     text += item.str + (item.hasEOL ? '\n' : '');
-    if (text.length > TEXT) break;
+    if (text.length > length) break;
   }
   return `${text}\n`;
 }
 
-function refusal(error: unknown): unknown {
+/** What a caller is told about an error of the library. */
+export function refusal(error: unknown): unknown {
   const name = error instanceof Error ? error.name : '';
   if (name === 'PasswordException') {
     return new UnreadableFile('This PDF is encrypted: it opens with its password only.');

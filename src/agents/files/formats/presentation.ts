@@ -37,7 +37,8 @@ export async function* describePresentation(zip: ZipArchive, heading: string): F
   if (stopped) throw stopped;
 }
 
-async function slidesInOrder(zip: ZipArchive): Promise<string[]> {
+/** The entries of the slides. */
+export async function slidesInOrder(zip: ZipArchive): Promise<string[]> {
   const part = 'ppt/presentation.xml';
   const targets = await relationshipsOf(zip, part);
   const slides: string[] = [];

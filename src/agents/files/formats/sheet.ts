@@ -17,8 +17,8 @@ export interface SheetExtent {
 /** Cells of the first rows of a sheet; empty ones are left out. */
 export type SheetRows = (SheetCell | undefined)[][];
 
-/** Characters of a value that are kept. */
-const KEPT = 200;
+/** Characters of a value that are kept: as many as the common programs allow. */
+const KEPT = 32_767;
 /** The last column of the common programs (`XFD`); ECMA-376 sets no limit. */
 const LAST_COLUMN = 16_384;
 
@@ -58,6 +58,62 @@ export async function measureSheet(chunks: AsyncIterable<Uint8Array>, extent: Sh
     if (row > extent.rows) extent.rows = row;
     if (column > extent.columns) extent.columns = column;
   });
+}
+
+/** A row of a sheet that has values. */
+export interface SheetRow {
+  /** From 1. */
+  number: number;
+  /** Empty ones are left out. */
+  cells: (SheetCell | undefined)[];
+}
+
+/** Reads a worksheet row by row, no faster than the rows are taken. */
+export async function* rowsOfSheet(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SheetRow> {
+  let ready: SheetRow[] = [];
+  let last: SheetRow | undefined;
+  const onCell = (cell: SheetCell, row: number, column: number) => {
+    if (last?.number !== row) {
+      last = { number: row, cells: [] };
+      ready.push(last);
+    }
+    last.cells[column - 1] = cell;
+  };
+  const turns = paced(chunks, (passed) => readCells(passed, onCell));
+  while (!(await turns.next()).done) {
+    // The last row may go on in the next chunk.
+    const whole = ready.filter((row) => row !== last);
+    ready = ready.filter((row) => row === last);
+    yield* whole;
+  }
+  yield* ready;
+}
+
+/** Reads chunks with a reader that takes all of them, and gives a turn after each one that it has worked on. */
+async function* paced(
+  chunks: AsyncIterable<Uint8Array>,
+  read: (chunks: AsyncIterable<Uint8Array>) => Promise<void>,
+): AsyncGenerator<void> {
+  let proceed: (() => void) | undefined;
+  let worked!: (isLast: boolean) => void;
+  let turn = new Promise<boolean>((resolve) => (worked = resolve));
+  async function* passed(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      yield chunk;
+      await new Promise<void>((resolve) => {
+        proceed = resolve;
+        worked(false);
+      });
+    }
+  }
+  const reading = read(passed()).then(() => worked(true));
+  reading.catch(() => worked(true));
+  while (!(await turn)) {
+    yield;
+    turn = new Promise<boolean>((resolve) => (worked = resolve));
+    proceed?.();
+  }
+  await reading;
 }
 
 /** Calls `onCell` with each cell that has a value. */

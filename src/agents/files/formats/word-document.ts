@@ -86,7 +86,7 @@ export async function documentTitle(zip: ZipArchive): Promise<string> {
  * The level, from 0, of each paragraph style that is a heading. A heading has an outline level, or an English name even in
  * documents of other languages.
  */
-async function headingStyles(zip: ZipArchive): Promise<Map<string, number>> {
+export async function headingStyles(zip: ZipArchive): Promise<Map<string, number>> {
   const levels = new Map<string, number>();
   let style = '';
   if (!zip.has('word/styles.xml')) return levels;

@@ -14,12 +14,15 @@ const MEASURED_SHEETS = 30;
 const MAX_SHEETS = 5000;
 const SHOWN_ROWS = 6;
 const SHOWN_COLUMNS = 8;
+/** Characters of a text that is only shown. */
+const SHOWN_TEXT = 200;
 /** Bytes above which a sheet takes so long that its first rows are shown before its extent. */
 const LARGE = 4 * 1024 * 1024;
 
 const PART = 'xl/workbook.xml';
 
-interface Sheet {
+/** A sheet of a workbook. */
+export interface Sheet {
   name: string;
   entry: string | undefined;
   hidden: boolean;
@@ -66,19 +69,30 @@ function tableOf(rows: SheetRows, show: (cell: SheetCell | undefined) => string)
   return `\n\n${table(line(head), others.map(line))}`;
 }
 
+/** The text of a cell as it is in a table; null if it has none. */
+export function textOfCell(
+  cell: SheetCell | undefined,
+  strings: ReadonlyMap<number, string>,
+  dates: Set<number>,
+  from1904: boolean,
+): string | null {
+  if (!cell || cell.value === '') return null;
+  if (cell.type === 's') return strings.get(Number(cell.value)) ?? null;
+  if (cell.type === 'b') return cell.value === '1' ? 'TRUE' : 'FALSE';
+  if (cell.type !== 'n' || !dates.has(cell.style)) return cell.value;
+  return toIsoDate(Number(cell.value), from1904) ?? cell.value;
+}
+
 function shower(strings: Map<number, string>, dates: Set<number>, from1904: boolean) {
   return (cell: SheetCell | undefined): string => {
-    if (!cell || cell.value === '') return '';
-    if (cell.type === 's') return code(strings.get(Number(cell.value)) ?? '', 40);
-    if (cell.type === 'b') return cell.value === '1' ? 'TRUE' : 'FALSE';
-    const serial = Number(cell.value);
-    if (cell.type === 'n' && dates.has(cell.style))
-      return code(toIsoDate(serial, from1904) ?? cell.value, 40);
-    return code(cell.value, 40);
+    const text = textOfCell(cell, strings, dates, from1904);
+    if (text === null) return '';
+    return cell!.type === 'b' ? text : code(text, 40);
   };
 }
 
-async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from1904: boolean }> {
+/** The sheets of a workbook, and from which day it counts the others. */
+export async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from1904: boolean }> {
   const targets = await relationshipsOf(zip, PART);
   const sheets: Sheet[] = [];
   let from1904 = false;
@@ -97,17 +111,24 @@ async function readWorkbook(zip: ZipArchive): Promise<{ sheets: Sheet[]; from190
 }
 
 /** Cells refer to their texts by number. Only texts that are shown are kept: a workbook may contain millions. */
-async function sharedStrings(
-  zip: ZipArchive,
-  cells: (SheetCell | undefined)[],
-): Promise<Map<number, string>> {
+function sharedStrings(zip: ZipArchive, cells: (SheetCell | undefined)[]): Promise<Map<number, string>> {
   const wanted = new Set(cells.flatMap((cell) => (cell?.type === 's' ? [Number(cell.value)] : [])));
+  return readSharedStrings(zip, wanted);
+}
+
+/**
+ * Reads the texts to which cells refer.
+ *
+ * @param wanted their numbers; all of them if left out
+ */
+export async function readSharedStrings(zip: ZipArchive, wanted?: Set<number>): Promise<Map<number, string>> {
   const strings = new Map<number, string>();
   const entry = [...(await relationshipsOf(zip, PART)).values()].find((target) =>
     /sharedStrings\.xml$/i.test(target),
   );
-  if (wanted.size === 0 || entry === undefined) return strings;
-  const last = Math.max(...wanted);
+  if (wanted?.size === 0 || entry === undefined) return strings;
+  const last = wanted ? [...wanted].reduce((a, b) => Math.max(a, b)) : Infinity;
+  const longest = wanted ? SHOWN_TEXT : Infinity;
   let index = -1;
   let inText = false;
   await readXml(zip.read(entry), {
@@ -117,9 +138,9 @@ async function sharedStrings(
       if (name === 't' || name === 'rPh') inText = name === 't';
     },
     text(text) {
-      if (!inText || !wanted.has(index)) return;
+      if (!inText || (wanted && !wanted.has(index))) return;
       const known = strings.get(index) ?? '';
-      if (known.length < 200) strings.set(index, known + text.slice(0, 200));
+      if (known.length < longest) strings.set(index, known + text.slice(0, longest));
     },
     close(name) {
       if (name === 't') inText = false;

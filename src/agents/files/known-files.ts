@@ -1,0 +1,32 @@
+import { QueryError } from '../../query/index.js';
+import type { FilePart, QueryContext, QueryPart } from '../../query/index.js';
+
+/** Files of one request, at most: the newest ones. */
+const MAX_FILES = 100;
+
+/**
+ * The files that a request may use: those of the query, and then those of the earlier turns of its session, newest first. A
+ * file that was sent again under the same name counts once. Files that are no longer kept are left out.
+ */
+export async function knownFiles(parts: QueryPart[], session: QueryContext['session']): Promise<FilePart[]> {
+  const files = parts.filter((part) => part.type === 'file');
+  const known = new Set(files.map(keyOf));
+  for (const turn of session?.turns.toReversed() ?? []) {
+    for (const part of turn.parts) {
+      if (part.type !== 'file' || known.has(keyOf(part)) || files.length >= MAX_FILES) continue;
+      known.add(keyOf(part));
+      const file = await session!.file(part.sha256).catch(undefinedIfGone);
+      if (file)
+        files.push({ type: 'file', name: part.name, mimeType: part.mimeType, sha256: part.sha256, file });
+    }
+  }
+  return files;
+}
+
+function keyOf({ name, sha256 }: { name: string; sha256: string }): string {
+  return `${sha256} ${name}`;
+}
+
+function undefinedIfGone(error: unknown): undefined {
+  if (!(error instanceof QueryError)) throw error;
+}

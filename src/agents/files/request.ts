@@ -1,0 +1,104 @@
+/**
+ * The requests that the text of a query may consist of. Key words may be in capitals. White space around is ignored.
+ *
+ *     request   = sql | find | pages | sheet | entry | whole
+ *     sql       = statement [ ";" ] [ "as" ( "csv" | "json" | "parquet" ) ]
+ *     statement = "select" …  |  "with" name "as (" …  |  "show tables"
+ *               | ( "describe" | "summarize" ) ( table | "select" … )
+ *     find      = "find" ( quoted words | one word )
+ *     pages     = "page" number [ of ]  |  "pages" number "-" number [ of ]
+ *     sheet     = "sheet" name [ of ]
+ *     entry     = "entry" path [ of ]
+ *     whole     = ( "outline" | "text" ) [ of ]
+ *     of        = "of" the name of a file with its extension
+ *
+ * A name or a path may be in quotes. `describe this` and `summarize it` are ordinary English: `this`, `it` and similar words
+ * are not taken for tables. Any other text is no request.
+ */
+
+/** What a text requests. `of` names the file; without it, all files are meant that have such a thing. */
+export type FilesRequest =
+  | { kind: 'sql'; statement: string; as: ResultForm }
+  | { kind: 'find'; words: string }
+  | { kind: 'pages'; first: number; last: number; of?: string }
+  | { kind: 'sheet'; name: string; of?: string }
+  | { kind: 'entry'; path: string; of?: string }
+  | { kind: 'outline' | 'text'; of?: string };
+
+/** How the rows that a statement returns are shown. */
+export type ResultForm = 'table' | 'csv' | 'json' | 'parquet';
+
+/** Characters of a request; a longer text is none. */
+const LONGEST = 20_000;
+
+const QUOTES: Record<string, string> = { '"': '"', "'": "'", '“': '”', '„': '“', '«': '»' };
+const PRONOUNS = /^(it|this|that|these|those|them|all|everything|the|my|please|file|files|table|tables)$/i;
+
+/** The request that a text consists of; undefined if it is another text. */
+export function parseRequest(text: string): FilesRequest | undefined {
+  const line = text.trim();
+  if (line.length > LONGEST) return undefined;
+  return parseSql(line) ?? parseFind(line) ?? parsePart(line);
+}
+
+function parseSql(line: string): FilesRequest | undefined {
+  const [, statement = '', form] =
+    /^(.*?)(?:;?\s*\bas\s+(csv|json|parquet))?\s*;?$/is.exec(line.replace(/[;\s]+$/, '')) ?? [];
+  if (!isStatement(statement)) return undefined;
+  return { kind: 'sql', statement, as: (form?.toLowerCase() ?? 'table') as ResultForm };
+}
+
+function isStatement(text: string): boolean {
+  if (/^(select\s|show\s+tables$|(describe|summarize)\s+select\s)/is.test(text)) return true;
+  if (
+    /^with\s+(recursive\s+)?("[^"]+"|[\p{L}\p{N}_]+)\s*(\([^)]*\)\s*)?as\s*(not\s+)?(materialized\s*)?\(/iu.test(
+      text,
+    )
+  )
+    return true;
+  const [, table] = /^(?:describe|summarize)\s+("[^"]+"|[\p{L}_][\p{L}\p{N}_]*)$/iu.exec(text) ?? [];
+  return table !== undefined && !PRONOUNS.test(table);
+}
+
+function parseFind(line: string): FilesRequest | undefined {
+  const [, rest] = /^find\s+(.+)$/is.exec(line) ?? [];
+  if (rest === undefined) return undefined;
+  const words = unquoted(rest).trim();
+  if (words === '' || (words === rest && /\s/.test(words))) return undefined;
+  return { kind: 'find', words };
+}
+
+function parsePart(line: string): FilesRequest | undefined {
+  const [, word = '', rest = ''] = /^(pages?|sheet|entry|outline|text)\b\s*(.*)$/i.exec(line) ?? [];
+  const { what, ...of } = splitOf(rest);
+  switch (word.toLowerCase()) {
+    case 'page':
+    case 'pages': {
+      const [, first, last = first] = /^(\d{1,7})(?:\s*[-–]\s*(\d{1,7}))?$/.exec(what) ?? [];
+      return first === undefined
+        ? undefined
+        : { kind: 'pages', first: Number(first), last: Number(last), ...of };
+    }
+    case 'sheet':
+      return what === '' ? undefined : { kind: 'sheet', name: unquoted(what), ...of };
+    case 'entry':
+      return what === '' ? undefined : { kind: 'entry', path: unquoted(what), ...of };
+    case 'outline':
+    case 'text':
+      return what === '' ? { kind: word.toLowerCase() as 'outline' | 'text', ...of } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** `3 of a report.pdf` names a file; `Terms of payment` does not. */
+function splitOf(text: string): { what: string; of?: string } {
+  const [, what = '', of = ''] = /^(.*)\bof\s+(\S.*)$/is.exec(text) ?? [];
+  const name = unquoted(of.trim());
+  return /\.[^.\s]{1,20}$/.test(name) ? { what: what.trim(), of: name } : { what: text.trim() };
+}
+
+function unquoted(text: string): string {
+  const close = QUOTES[text[0] ?? ''];
+  return text.length > 1 && close !== undefined && text.endsWith(close) ? text.slice(1, -1) : text;
+}

@@ -1,0 +1,82 @@
+import { fileTypeFromBuffer } from 'file-type';
+import { bytesOf, headOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { gunzipped, headOfGzip } from '../formats/gzip.js';
+import { TarReader } from '../formats/tar-reader.js';
+import { ZipArchive } from '../formats/zip-archive.js';
+import { bytes } from '../markdown.js';
+import { tooManyEntries } from '../reading-stopped.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { MemoryFile } from './memory-file.js';
+
+/** A file of an archive. */
+export interface ArchiveFile {
+  name: string;
+  /** Unpacks it. @throws {UnreadableFile} if it is too large or broken */
+  open: () => Promise<MemoryFile>;
+}
+
+/** Documents of Office, OpenDocument and EPUB are ZIP files that are no archives for their users. */
+const DOCUMENTS = ['word/document.xml', 'xl/workbook.xml', 'ppt/presentation.xml', 'mimetype'];
+
+/** The files of a ZIP or tar archive, one after another; undefined if the file is no archive. */
+export async function archiveFiles(
+  file: FileSource,
+  limits: FilesLimits,
+): Promise<AsyncGenerator<ArchiveFile> | undefined> {
+  const head = await headOf(file);
+  const signature = Buffer.from(head.subarray(0, 4)).toString('latin1');
+  if (signature === 'PK\x03\x04') {
+    const zip = await ZipArchive.open(file, limits);
+    return DOCUMENTS.some((name) => zip.has(name)) ? undefined : zipFiles(zip, file, limits);
+  }
+  if (signature.startsWith('\x1f\x8b')) {
+    const isTar = (await fileTypeFromBuffer(await headOfGzip(file, limits)))?.mime === 'application/x-tar';
+    return isTar ? tarFiles(gunzipped(file, limits), file, limits) : undefined;
+  }
+  const isTar = (await fileTypeFromBuffer(head))?.mime === 'application/x-tar';
+  return isTar ? tarFiles(bytesOf(file), file, limits) : undefined;
+}
+
+async function* zipFiles(
+  zip: ZipArchive,
+  file: FileSource,
+  limits: FilesLimits,
+): AsyncGenerator<ArchiveFile> {
+  for (const { name, kind } of zip.entries) {
+    if (kind === 'file') yield { name, open: () => unpack(name, zip.read(name), file, limits) };
+  }
+}
+
+async function* tarFiles(
+  chunks: AsyncIterable<Uint8Array>,
+  file: FileSource,
+  limits: FilesLimits,
+): AsyncGenerator<ArchiveFile> {
+  const reader = new TarReader(chunks);
+  let count = 0;
+  for await (const { name, kind, isSparse } of reader.entries()) {
+    count += 1;
+    if (count > limits.entries) throw tooManyEntries(limits.entries);
+    if (kind === 'file' && !isSparse)
+      yield { name, open: () => unpack(name, reader.contents(), file, limits) };
+  }
+}
+
+async function unpack(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  file: FileSource,
+  limits: FilesLimits,
+): Promise<MemoryFile> {
+  const largest = (limits.memoryMiB * 1024 * 1024) / 8;
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > largest) throw new UnreadableFile(`Only entries up to ${bytes(largest)} are opened here.`);
+    parts.push(chunk);
+  }
+  return new MemoryFile(name.slice(name.lastIndexOf('/') + 1), Buffer.concat(parts), file);
+}

@@ -1,0 +1,86 @@
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import type { Findings } from '../formats/findings.js';
+import { code, count, plain } from '../markdown.js';
+import { ReadingStopped } from '../reading-stopped.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { showPlace } from './passage.js';
+import type { Place } from './passage.js';
+import { passagesOf } from './passages-of.js';
+
+/** Passages that are shown, and passages that are ranked. */
+const SHOWN = 10;
+const RANKED = 5000;
+/** Characters of a passage that are shown. */
+const EXCERPT = 240;
+
+interface Candidate {
+  id: number;
+  file: string;
+  place: Place;
+  text: string;
+}
+
+/**
+ * Finds the passages of files that have words, those with the most and the rarest words first. A word also finds words that
+ * begin with it.
+ */
+export async function* find(words: string, files: FileSource[], limits: FilesLimits): Findings {
+  const terms = words.match(/[\p{L}\p{N}]+/gu)?.map((term) => term.toLowerCase()) ?? [];
+  if (terms.length === 0) return yield `There is no word in ${code(words)}.`;
+  const { default: MiniSearch } = await import('minisearch');
+  const { candidates, notes, isCut } = await candidatesIn(files, terms, limits);
+  const index = new MiniSearch<Candidate>({ fields: ['text'], searchOptions: { prefix: true } });
+  index.addAll(candidates);
+  const found = index.search(words);
+  const shown = found.slice(0, SHOWN).map(({ id }) => candidates[id as number]!);
+  const lines = shown.map(
+    ({ file, place, text }, at) => `${at + 1}. ${code(file)}, ${showPlace(place)}: ${excerptOf(text, terms)}`,
+  );
+  const total = `${isCut ? 'At least ' : ''}${count(found.length, 'passage')}`;
+  const heading =
+    found.length === 0
+      ? `Nothing in ${count(files.length, 'file')} has ${code(words)}.`
+      : `${total} with ${code(words)}${found.length > SHOWN ? `; the best ${SHOWN}` : ''}:`;
+  yield [heading, lines.join('\n'), ...notes].filter((part) => part !== '').join('\n\n');
+}
+
+/**
+ * Only passages that have a word are kept, and only so many, so that the memory does not depend on the size of the files. Those
+ * that have all words come first.
+ */
+async function candidatesIn(
+  files: FileSource[],
+  terms: string[],
+  limits: FilesLimits,
+): Promise<{ candidates: Candidate[]; notes: string[]; isCut: boolean }> {
+  const withAll: Omit<Candidate, 'id'>[] = [];
+  const withSome: Omit<Candidate, 'id'>[] = [];
+  const notes: string[] = [];
+  for (const file of files) {
+    try {
+      for await (const { place, text } of passagesOf(file, limits)) {
+        const lower = text.toLowerCase();
+        const count = terms.filter((term) => lower.includes(term)).length;
+        const kept = count === terms.length ? withAll : withSome;
+        if (count > 0 && kept.length < RANKED) kept.push({ file: file.name, place, text });
+        if (withAll.length >= RANKED) break;
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
+      notes.push(`${code(file.name)}: ${error.message}`);
+    }
+  }
+  const isCut = withAll.length >= RANKED || withSome.length >= RANKED;
+  const candidates = [...withAll, ...withSome].slice(0, RANKED).map((each, id) => ({ id, ...each }));
+  return { candidates, notes, isCut };
+}
+
+/** What is around the first word. */
+function excerptOf(text: string, terms: string[]): string {
+  const line = plain(text, text.length).trim();
+  const lower = line.toLowerCase();
+  const hits = terms.map((term) => lower.indexOf(term)).filter((at) => at >= 0);
+  const start = Math.max(0, Math.min(...hits) - EXCERPT / 4);
+  return code(`${start > 0 ? '…' : ''}${line.slice(start)}`, EXCERPT);
+}

@@ -1,0 +1,99 @@
+import { headOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { openPdf, refusal, textOfPage } from '../formats/pdf.js';
+import type { Pdf } from '../formats/pdf.js';
+import { slidesInOrder } from '../formats/presentation.js';
+import { readXml } from '../formats/xml.js';
+import { ZipArchive } from '../formats/zip-archive.js';
+
+/** A document that consists of pages or slides. */
+export interface Pages {
+  what: 'page' | 'slide';
+  count: number;
+  /** The text of a page, which is at most a million characters. */
+  text(number: number): Promise<string>;
+  /** Titles in their order, with the level from 0; none if the document has no outline of its own. */
+  outline(): Promise<{ title: string; level: number }[]>;
+}
+
+const LONGEST = 1_000_000;
+/** Titles of an outline that are read. */
+const TITLES = 200;
+
+/** Opens a document with pages, and closes it afterwards. `use` gets undefined if the file is of another kind. */
+export async function withPages<T>(
+  file: FileSource,
+  limits: FilesLimits,
+  use: (pages: Pages | undefined) => Promise<T>,
+): Promise<T> {
+  const signature = Buffer.from((await headOf(file)).subarray(0, 5)).toString('latin1');
+  if (signature === '%PDF-') return withPdf(file, limits, use);
+  if (!signature.startsWith('PK\x03\x04')) return use(undefined);
+  const zip = await ZipArchive.open(file, limits);
+  return use(zip.has('ppt/presentation.xml') ? await slidesOf(zip) : undefined);
+}
+
+async function withPdf<T>(
+  file: FileSource,
+  limits: FilesLimits,
+  use: (pages: Pages) => Promise<T>,
+): Promise<T> {
+  const task = await openPdf(file, limits);
+  try {
+    const pdf = await task.promise;
+    return await use({
+      what: 'page',
+      count: pdf.numPages,
+      text: (number) => textOfPage(pdf, number, LONGEST),
+      outline: () => outlineOf(pdf),
+    });
+  } catch (error) {
+    throw refusal(error);
+  } finally {
+    await task.destroy();
+  }
+}
+
+async function outlineOf(pdf: Pdf): Promise<{ title: string; level: number }[]> {
+  type Items = Awaited<ReturnType<Pdf['getOutline']>>;
+  const titles: { title: string; level: number }[] = [];
+  const add = (items: Items, level: number): void => {
+    for (const item of items ?? []) {
+      if (titles.length >= TITLES) return;
+      titles.push({ title: item.title, level });
+      add(item.items as Items, level + 1);
+    }
+  };
+  add(await pdf.getOutline(), 0);
+  return titles;
+}
+
+async function slidesOf(zip: ZipArchive): Promise<Pages> {
+  const slides = await slidesInOrder(zip);
+  return {
+    what: 'slide',
+    count: slides.length,
+    text: (number) => textOfSlide(zip, slides[number - 1]!),
+    outline: async () => [],
+  };
+}
+
+async function textOfSlide(zip: ZipArchive, slide: string): Promise<string> {
+  let text = '';
+  let inText = false;
+  await readXml(zip.read(slide), {
+    open(name) {
+      if (name === 't') inText = true;
+      if (name === 'br') text += ' ';
+    },
+    text(piece) {
+      if (inText && text.length < LONGEST) text += piece;
+    },
+    close(name) {
+      if (name === 't') inText = false;
+      if (name === 'p' && text !== '' && !text.endsWith('\n')) text += '\n';
+    },
+  });
+  return text;
+}

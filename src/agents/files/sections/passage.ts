@@ -1,0 +1,33 @@
+import { code } from '../markdown.js';
+
+/** Where something is in a file. Numbers are from 1. */
+export interface Place {
+  /** The entry of an archive. */
+  entry?: string;
+  page?: number;
+  slide?: number;
+  sheet?: string;
+  row?: number;
+  line?: number;
+  paragraph?: number;
+}
+
+/** A line, a paragraph or a row of a file. */
+export interface Passage {
+  place: Place;
+  text: string;
+  /** The level of a heading, from 0. */
+  level?: number;
+}
+
+export type Passages = AsyncGenerator<Passage, void, undefined>;
+
+/** The place in words: `page 3`, ``sheet `Notes`, row 7``. */
+export function showPlace(place: Place): string {
+  const { entry, sheet, ...numbers } = place;
+  return [
+    ...(entry === undefined ? [] : [`entry ${code(entry)}`]),
+    ...(sheet === undefined ? [] : [`sheet ${code(sheet, 40)}`]),
+    ...Object.entries(numbers).map(([what, number]) => `${what} ${number.toLocaleString('en-US')}`),
+  ].join(', ');
+}

@@ -1,0 +1,37 @@
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { ReadingStopped } from '../reading-stopped.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { tableName } from './table-names.js';
+import type { TableSource } from './table-source.js';
+import { tablesOf } from './tables-of.js';
+import type { Workspace } from './workspace.js';
+
+/** A table of a file, and its name in SQL. */
+export interface NamedTable {
+  name: string;
+  file: string;
+  source: TableSource;
+}
+
+/** The tables of files, in their order. A file that cannot be read has none. */
+export async function catalogOf(
+  files: FileSource[],
+  limits: FilesLimits,
+  workspace: Workspace,
+): Promise<NamedTable[]> {
+  const tables: NamedTable[] = [];
+  const taken = new Set<string>();
+  for (const file of files) {
+    const sources = await tablesOf(file, limits, workspace).catch(noneIfUnreadable);
+    for (const source of sources) {
+      tables.push({ name: tableName(file.name, source.sheet, taken), file: file.name, source });
+    }
+  }
+  return tables;
+}
+
+function noneIfUnreadable(error: unknown): TableSource[] {
+  if (error instanceof UnreadableFile || error instanceof ReadingStopped) return [];
+  throw error;
+}

@@ -1,0 +1,128 @@
+import { bytesOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import type { Encoding } from '../formats/encoding.js';
+import { headingOf } from '../formats/findings.js';
+import type { Findings } from '../formats/findings.js';
+import { extensionOf } from '../formats/languages.js';
+import { code, count } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { databaseTables } from './database-tables.js';
+import { delimitedSource } from './delimited-text.js';
+import { isEngineError, isOutOfMemory } from './engine-errors.js';
+import { TableEngine } from './engine.js';
+import { importTable } from './import-table.js';
+import type { Table } from './import-table.js';
+import { profileOf, sampleOf, sizeOf } from './table-profile.js';
+import type { TableSource, WrittenTable } from './table-source.js';
+import { tablesOf } from './tables-of.js';
+import type { Workspace } from './workspace.js';
+
+/** Tables of one file that are described, at most. */
+const DESCRIBED = 5;
+/** What the names of tables begin with while they are described. */
+const NAME = 'table';
+
+const SEPARATORS: Record<string, string> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'pipes' };
+
+/** Describes delimited text: its size, first rows and columns. */
+export async function* describeDelimited(
+  file: FileSource,
+  encoding: Encoding,
+  limits: FilesLimits,
+  workspace: Workspace,
+): Findings {
+  const preferred = extensionOf(file.name) === 'tsv' ? '\t' : ',';
+  const written = await delimitedSource(() => bytesOf(file), encoding, preferred).write(workspace);
+  yield headingOf(written.delimiter === '\t' ? 'TSV table' : 'CSV table', file);
+  const source = { sheet: undefined, write: () => Promise.resolve(written) };
+  yield* eachTable([source], limits, workspace, (engine, table) => {
+    const separator = SEPARATORS[written.delimiter] ?? code(written.delimiter);
+    const header = table.hasHeader ? 'the first line names the columns' : 'no line of column names';
+    const encoded = `Encoding: ${written.encoding!.name}.`;
+    return factsOf(engine, table, `${sizeOf(table)}, separated by ${separator}; ${header}. ${encoded}`);
+  });
+}
+
+/** Describes a Parquet file. */
+export async function* describeParquet(
+  file: FileSource,
+  limits: FilesLimits,
+  workspace: Workspace,
+): Findings {
+  yield headingOf('Parquet table', file);
+  try {
+    yield* eachTable(await tablesOf(file, limits, workspace), limits, workspace, (engine, table) =>
+      factsOf(engine, table, `${sizeOf(table)}.`),
+    );
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    throw new UnreadableFile('This Parquet file is broken or cut off.');
+  }
+}
+
+/** Describes a SQLite database. */
+export async function* describeDatabase(
+  file: FileSource,
+  limits: FilesLimits,
+  workspace: Workspace,
+): Findings {
+  yield headingOf('SQLite database', file);
+  const sources = await databaseTables(file, workspace);
+  yield `${count(sources.length, 'table')}.`;
+  const shown = sources.slice(0, DESCRIBED);
+  yield* eachTable(shown, limits, workspace, async (engine, table, { sheet }) => {
+    return `\n\nTable ${code(sheet!, 60)}: ${await factsOf(engine, table, `${sizeOf(table)}.`)}`;
+  });
+  const others = sources.slice(DESCRIBED).map(({ sheet }) => code(sheet!, 60));
+  if (others.length > 0) yield `\n\nFurther tables: ${others.join(', ')}.`;
+}
+
+/** Describes the columns of the tables in a file whose other properties have been described. Nothing if it has no tables. */
+export async function* describeTables(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
+  const sources = (await tablesOf(file, limits, workspace)).slice(0, DESCRIBED);
+  try {
+    yield* eachTable(sources, limits, workspace, async (engine, table, { sheet }) => {
+      if (table.rows === 0) return '';
+      if (sheet === undefined) return `\n\nAs a table: ${await factsOf(engine, table, `${sizeOf(table)}.`)}`;
+      const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
+      return `\n\nColumns of sheet ${code(sheet, 40)}: ${facts}\n\n${await profileOf(engine, table)}`;
+    });
+  } catch (error) {
+    // JSON may be in order without being a table.
+    if (!isEngineError(error)) throw error;
+  }
+}
+
+/** Reads tables into one engine, and says something about each of them. */
+async function* eachTable(
+  sources: TableSource[],
+  limits: FilesLimits,
+  workspace: Workspace,
+  describe: (engine: TableEngine, table: Table, source: TableSource) => Promise<string>,
+): Findings {
+  if (sources.length === 0) return;
+  const written: WrittenTable[] = [];
+  for (const source of sources) written.push(await source.write(workspace));
+  const paths = written.map(({ path }) => path);
+  const engine = await TableEngine.open(workspace, paths, limits);
+  try {
+    for (const [index, source] of sources.entries()) {
+      const table = await importTable(engine, `${NAME}_${index}`, written[index]!);
+      yield await describe(engine, table, source);
+    }
+  } catch (error) {
+    throw isOutOfMemory(error)
+      ? new UnreadableFile('This table takes more memory than is spent on one file.')
+      : error;
+  } finally {
+    engine.close();
+  }
+}
+
+async function factsOf(engine: TableEngine, table: Table, facts: string): Promise<string> {
+  const parts = [[facts, ...table.notes].join(' ')];
+  if (table.rows > 0) parts.push(await sampleOf(engine, table));
+  parts.push(await profileOf(engine, table));
+  return parts.join('\n\n');
+}

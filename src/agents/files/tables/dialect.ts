@@ -1,0 +1,124 @@
+/** How the cells of delimited text are separated, and where its table begins. */
+export interface Dialect {
+  delimiter: string;
+  /** Lines before the table: comments, `sep=;`, a title, empty lines. */
+  skipped: number;
+  /** What these lines are, as a sentence. */
+  note: string | undefined;
+  /** Columns of the widest row of the sample. */
+  width: number;
+}
+
+const DELIMITERS = [',', ';', '\t', '|'];
+/** Rows of the sample that decide. */
+const ROWS = 200;
+/** Lines before the table that are looked at. */
+const PREAMBLE = 50;
+
+/**
+ * Finds out by its beginning how a text is delimited: the delimiter is the one with which most of the rows have the same number
+ * of columns, which is more than one. A first line `sep=;` decides.
+ *
+ * @param sample whole lines, which end with a line feed
+ * @param preferred the delimiter if there is one column only
+ */
+export function dialectOf(sample: string, preferred: string): Dialect {
+  const stated = /^sep=([^\n])\n/i.exec(sample)?.[1];
+  const comments = stated === undefined ? commentLines(sample) : 0;
+  let skipped = stated === undefined ? comments : 1;
+  const table = withoutLines(sample, skipped);
+  const delimiter = stated ?? bestDelimiter(table, preferred);
+  const title = stated === undefined ? titleLines(table, delimiter) : 0;
+  skipped += title;
+  const rows = splitRows(withoutLines(table, title), delimiter, ROWS);
+  const width = rows.reduce((widest, row) => Math.max(widest, row.length), 1);
+  return { delimiter, skipped, note: noteOf(stated !== undefined, comments, title), width };
+}
+
+function noteOf(isStated: boolean, comments: number, title: number): string | undefined {
+  if (isStated) return 'The first line states the separator.';
+  const what = [comments > 0 && `${comments} comment`, title > 0 && `${title} other`]
+    .filter(Boolean)
+    .join(' and ');
+  return what === '' ? undefined : `${what} line${comments + title === 1 ? '' : 's'} before the table.`;
+}
+
+/**
+ * Splits delimited text (RFC 4180) into rows of cells. Empty lines are left out.
+ *
+ * @param limit rows that are enough
+ */
+export function splitRows(text: string, delimiter: string, limit: number): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let at = 0;
+  while (at < text.length && rows.length < limit) {
+    const { cell, end } = cellAt(text, at, delimiter);
+    row.push(cell);
+    at = end + 1;
+    if (text[end] === delimiter) continue;
+    if (row.length > 1 || row[0] !== '') rows.push(row);
+    row = [];
+  }
+  // The text ends with a delimiter: an empty cell follows.
+  if (row.length > 0) rows.push([...row, '']);
+  return rows;
+}
+
+function cellAt(text: string, start: number, delimiter: string): { cell: string; end: number } {
+  let at = start;
+  let cell = '';
+  if (text[at] === '"') {
+    let quote = text.indexOf('"', at + 1);
+    while (quote >= 0 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2);
+    const close = quote < 0 ? text.length : quote;
+    cell = text.slice(at + 1, close).replaceAll('""', '"');
+    at = close + 1;
+  }
+  const line = text.indexOf('\n', at);
+  const end = line < 0 ? text.length : line;
+  const separator = text.slice(at, end).indexOf(delimiter);
+  const stop = Math.min(text.length, separator < 0 ? Math.max(at, end) : at + separator);
+  return { cell: cell + text.slice(at, stop), end: stop };
+}
+
+function bestDelimiter(text: string, preferred: string): string {
+  let best = { delimiter: preferred, score: 0 };
+  for (const delimiter of DELIMITERS) {
+    const score = regularity(splitRows(text, delimiter, ROWS));
+    if (score > best.score) best = { delimiter, score };
+  }
+  return best.delimiter;
+}
+
+/** The share of rows that have the most common number of columns. Of two equal shares, more columns give a larger result. */
+function regularity(rows: string[][]): number {
+  const widths = new Map<number, number>();
+  for (const { length } of rows) if (length > 1) widths.set(length, (widths.get(length) ?? 0) + 1);
+  const [width, frequency] = [...widths].reduce((a, b) => (b[1] > a[1] ? b : a), [0, 0]);
+  return width < 2 ? 0 : frequency / rows.length + Math.min(width, 1000) / 1e6;
+}
+
+/** Lines at the beginning that are empty or begin with `#`, unless the line after them shows that `#` names a column. */
+function commentLines(text: string): number {
+  const lines = text.split('\n', PREAMBLE);
+  const count = lines.findIndex((line) => !/^\s*(#|$)/.test(line));
+  return Math.max(0, count);
+}
+
+/** Lines with one cell before a table of several columns that is regular from there on. */
+function titleLines(text: string, delimiter: string): number {
+  const lines = text.split('\n', PREAMBLE);
+  const first = lines.findIndex((line) => (splitRows(line, delimiter, 1)[0]?.length ?? 0) > 1);
+  if (first <= 0) return 0;
+  const widths = splitRows(withoutLines(text, first), delimiter, ROWS).map(({ length }) => length);
+  return widths.length > 1 && widths.filter((width) => width === widths[0]).length > widths.length / 2
+    ? first
+    : 0;
+}
+
+export function withoutLines(text: string, count: number): string {
+  let at = 0;
+  for (let line = 0; line < count && at >= 0; line += 1) at = text.indexOf('\n', at) + 1 || text.length;
+  return text.slice(at);
+}

@@ -1,0 +1,109 @@
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { FilesLimits } from '../files-limits.js';
+import type { Workspace } from './workspace.js';
+
+/** A value as JSON has it: dates, and integers that a number cannot hold, are texts. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+
+/** Rows of a result, and whether there are more. */
+export interface Result {
+  columns: string[];
+  rows: JsonValue[][];
+  isCut: boolean;
+}
+
+/**
+ * The engine for tables: DuckDB on a database of its own in the workspace. It reads the given files and no others, and has
+ * neither network nor extensions that are not built in. This cannot be changed by a statement.
+ */
+export class TableEngine {
+  private constructor(
+    private readonly instance: DuckDBInstance,
+    readonly connection: DuckDBConnection,
+  ) {}
+
+  /** @param paths the files that may be read */
+  static async open(workspace: Workspace, paths: string[], limits: FilesLimits): Promise<TableEngine> {
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const path = await workspace.newPath();
+    const instance = await DuckDBInstance.create(path, {
+      // The process has one file at a time, and other processes have others.
+      threads: '1',
+      // The library itself takes about a third of what the process may take.
+      memory_limit: `${Math.ceil(limits.memoryMiB / 2.5)}MiB`,
+      max_temp_directory_size: `${Math.ceil(limits.expandedMiB)}MiB`,
+      temp_directory: `${path}.spill`,
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+    });
+    const engine = new TableEngine(instance, await instance.connect());
+    await engine.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
+    await engine.run('set enable_external_access = false');
+    await engine.run('create schema source');
+    return engine;
+  }
+
+  /** After this, no statement changes a setting. */
+  async lock(): Promise<void> {
+    await this.run('set lock_configuration = true');
+  }
+
+  async run(sql: string): Promise<void> {
+    await this.connection.run(sql);
+  }
+
+  /** The first rows of a result; the others are not computed if that can be avoided. */
+  async select(sql: string, limit: number): Promise<Result> {
+    const { JsonDuckDBValueConverter } = await import('@duckdb/node-api');
+    const result = await this.connection.stream(sql);
+    const columns = result.deduplicatedColumnNames();
+    const types = result.columnTypes().map(String);
+    const rows: JsonValue[][] = [];
+    while (rows.length <= limit) {
+      const chunk = await result.fetchChunk();
+      if (!chunk || chunk.rowCount === 0) break;
+      const values = chunk.convertRows(JsonDuckDBValueConverter) as JsonValue[][];
+      for (const row of values.slice(0, limit + 1 - rows.length)) {
+        rows.push(row.map((value, index) => numberOf(value, types[index]!)));
+      }
+    }
+    return { columns, rows: rows.slice(0, limit), isCut: rows.length > limit };
+  }
+
+  /** The only row of a result. */
+  async row(sql: string): Promise<JsonValue[]> {
+    return (await this.select(sql, 1)).rows[0] ?? [];
+  }
+
+  close(): void {
+    this.connection.closeSync();
+    this.instance.closeSync();
+  }
+}
+
+/** Whether the package of the engine, which is optional, is installed. */
+export function isEngineInstalled(): boolean {
+  try {
+    import.meta.resolve('@duckdb/node-api');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The library gives large integers and decimals as texts. */
+function numberOf(value: JsonValue, type: string): JsonValue {
+  if (typeof value !== 'string' || !/^(U?BIGINT$|U?HUGEINT$|DECIMAL)/.test(type)) return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) || type.startsWith('DECIMAL') ? number : value;
+}
+
+/** A text in SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A name in SQL. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,162 @@
+import { count } from '../markdown.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { columnTypes } from './column-types.js';
+import { identifier, literal } from './engine.js';
+import type { TableEngine } from './engine.js';
+import { hasHeader } from './header.js';
+import type { DelimitedTable, WrittenTable } from './table-source.js';
+
+/** A table in the engine. */
+export interface Table {
+  /** Its name in SQL, without quotes. */
+  name: string;
+  rows: number;
+  columns: Column[];
+  /** Whether a row of the file names the columns; undefined if the format does. */
+  hasHeader: boolean | undefined;
+  /** Sentences about the file as it was read. */
+  notes: string[];
+}
+
+export interface Column {
+  name: string;
+  /** In words, such as `date (day first)`. */
+  type: string;
+}
+
+/** Columns of a table: the engine keeps some of each in memory. */
+const MAX_COLUMNS = 1000;
+/** Columns that have a type; further ones are texts. */
+const TYPED = 200;
+/** Characters of the name of a column. */
+const LONGEST_NAME = 200;
+/** Bytes of a row. The engine reads with sixteen times as much memory. */
+const LONGEST_ROW = 1024 * 1024;
+/** Rows that decide whether the first one names the columns. */
+const FIRST_ROWS = 50;
+/** Rows that were left out, and are named. */
+const NAMED_ROWS = 5;
+
+/** Reads a table of the workspace into the engine, under a name. */
+export function importTable(engine: TableEngine, name: string, written: WrittenTable): Promise<Table> {
+  return written.format === 'delimited'
+    ? importDelimited(engine, name, written)
+    : importTyped(engine, name, written);
+}
+
+async function importTyped(
+  engine: TableEngine,
+  name: string,
+  { format, path, notes }: WrittenTable & { format: 'json' | 'parquet' },
+): Promise<Table> {
+  await (format === 'parquet'
+    ? engine.run(`create view ${identifier(name)} as from read_parquet(${literal(path)})`)
+    : engine.run(
+        // Other dates than those of ISO 8601 are texts: which number is the day would be a guess.
+        `create table ${identifier(name)} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
+          `sample_size = -1, maximum_object_size = ${LONGEST_ROW})`,
+      ));
+  const described = await engine.select(`describe ${identifier(name)}`, TYPED);
+  const columns = described.rows.map(([column, type]) => ({
+    name: column as string,
+    type: typeInWords(type as string),
+  }));
+  const [rows] = await engine.row(`select count(*) from ${identifier(name)}`);
+  return { name, rows: Number(rows), columns, hasHeader: undefined, notes };
+}
+
+async function importDelimited(engine: TableEngine, name: string, table: DelimitedTable): Promise<Table> {
+  if (table.width > MAX_COLUMNS) {
+    throw new UnreadableFile(
+      `This table has ${count(table.width, 'column')}; only tables up to ${count(MAX_COLUMNS, 'column')} are opened here.`,
+    );
+  }
+  const source = `source.${identifier(name)}`;
+  const leftOut = await readText(engine, source, table);
+  const cells = Array.from({ length: table.width }, (_, index) => `c${index}`);
+  // The engine numbers the rows as they are in the file. To sort them would take memory for all of them.
+  const first = await engine.select(
+    `select ${cells.join(', ')} from ${source} where rowid < ${FIRST_ROWS}`,
+    FIRST_ROWS,
+  );
+  const rowTexts = first.rows.map((row) => row.map((cell) => (cell ?? '') as string));
+  const isHeader = table.names === undefined && hasHeader(rowTexts);
+  const from = `${source}${isHeader ? ' where rowid > 0' : ''}`;
+
+  const names = columnNames(table.names ?? (isHeader ? rowTexts[0]! : []), table.width);
+  const select = (sql: string) => engine.row(sql);
+  const types = await columnTypes(cells.slice(0, TYPED), from, select);
+  const values = cells.map((cell, index) => `${types[index]?.value ?? cell} as ${identifier(names[index]!)}`);
+  await engine.run(`create view ${identifier(name)} as select ${values.join(', ')} from ${from}`);
+  const [rows] = await engine.row(`select count(*) from ${from}`);
+
+  const markers = types.reduce((sum, type) => sum + type.markers, 0);
+  const notes = [...table.notes, ...leftOut];
+  if (markers > 0)
+    notes.push(`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`);
+  return {
+    name,
+    rows: Number(rows),
+    columns: names.map((column, index) => ({ name: column, type: types[index]?.label ?? 'text' })),
+    hasHeader: table.names === undefined ? isHeader : undefined,
+    notes,
+  };
+}
+
+/** Reads the cells as texts. @returns sentences about the rows that were left out */
+async function readText(engine: TableEngine, source: string, table: DelimitedTable): Promise<string[]> {
+  const columns = Array.from({ length: table.width }, (_, index) => `c${index}: 'VARCHAR'`);
+  const read = (options: string) =>
+    engine.run(
+      `create or replace table ${source} as from read_csv(${literal(table.path)}, auto_detect = false, header = false, ` +
+        `delim = ${literal(table.delimiter)}, columns = {${columns.join(', ')}}, new_line = '\\n', ` +
+        `null_padding = true, allow_quoted_nulls = false, parallel = false, max_line_size = ${LONGEST_ROW}, ${options})`,
+    );
+  const quotes = `quote = '"', escape = '"'`;
+  try {
+    await read(quotes);
+    return [];
+  } catch (error) {
+    if (!isBadRow(error)) throw error;
+  }
+  // Tab-separated values have no quoting (IANA text/tab-separated-values), although most programs write quotes.
+  const isTab = table.delimiter === '\t';
+  await read(`${isTab ? `quote = ''` : quotes}, ignore_errors = true, store_rejects = true`);
+  const { rows } = await engine.select('select distinct line from reject_errors order by line', 1_000_000);
+  await engine.run('drop table reject_errors');
+  await engine.run('drop table reject_scans');
+  if (rows.length === 0) return [];
+  const named = rows.slice(0, NAMED_ROWS).map(([row]) => Number(row).toLocaleString('en-US'));
+  const more = rows.length > NAMED_ROWS ? ' …' : '';
+  return [
+    `${count(rows.length, 'row')} left out, with more than ${count(table.width, 'cell')} or wrong quotes: ` +
+      `row${rows.length === 1 ? '' : 's'} ${named.join(', ')}${more}, counted from the first row of the table.`,
+  ];
+}
+
+function isBadRow(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Invalid Input Error: CSV Error');
+}
+
+/** Names that are unique whatever their case is, as SQL needs them. */
+function columnNames(row: string[], width: number): string[] {
+  const taken = new Set<string>();
+  return Array.from({ length: width }, (_, index) => {
+    const base = (row[index] ?? '').trim().slice(0, LONGEST_NAME) || `column_${index + 1}`;
+    let name = base;
+    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${base}_${number}`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
+}
+
+/** The types of the engine, in the words that are used for all tables. */
+function typeInWords(type: string): string {
+  if (/^U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)$/.test(type)) return 'integer';
+  if (/^(FLOAT|DOUBLE|DECIMAL\(.*\))$/.test(type)) return 'number';
+  if (type === 'VARCHAR') return 'text';
+  if (/^TIMESTAMP/.test(type)) return 'date and time';
+  if (type.endsWith('[]')) return 'list';
+  if (type.startsWith('STRUCT') || type.startsWith('MAP') || type === 'JSON') return 'object';
+  return type.toLowerCase();
+}

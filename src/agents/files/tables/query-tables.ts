@@ -1,0 +1,139 @@
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { block, code, table as markdownTable } from '../markdown.js';
+import type { FilesRequest, ResultForm } from '../request.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import { catalogOf } from './catalog.js';
+import type { NamedTable } from './catalog.js';
+import { TableEngine } from './engine.js';
+import { isEngineError, isOutOfMemory } from './engine-errors.js';
+import { importTable } from './import-table.js';
+import type { Table } from './import-table.js';
+import { fileOf, rowsFor, showFile, showTable } from './result-forms.js';
+import type { Workspace } from './workspace.js';
+
+/** Tables that one statement may use. */
+const MAX_TABLES = 20;
+const LISTED_COLUMNS = 30;
+
+/** What these functions return is about the machine and not about the files. */
+const ABOUT_THE_MACHINE = /\b(duckdb_\w+|pragma_\w+|current_setting|getenv)\s*\(/i;
+
+/** Executes a statement on the tables of files. */
+export async function queryTables(
+  { statement, as }: FilesRequest & { kind: 'sql' },
+  files: FileSource[],
+  limits: FilesLimits,
+  workspace: Workspace,
+): Promise<string> {
+  const catalog = await catalogOf(files, limits, workspace);
+  if (catalog.length === 0) return noTables(files);
+  if (/^show\s+tables$/i.test(statement)) return listOf(catalog);
+  if (as === 'parquet') {
+    return 'This service does not send files back yet, and Parquet is no text. Use `as csv` or `as json`.';
+  }
+  const used = catalog.filter(({ name }) => mentions(statement, name));
+  if (used.length > MAX_TABLES)
+    return `A statement may use ${MAX_TABLES} tables; this one uses ${used.length}.`;
+  const written = [];
+  for (const { source } of used) written.push(await source.write(workspace));
+  const engine = await TableEngine.open(
+    workspace,
+    written.map(({ path }) => path),
+    limits,
+  );
+  try {
+    const tables: Table[] = [];
+    for (const [index, { name, file }] of used.entries()) {
+      tables.push(await imported(engine, name, file, written[index]!));
+    }
+    await engine.lock();
+    return await execute(engine, statement, as, tables, catalog);
+  } finally {
+    engine.close();
+  }
+}
+
+async function imported(
+  engine: TableEngine,
+  name: string,
+  file: string,
+  written: Parameters<typeof importTable>[2],
+): Promise<Table> {
+  try {
+    return await importTable(engine, name, written);
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    throw new UnreadableFile(`${code(file)} cannot be read as a table: it is broken, or too large.`);
+  }
+}
+
+async function execute(
+  engine: TableEngine,
+  statement: string,
+  as: Exclude<ResultForm, 'parquet'>,
+  tables: Table[],
+  catalog: NamedTable[],
+): Promise<string> {
+  if (ABOUT_THE_MACHINE.test(statement)) return 'A statement may only use the tables of the files.';
+  try {
+    if (!(await isOneSelect(engine, statement))) {
+      return 'Only one statement that reads is executed: `select`, `with`, `describe` or `summarize`.';
+    }
+    const result = await engine.select(statement, rowsFor(as));
+    return as === 'table' ? showTable(result) : showFile(fileOf(result, as));
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    if (isOutOfMemory(error)) return 'This statement takes more memory than is spent on one.';
+    return explain(error.message, tables, catalog);
+  }
+}
+
+async function isOneSelect(engine: TableEngine, statement: string): Promise<boolean> {
+  const { StatementType } = await import('@duckdb/node-api');
+  const statements = await engine.connection.extractStatements(statement);
+  if (statements.count !== 1) return false;
+  const prepared = await statements.prepare(0);
+  const { statementType } = prepared;
+  prepared.destroySync();
+  return statementType === StatementType.SELECT;
+}
+
+/** The error of a statement with its position, the columns of its tables, and the tables that there are. */
+function explain(error: string, tables: Table[], catalog: NamedTable[]): string {
+  const message = error
+    .replace(/^Failed to extract statements: /, '')
+    .replace(/^Permission Error: .*?(?=\n|$)/, 'No other files can be read.');
+  const [, what = '', position = ''] =
+    /^(?:[A-Z][\w ]*Error: )?(.*?)(?:\n\n(LINE \d+: .*))?$/s.exec(message) ?? [];
+  const parts = [`This statement cannot be executed: ${code(what.split('\n')[0]!, 300)}`];
+  if (position !== '') parts.push(block(position.slice(0, 1000)));
+  for (const { name, columns } of tables) {
+    const names = columns.slice(0, LISTED_COLUMNS).map((column) => code(column.name, 60));
+    const more = columns.length > LISTED_COLUMNS ? ' …' : '';
+    parts.push(`Columns of ${code(name)}: ${names.join(', ')}${more}.`);
+  }
+  if (tables.length === 0) parts.push(listOf(catalog));
+  return parts.join('\n\n');
+}
+
+function listOf(catalog: NamedTable[]): string {
+  const rows = catalog.map(({ name, file, source }) => [
+    code(name),
+    code(file),
+    source.sheet === undefined ? '' : code(source.sheet, 40),
+  ]);
+  return `The tables are:\n\n${markdownTable(['table', 'file', 'sheet or table'], rows)}`;
+}
+
+function noTables(files: FileSource[]): string {
+  return files.length === 0
+    ? 'There are no tables: send files along, or name the session in which they were sent.'
+    : `There are no tables in ${files.length === 1 ? 'this file' : `these ${files.length} files`}.`;
+}
+
+/** Whether a statement has the name of a table as a word. To read a table in vain only costs time. */
+function mentions(statement: string, name: string): boolean {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}(?![\\p{L}\\p{N}_])`, 'iu').test(statement);
+}

@@ -1,0 +1,27 @@
+import type { Encoding } from '../formats/encoding.js';
+import type { Workspace } from './workspace.js';
+
+/** A table of a file, which can be written to the workspace, where the engine reads it. */
+export interface TableSource {
+  /** The sheet of a workbook, or the table of a database; undefined if the file is one table. */
+  sheet: string | undefined;
+  write(workspace: Workspace): Promise<WrittenTable>;
+}
+
+/** A table as it is in the workspace. */
+export type WrittenTable = DelimitedTable | { format: 'json' | 'parquet'; path: string; notes: string[] };
+
+/** Delimited text in UTF-8 whose lines end with a line feed. Its values have no types yet. */
+export interface DelimitedTable {
+  format: 'delimited';
+  path: string;
+  delimiter: string;
+  /** Columns; a row that has more is left out, and is counted. */
+  width: number;
+  /** The names of the columns, if they are not in the first row. */
+  names?: string[];
+  /** In what the file was encoded; undefined if it is no text file. */
+  encoding: Encoding | undefined;
+  /** Sentences about the file as it was read. */
+  notes: string[];
+}

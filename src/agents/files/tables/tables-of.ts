@@ -1,0 +1,86 @@
+import { bytesOf, headOf } from '../file-source.js';
+import type { FileSource } from '../file-source.js';
+import type { FilesLimits } from '../files-limits.js';
+import { decode, legacyEncoding, unicodeEncoding } from '../formats/encoding.js';
+import type { Encoding } from '../formats/encoding.js';
+import { gunzipped, headOfGzip } from '../formats/gzip.js';
+import { extensionOf } from '../formats/languages.js';
+import { textKindOf } from '../formats/text-kind.js';
+import { ZipArchive } from '../formats/zip-archive.js';
+import { databaseTables } from './database-tables.js';
+import { delimitedSource } from './delimited-text.js';
+import type { TableSource } from './table-source.js';
+import { workbookTables } from './workbook-tables.js';
+import type { Workspace } from './workspace.js';
+
+/** The tables of a file; none if it is of another kind. */
+export async function tablesOf(
+  file: FileSource,
+  limits: FilesLimits,
+  workspace: Workspace,
+): Promise<TableSource[]> {
+  const head = Buffer.from(await headOf(file));
+  const signature = head.toString('latin1', 0, 16);
+  if (signature.startsWith('PAR1')) return [parquetSource(file)];
+  if (signature.startsWith('SQLite format 3\0')) return databaseTables(file, workspace);
+  if (signature.startsWith('PK\x03\x04')) {
+    const zip = await ZipArchive.open(file, limits);
+    return zip.has('xl/workbook.xml') ? workbookTables(zip) : [];
+  }
+  if (signature.startsWith('\x1f\x8b')) {
+    const inner = { name: file.name.replace(/\.gz$/i, ''), mimeType: '' };
+    return textTables(inner, await headOfGzip(file, limits), false, () => gunzipped(file, limits));
+  }
+  return textTables(file, head, head.length === file.size, () => bytesOf(file));
+}
+
+function textTables(
+  label: { name: string; mimeType: string },
+  head: Uint8Array,
+  isWhole: boolean,
+  chunks: () => AsyncIterable<Uint8Array>,
+): TableSource[] {
+  const encoding = unicodeEncoding(head, isWhole) ?? legacyEncoding(head);
+  if (!encoding) return [];
+  const text = new TextDecoder(encoding.label).decode(head, { stream: !isWhole });
+  const kind = textKindOf(label, text);
+  if (kind === 'table') {
+    return [delimitedSource(chunks, encoding, extensionOf(label.name) === 'tsv' ? '\t' : ',')];
+  }
+  return kind === 'json' && hasRows(text) ? [jsonSource(chunks, encoding)] : [];
+}
+
+/** Whether JSON consists of objects: those of an array, or one in each line. A single object is no table. */
+function hasRows(text: string): boolean {
+  if (/^\s*\[\s*\{/.test(text)) return true;
+  const [first = '', second = ''] = text.trimStart().split(/\r?\n/, 2);
+  return isObject(first) && second.startsWith('{');
+}
+
+function isObject(line: string): boolean {
+  if (!line.startsWith('{')) return false;
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function jsonSource(chunks: () => AsyncIterable<Uint8Array>, encoding: Encoding): TableSource {
+  return {
+    sheet: undefined,
+    async write(workspace) {
+      return { format: 'json', path: await workspace.write(decode(chunks(), encoding)), notes: [] };
+    },
+  };
+}
+
+function parquetSource(file: FileSource): TableSource {
+  return {
+    sheet: undefined,
+    async write(workspace) {
+      return { format: 'parquet', path: await workspace.write(bytesOf(file)), notes: [] };
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import Database from 'libsql';
+import { answerOf, filePart } from '../../../../test/support/files-agent.js';
+import { eventually } from '../../../../test/support/conditions.js';
+import { FilesHandler } from '../index.js';
+
+const HEADER = 'the first line names the columns';
+
+/** Directories that processes of this agent keep files in. */
+function workspaces(): string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith('nest-agent-query-parser-'));
+}
+
+describe('Tables', () => {
+  let handler: FilesHandler;
+  let folder: string;
+
+  beforeAll(async () => {
+    handler = new FilesHandler();
+    folder = await mkdtemp(join(tmpdir(), 'nest-agent-query-tables-'));
+  });
+
+  afterAll(async () => {
+    await handler.onApplicationShutdown();
+    await rm(folder, { recursive: true });
+  });
+
+  const describeOne = (name: string, content: string | Uint8Array) =>
+    answerOf(handler, [filePart(name, content)]);
+
+  it.each([
+    [
+      'a header row with years',
+      'country,2019,2020\nFI,5.5,5.6\n',
+      [`1 row of 3 columns`, HEADER, '| `2019` | number |'],
+    ],
+    ['no header row', 'ada,12\ngrace,13\n', ['2 rows of 2 columns', 'no line of column names']],
+    [
+      'dates that are ambiguous',
+      'day,x\n03/04/2024,1\n05/06/2024,2\n',
+      ['| `day` | text (dates; which number is the day is not certain) | 0 | 2 |'],
+    ],
+    [
+      'days first',
+      'day\n03/04/2024\n25/06/2024\n',
+      ['| `day` | date (day first) | 0 | 2 | `2024-04-03` | `2024-06-25` |'],
+    ],
+    [
+      'months first',
+      'day\n03/04/2024\n06/25/2024\n',
+      ['| `day` | date (month first) | 0 | 2 | `2024-03-04` |'],
+    ],
+    [
+      'NA among texts and among numbers',
+      'code,people\nNA,2.5\nFI,NA\n',
+      ['| `code` | text | 0 | 2 |', '| `people` | number | 1 | 1 |', '1 cell such as `NA`'],
+    ],
+    [
+      'comment lines',
+      '# made by x, on y\n# more\nid,name\n1,ada\n',
+      ['1 row of 2 columns', HEADER, '2 comment lines'],
+    ],
+    [
+      'a stated separator',
+      'sep=;\r\na;b\r\n1;2\r\n',
+      ['1 row of 2 columns, separated by semicolons', HEADER],
+    ],
+    ['zeros in front', 'code\n00123\n04109\n', ['| `code` | text | 0 | 2 |']],
+    [
+      'decimal commas',
+      'a;b\n1,5;x\n2,25;y\n',
+      ['| `a` | number (decimal comma) | 0 | 2 | `1.5` | `2.25` | 1.875 |'],
+    ],
+    [
+      'commas between thousands',
+      'a\n"1,234.5"\n12\n',
+      ['| `a` | number (comma between thousands) | 0 | 2 | `12` | `1234.5` |'],
+    ],
+    ['days that do not exist', 'a\n2024-02-30\n2023-12-31\n', ['| `a` | text | 0 | 2 |']],
+    ['repeated texts', 'a\nx\ny\nx\n', ['| `a` | text | 0 | 2 |  |  |  | `x` (2), `y` (1) |']],
+    ['names that are the same', 'a,A,\n1,2,3\n', ['`A_2`', '`column_3`']],
+    ['rows that are short or long', 'a,b\n1,2\n1,2,3\n4\n', ['3 rows of 3 columns', '`column_3`']],
+    ['mixed line breaks', 'a,b\r\n1,2\n3,"x\r\ny"\r\n', ['2 rows of 2 columns']],
+    ['no rows', 'a,b\n', ['0 rows of 2 columns']],
+  ])('are read with %s', async (_what, content, said) => {
+    const answer = await describeOne('a.csv', content);
+    for (const sentence of said) expect(answer).toContain(sentence);
+  });
+
+  it('say which rows are left out', async () => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => `${index},x\n`).join('');
+    const answer = await describeOne('a.csv', `a,b\n${rows}1,2,3\n7,y\n`);
+    expect(answer).toContain('20,001 rows of 2 columns');
+    expect(answer).toContain('1 row left out, with more than 2 cells or wrong quotes: row 20,002');
+  });
+
+  it('say which quote is never closed, and have the rows before it', async () => {
+    const answer = await describeOne('a.csv', 'a,b\n1,x\n2,"y\n3,z\n');
+    expect(answer).toContain('1 row of 2 columns');
+    expect(answer).toContain('a quote that opens in line 3 is never closed');
+  });
+
+  it('are read in Latin-1 if that shows after the first 64 KiB', async () => {
+    const text = `name,city\n${'ada,Turku\n'.repeat(9000)}Jürgen,Köln\n`;
+    const answer = await describeOne('a.csv', Buffer.from(text, 'latin1'));
+    expect(answer).toContain('Encoding: not UTF-8, read as Windows-1252.');
+    expect(answer).toContain('`Köln` (1)');
+    const file = await describeOne('a.txt', Buffer.from(text, 'latin1'));
+    expect(file).toContain('Encoding: not UTF-8, read as Windows-1252.');
+  });
+
+  it('are read from JSON, and dates in it are not guessed', async () => {
+    const rows = [
+      { a: 1, day: '03/04/2024', at: '2024-01-02T03:04:05Z', list: [1] },
+      { a: 2, day: '05/06/2024', at: '2024-01-03T03:04:05Z' },
+    ];
+    for (const [name, text] of [
+      ['a.json', JSON.stringify(rows)],
+      ['a.ndjson', rows.map((row) => JSON.stringify(row)).join('\n')],
+    ] as const) {
+      const answer = await describeOne(name, text);
+      expect(answer).toContain('As a table: 2 rows of 4 columns.');
+      expect(answer).toContain('| `day` | text | 0 | 2 |');
+      expect(answer).toContain('| `at` | date and time | 0 | 2 |');
+    }
+  });
+
+  it('are read from gzip', async () => {
+    const answer = await describeOne('a.csv.gz', gzipSync('a,b\n1,x\n2,y\n'));
+    expect(answer).toContain('As a table: 2 rows of 2 columns.');
+  });
+
+  it('are read from SQLite, with missing values', async () => {
+    const path = join(folder, 'a.db');
+    const database = new Database(path);
+    database.exec(`create table people (id integer, name text, born text);
+      insert into people values (1, 'Ada', '1815-12-10'), (2, '', null);
+      create table "two words" (a, b blob); insert into "two words" values (1.5, x'0102');`);
+    database.close();
+    const answer = await describeOne('a.db', await readFile(path));
+    expect(answer).toContain('2 tables.');
+    expect(answer).toContain('Table `people`: 2 rows of 3 columns.');
+    expect(answer).toContain('| `born` | date | 1 | 1 | `1815-12-10` |');
+    expect(answer).toContain('| 1.5 | `(2 bytes)` |');
+  });
+
+  it('are read from Parquet', async () => {
+    const path = join(folder, 'a.parquet');
+    const instance = await DuckDBInstance.create();
+    const connection = await instance.connect();
+    await connection.run(`copy (select i as id, 'x' as name from range(3) t(i)) to '${path}'`);
+    connection.closeSync();
+    instance.closeSync();
+    const content = await readFile(path);
+    const answer = await describeOne('a.parquet', content);
+    expect(answer).toContain('**Parquet table**');
+    expect(answer).toContain('3 rows of 2 columns.');
+    expect(answer).toContain('| `id` | integer | 0 | 3 | `0` | `2` | 1 |');
+    expect(await describeOne('b.parquet', content.subarray(0, 60))).toContain(
+      'This Parquet file is broken or cut off.',
+    );
+  });
+
+  it('of more than a thousand columns are not opened', async () => {
+    const row = Array.from({ length: 2000 }, (_, index) => `c${index}`).join(',');
+    expect(await describeOne('a.csv', `${row}\n${row}\n`)).toContain(
+      'This table has 2,000 columns; only tables up to 1,000 columns are opened here.',
+    );
+  });
+
+  it('leave no file behind when a process is ended', async () => {
+    const other = new FilesHandler();
+    const before = workspaces();
+    const controller = new AbortController();
+    const rows = Array.from({ length: 300_000 }, (_, index) => `${index},x\n`).join('');
+    const parts = [filePart('a.csv', `a,b\n${rows}`)];
+    const answer = answerOf(other, parts, { signal: controller.signal });
+    const isNew = (name: string) => !before.includes(name);
+    await eventually(() => workspaces().some(isNew));
+    const used = workspaces().filter(isNew);
+    controller.abort();
+    expect(await answer).toBe('');
+    await eventually(() => used.every((name) => !existsSync(join(tmpdir(), name))));
+    await other.onApplicationShutdown();
+  });
+});

@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import type { FilesHandler } from '../../src/agents/files/index.js';
+import type { FilePart, QueryContext, QueryPart } from '../../src/index.js';
+
+/** A file of a query. */
+export function filePart(name: string, content: string | Uint8Array): FilePart {
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  const file = new File([content], name);
+  return { type: 'file', name, mimeType: 'application/octet-stream', sha256, file };
+}
+
+/** The messages of the agent, joined. */
+export async function answerOf(
+  handler: FilesHandler,
+  parts: (QueryPart | string)[],
+  context: Partial<QueryContext> = {},
+): Promise<string> {
+  const signal = new AbortController().signal;
+  const query = {
+    parts: parts.map((part): QueryPart => (typeof part === 'string' ? { type: 'text', text: part } : part)),
+    kwargs: {},
+  };
+  let answer = '';
+  const whole = { runId: 'run', owner: 'anonymous', session: undefined, signal, ...context };
+  for await (const { type, data } of handler.handle(query, whole)) {
+    if (type === 'message') answer += (data as { content: string }).content;
+  }
+  return answer;
+}
