@@ -4,6 +4,8 @@ export default {
   testEnvironment: '<rootDir>/test/support/leak-environment.mjs',
   // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.
   testTimeout: 60_000,
+  // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes twice as long.
+  maxWorkers: 2,
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
