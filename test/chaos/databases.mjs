@@ -17,6 +17,7 @@ import pg from 'pg';
 import { PostgresProxy } from './postgres-proxy.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { Report } from './report.mjs';
+import { tryCases } from './try-cases.mjs';
 import { Service } from './service.mjs';
 import { untilReady, verify, work } from './workload.mjs';
 
@@ -190,16 +191,8 @@ try {
   for (let number = 1; number <= LANES; number++) lanes.push(await Lane.start(number, server));
   const length = await lanes[0].count();
   console.log(`${length} statements, ${FAULTS.length} faults`);
-  const cases = values.case ? [JSON.parse(values.case)] : randomCases(length);
-  const until = performance.now() + Number(values.seconds) * 1000;
-  await Promise.all(
-    lanes.map(async (lane) => {
-      for (const fault of cases) {
-        await lane.try(fault);
-        if (values.case || performance.now() > until) return;
-      }
-    }),
-  );
+  const cases = values.case ? [JSON.parse(values.case)].values() : randomCases(length);
+  await tryCases(lanes, cases, Number(values.seconds));
 } finally {
   // After a failure too, no process and no file may remain.
   await Promise.all(lanes.map((lane) => lane.close()));

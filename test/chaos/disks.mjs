@@ -19,6 +19,7 @@ import { SqliteThread } from '../../dist/stores/drivers/sqlite-thread.js';
 import { CALLS, compile, FailingFiles } from './failing-files.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { Report } from './report.mjs';
+import { tryCases } from './try-cases.mjs';
 import { Service } from './service.mjs';
 import { untilReady, verify, work } from './workload.mjs';
 
@@ -195,16 +196,8 @@ try {
     lanes.push(await Lane.start(join(directory, `${number}`), library));
   const counts = await lanes[0].count();
   console.log(`calls: ${JSON.stringify(counts)}`);
-  const cases = values.case ? [JSON.parse(values.case)] : randomCases(counts);
-  const until = performance.now() + Number(values.seconds) * 1000;
-  await Promise.all(
-    lanes.map(async (lane) => {
-      for (const fault of cases) {
-        await lane.try(fault);
-        if (values.case || performance.now() > until) return;
-      }
-    }),
-  );
+  const cases = values.case ? [JSON.parse(values.case)].values() : randomCases(counts);
+  await tryCases(lanes, cases, Number(values.seconds));
 } finally {
   // After a failure too, no process and no file may remain.
   await Promise.all(lanes.map((lane) => lane.close()));

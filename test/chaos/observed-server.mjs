@@ -139,8 +139,14 @@ const REQUESTS = {
   close: () => app.close(),
 };
 await app.listen(0, '127.0.0.1');
+const exit = () => process.exit(1);
 process.on('message', async (request) => {
   process.send({ id: request.id, answer: await REQUESTS[request.name](request) });
-  if (request.name === 'close') process.disconnect();
+  if (request.name === 'close') {
+    process.off('disconnect', exit);
+    process.disconnect();
+  }
 });
+// The program that watches it was ended.
+process.once('disconnect', exit);
 process.send({ port: app.getHttpServer().address().port });
