@@ -8,6 +8,7 @@ import { Spool } from '../files/spool.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
+import { LoopShare } from '../platform/loop-share.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 interface WithBody {
@@ -41,8 +42,10 @@ export class QueryReader {
     const document = await this.#document(request);
     try {
       const query = validateQuery(document.value);
+      const share = new LoopShare();
       for (const [index, part] of query.parts.entries()) {
         if (part instanceof FilePartDto) await this.#open(part, index);
+        if (share.isUsedUp) await share.next();
       }
       return { query, release: () => void document.discard().catch((error) => this.#notRemoved(error)) };
     } catch (error) {
