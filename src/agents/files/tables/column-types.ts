@@ -10,6 +10,12 @@ interface Reading {
 const DAY_FIRST = `['%d/%m/%Y', '%d.%m.%Y', '%d-%m-%Y']`;
 const MONTH_FIRST = `['%m/%d/%Y', '%m-%d-%Y']`;
 
+/** The day, the month and all digits of the year: `1.2.3` is a version, and `03/04/24` says too little. */
+const DAY_MONTH_YEAR = String.raw`\d\d?(/\d\d?/|\.\d\d?\.|-\d\d?-)\d{4}`;
+const MONTH_DAY_YEAR = String.raw`\d\d?(/\d\d?/|-\d\d?-)\d{4}`;
+/** Characters of a date and time without an offset, unless it has parts of a second. */
+const WITHOUT_OFFSET = 19;
+
 const matches = (v: string, pattern: string) => `regexp_full_match(${v}, '${pattern}')`;
 const isDouble = (v: string) => `isfinite(try_cast(${v} as double))`;
 const decimalPoint = (v: string) => `replace(replace(${v}, '.', ''), ',', '.')`;
@@ -52,18 +58,21 @@ const READINGS: Reading[] = [
   {
     label: 'date and time',
     test: (v) =>
-      `(${matches(v, '\\d{4}-\\d\\d-\\d\\d([T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)?)?')} ` +
+      `(${matches(v, '\\d{4}-\\d\\d-\\d\\d([T ]\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:?\\d\\d)?)?)?')} ` +
       `and try_cast(${v} as timestamp) is not null)`,
-    value: (v) => `try_cast(${v} as timestamp)`,
+    // In UTC. The engine takes several times as long for values that may have an offset.
+    value: (v) =>
+      `case when length(${v}) > ${WITHOUT_OFFSET} then timezone('UTC', try_cast(${v} as timestamptz)) ` +
+      `else try_cast(${v} as timestamp) end`,
   },
   {
     label: 'date (day first)',
-    test: (v) => `try_strptime(${v}, ${DAY_FIRST}) is not null`,
+    test: (v) => `(${matches(v, DAY_MONTH_YEAR)} and try_strptime(${v}, ${DAY_FIRST}) is not null)`,
     value: (v) => `cast(try_strptime(${v}, ${DAY_FIRST}) as date)`,
   },
   {
     label: 'date (month first)',
-    test: (v) => `try_strptime(${v}, ${MONTH_FIRST}) is not null`,
+    test: (v) => `(${matches(v, MONTH_DAY_YEAR)} and try_strptime(${v}, ${MONTH_FIRST}) is not null)`,
     value: (v) => `cast(try_strptime(${v}, ${MONTH_FIRST}) as date)`,
   },
 ];

@@ -37,6 +37,7 @@ export class TableEngine {
       autoload_known_extensions: 'false',
     });
     const engine = new TableEngine(instance, await instance.connect());
+    await engine.run(`set TimeZone = 'UTC'`);
     await engine.run(`set allowed_paths = [${paths.map(literal).join(', ')}]`);
     await engine.run('set enable_external_access = false');
     await engine.run('create schema source');

@@ -82,6 +82,13 @@ describe('Tables', () => {
       ['| `a` | number (comma between thousands) | 0 | 2 | `12` | `1234.5` |'],
     ],
     ['days that do not exist', 'a\n2024-02-30\n2023-12-31\n', ['| `a` | text | 0 | 2 |']],
+    ['versions', 'a\n1.2.3\n1.10.4\n', ['| `a` | text | 0 | 2 |']],
+    ['years of two digits', 'a\n03/04/24\n25/06/24\n', ['| `a` | text | 0 | 2 |']],
+    [
+      'times with an offset',
+      'at\n2024-01-01T10:00:00+02:00\n2024-01-01T09:00:00.5Z\n2024-01-01\n',
+      ['| `at` | date and time | 0 | 3 | `2024-01-01 00:00:00` | `2024-01-01 09:00:00.5` |'],
+    ],
     ['repeated texts', 'a\nx\ny\nx\n', ['| `a` | text | 0 | 2 |  |  |  | `x` (2), `y` (1) |']],
     ['names that are the same', 'a,A,\n1,2,3\n', ['`A_2`', '`column_3`']],
     ['rows that are short or long', 'a,b\n1,2\n1,2,3\n4\n', ['3 rows of 3 columns', '`column_3`']],
