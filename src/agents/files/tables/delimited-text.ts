@@ -2,18 +2,20 @@ import { truncate } from 'node:fs/promises';
 import { decode, exactEncoding } from '../formats/encoding.js';
 import type { Encoding } from '../formats/encoding.js';
 import { count } from '../markdown.js';
-import { dialectOf, withoutLines } from './dialect.js';
+import { dialectOf, regularRows, withoutLines } from './dialect.js';
 import type { Dialect } from './dialect.js';
 import { QuoteState } from './quote-state.js';
+import { SmallTable } from './small-table.js';
 import type { DelimitedTable, TableSource } from './table-source.js';
 import type { Workspace } from './workspace.js';
 
-/** Characters that decide how a text is delimited. */
-const SAMPLE = 64 * 1024;
+/** Characters that decide how a text is delimited. A table that has no more of them is small. */
+export const SAMPLE = 64 * 1024;
 /** Characters of the first line, at most, for which a sample waits. */
 const LONGEST_LINE = 4 * 1024 * 1024;
 
 interface DelimitedSource extends TableSource {
+  small(): Promise<SmallTable | undefined>;
   write(workspace: Workspace): Promise<DelimitedTable>;
 }
 
@@ -31,6 +33,16 @@ export function delimitedSource(
 ): DelimitedSource {
   return {
     sheet: undefined,
+    async small() {
+      const encoding = await exactEncoding(chunks(), likely);
+      const text = new NormalText(preferred);
+      let whole = '';
+      for await (const piece of text.of(decode(chunks(), encoding))) {
+        whole += piece;
+        if (whole.length > SAMPLE) return undefined;
+      }
+      return smallTable(whole, text, encoding);
+    },
     async write(workspace) {
       const encoding = await exactEncoding(chunks(), likely);
       const text = new NormalText(preferred);
@@ -38,6 +50,14 @@ export function delimitedSource(
       return finish(path, text, encoding);
     },
   };
+}
+
+/** @returns undefined if the text is not regular: only the engine counts what it leaves out. */
+function smallTable(whole: string, text: NormalText, encoding: Encoding): SmallTable | undefined {
+  const { delimiter, width, note } = text.dialect!;
+  const rows = regularRows(whole, delimiter, width);
+  const notes = note === undefined ? [] : [note];
+  return rows && SmallTable.of(rows, width, undefined, [...notes, ...text.notes()], { delimiter, encoding });
 }
 
 async function finish(path: string, text: NormalText, encoding: Encoding): Promise<DelimitedTable> {
@@ -49,9 +69,7 @@ async function finish(path: string, text: NormalText, encoding: Encoding): Promi
     const line = (skipped + open).toLocaleString('en-US');
     notes.push(`This table is broken: a quote that opens in line ${line} is never closed.`);
   }
-  if (text.undecodable > 0) {
-    notes.push(`${count(text.undecodable, 'character')} could not be decoded.`);
-  }
+  notes.push(...text.notes());
   return { format: 'delimited', path, delimiter, width, encoding, notes };
 }
 
@@ -61,7 +79,7 @@ class NormalText {
   quotes: QuoteState | undefined;
   /** Offset in bytes of the last row that begins outside of quotes. */
   lastRow = 0;
-  undecodable = 0;
+  #undecodable = 0;
   #written = 0;
 
   constructor(private readonly preferred: string) {}
@@ -69,7 +87,7 @@ class NormalText {
   async *of(pieces: AsyncIterable<string>): AsyncGenerator<string> {
     let beginning = '';
     for await (const piece of withLineFeeds(pieces)) {
-      this.undecodable += piece.split('\ufffd').length - 1;
+      this.#undecodable += piece.split('\ufffd').length - 1;
       if (this.dialect) {
         yield this.#pass(piece);
         continue;
@@ -79,6 +97,11 @@ class NormalText {
       if (isEnough || beginning.length > LONGEST_LINE) yield this.#begin(beginning, false);
     }
     if (!this.dialect) yield this.#begin(beginning, true);
+  }
+
+  /** Sentences about the text. */
+  notes(): string[] {
+    return this.#undecodable === 0 ? [] : [`${count(this.#undecodable, 'character')} could not be decoded.`];
   }
 
   #begin(beginning: string, isWhole: boolean): string {
@@ -106,38 +129,4 @@ async function* withLineFeeds(pieces: AsyncIterable<string>): AsyncGenerator<str
     yield text.slice(0, text.length - held.length).replace(/\r\n?/g, '\n');
   }
   if (held !== '') yield '\n';
-}
-
-/** Rows of texts as delimited text, in which an empty cell differs from an empty text. */
-export async function writeRows(
-  workspace: Workspace,
-  rows: AsyncIterable<(string | null)[]>,
-  names?: string[],
-): Promise<DelimitedTable> {
-  let width = names?.length ?? 1;
-  async function* lines(): AsyncGenerator<string> {
-    let text = '';
-    for await (const row of rows) {
-      width = Math.max(width, row.length);
-      text += `${row.map(quoted).join(',')}\n`;
-      if (text.length < SAMPLE) continue;
-      yield text;
-      text = '';
-    }
-    yield text;
-  }
-  const path = await workspace.write(lines());
-  const table: DelimitedTable = {
-    format: 'delimited',
-    path,
-    delimiter: ',',
-    width,
-    encoding: undefined,
-    notes: [],
-  };
-  return names ? { ...table, names } : table;
-}
-
-function quoted(cell: string | null): string {
-  return cell === null ? '' : `"${cell.replaceAll('"', '""').replace(/\r\n?/g, '\n')}"`;
 }

@@ -12,9 +12,9 @@ import { delimitedSource } from './delimited-text.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
 import { TableEngine } from './engine.js';
 import { importTable } from './import-table.js';
-import type { Table } from './import-table.js';
 import { profileOf, sampleOf, sizeOf } from './table-profile.js';
 import type { TableSource, WrittenTable } from './table-source.js';
+import type { Table } from './table.js';
 import { tablesOf } from './tables-of.js';
 import type { Workspace } from './workspace.js';
 
@@ -33,14 +33,21 @@ export async function* describeDelimited(
   workspace: Workspace,
 ): Findings {
   const preferred = extensionOf(file.name) === 'tsv' ? '\t' : ',';
-  const written = await delimitedSource(() => bytesOf(file), encoding, preferred).write(workspace);
-  yield headingOf(written.delimiter === '\t' ? 'TSV table' : 'CSV table', file);
-  const source = { sheet: undefined, write: () => Promise.resolve(written) };
-  yield* eachTable([source], limits, workspace, (engine, table) => {
-    const separator = SEPARATORS[written.delimiter] ?? code(written.delimiter);
+  const source = delimitedSource(() => bytesOf(file), encoding, preferred);
+  const small = await source.small();
+  const written = small ? undefined : await source.write(workspace);
+  const { delimiter } = small?.text ?? written!;
+  yield headingOf(delimiter === '\t' ? 'TSV table' : 'CSV table', file);
+  const read: TableSource = {
+    sheet: undefined,
+    small: () => Promise.resolve(small),
+    write: () => Promise.resolve(written!),
+  };
+  yield* eachTable([read], limits, workspace, (table) => {
+    const separator = SEPARATORS[delimiter] ?? code(delimiter);
     const header = table.hasHeader ? 'the first line names the columns' : 'no line of column names';
-    const encoded = `Encoding: ${written.encoding!.name}.`;
-    return factsOf(engine, table, `${sizeOf(table)}, separated by ${separator}; ${header}. ${encoded}`);
+    const encoded = `Encoding: ${table.text!.encoding.name}.`;
+    return factsOf(table, `${sizeOf(table)}, separated by ${separator}; ${header}. ${encoded}`);
   });
 }
 
@@ -52,8 +59,8 @@ export async function* describeParquet(
 ): Findings {
   yield headingOf('Parquet table', file);
   try {
-    yield* eachTable(await tablesOf(file, limits, workspace), limits, workspace, (engine, table) =>
-      factsOf(engine, table, `${sizeOf(table)}.`),
+    yield* eachTable(await tablesOf(file, limits, workspace), limits, workspace, (table) =>
+      factsOf(table, `${sizeOf(table)}.`),
     );
   } catch (error) {
     if (!isEngineError(error)) throw error;
@@ -71,8 +78,8 @@ export async function* describeDatabase(
   const sources = await databaseTables(file, workspace);
   yield `${count(sources.length, 'table')}.`;
   const shown = sources.slice(0, DESCRIBED);
-  yield* eachTable(shown, limits, workspace, async (engine, table, { sheet }) => {
-    return `\n\nTable ${code(sheet!, 60)}: ${await factsOf(engine, table, `${sizeOf(table)}.`)}`;
+  yield* eachTable(shown, limits, workspace, async (table, { sheet }) => {
+    return `\n\nTable ${code(sheet!, 60)}: ${await factsOf(table, `${sizeOf(table)}.`)}`;
   });
   const others = sources.slice(DESCRIBED).map(({ sheet }) => code(sheet!, 60));
   if (others.length > 0) yield `\n\nFurther tables: ${others.join(', ')}.`;
@@ -82,11 +89,11 @@ export async function* describeDatabase(
 export async function* describeTables(file: FileSource, limits: FilesLimits, workspace: Workspace): Findings {
   const sources = (await tablesOf(file, limits, workspace)).slice(0, DESCRIBED);
   try {
-    yield* eachTable(sources, limits, workspace, async (engine, table, { sheet }) => {
+    yield* eachTable(sources, limits, workspace, async (table, { sheet }) => {
       if (table.rows === 0) return '';
-      if (sheet === undefined) return `\n\nAs a table: ${await factsOf(engine, table, `${sizeOf(table)}.`)}`;
+      if (sheet === undefined) return `\n\nAs a table: ${await factsOf(table, `${sizeOf(table)}.`)}`;
       const facts = [`${sizeOf(table)}.`, ...table.notes].join(' ');
-      return `\n\nColumns of sheet ${code(sheet, 40)}: ${facts}\n\n${await profileOf(engine, table)}`;
+      return `\n\nColumns of sheet ${code(sheet, 40)}: ${facts}\n\n${await profileOf(table)}`;
     });
   } catch (error) {
     // JSON may be in order without being a table.
@@ -94,35 +101,34 @@ export async function* describeTables(file: FileSource, limits: FilesLimits, wor
   }
 }
 
-/** Reads tables into one engine, and says something about each of them. */
+/** Reads tables, and says something about each of them. Those that are not small have one engine. */
 async function* eachTable(
   sources: TableSource[],
   limits: FilesLimits,
   workspace: Workspace,
-  describe: (engine: TableEngine, table: Table, source: TableSource) => Promise<string>,
+  describe: (table: Table, source: TableSource) => Promise<string>,
 ): Findings {
-  if (sources.length === 0) return;
-  const written: WrittenTable[] = [];
-  for (const source of sources) written.push(await source.write(workspace));
-  const paths = written.map(({ path }) => path);
-  const engine = await TableEngine.open(workspace, paths, limits);
+  const read: (Table | WrittenTable)[] = [];
+  for (const source of sources) read.push((await source.small?.()) ?? (await source.write(workspace)));
+  const paths = read.flatMap((table) => ('path' in table ? [table.path] : []));
+  const engine = paths.length > 0 ? await TableEngine.open(workspace, paths, limits) : undefined;
   try {
-    for (const [index, source] of sources.entries()) {
-      const table = await importTable(engine, `${NAME}_${index}`, written[index]!);
-      yield await describe(engine, table, source);
+    for (const [index, table] of read.entries()) {
+      const known = 'path' in table ? await importTable(engine!, `${NAME}_${index}`, table) : table;
+      yield await describe(known, sources[index]!);
     }
   } catch (error) {
     throw isOutOfMemory(error)
       ? new UnreadableFile('This table takes more memory than is spent on one file.')
       : error;
   } finally {
-    engine.close();
+    engine?.close();
   }
 }
 
-async function factsOf(engine: TableEngine, table: Table, facts: string): Promise<string> {
+async function factsOf(table: Table, facts: string): Promise<string> {
   const parts = [[facts, ...table.notes].join(' ')];
-  if (table.rows > 0) parts.push(await sampleOf(engine, table));
-  parts.push(await profileOf(engine, table));
+  if (table.rows > 0) parts.push(await sampleOf(table));
+  parts.push(await profileOf(table));
   return parts.join('\n\n');
 }

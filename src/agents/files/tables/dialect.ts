@@ -65,6 +65,30 @@ export function splitRows(text: string, delimiter: string, limit: number): strin
   return rows;
 }
 
+/**
+ * Splits delimited text as the engine does, if each row has at most `width` cells, and no quotes but those of RFC 4180.
+ *
+ * @returns undefined if the text is not so, or has no rows
+ */
+export function regularRows(text: string, delimiter: string, width: number): string[][] | undefined {
+  if (!DELIMITERS.includes(delimiter)) return undefined;
+  const cell = new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"\\n${delimiter}]*))([\\n${delimiter}]|$)`, 'y');
+  const rows: string[][] = [];
+  let row: string[] = [];
+  while (cell.lastIndex < text.length || row.length > 0) {
+    const match = cell.exec(text);
+    if (!match) return undefined;
+    const [, quoted, plain, end] = match;
+    row.push(quoted?.replaceAll('""', '"') ?? plain!);
+    if (end === delimiter) continue;
+    if (row.length > width) return undefined;
+    const isEmptyLine = row.length === 1 && plain === '';
+    if (!isEmptyLine || width === 1) rows.push(row);
+    row = [];
+  }
+  return rows.length > 0 ? rows : undefined;
+}
+
 function cellAt(text: string, start: number, delimiter: string): { cell: string; end: number } {
   let at = start;
   let cell = '';

@@ -1,44 +1,19 @@
 import { count } from '../markdown.js';
-import { UnreadableFile } from '../unreadable-file.js';
-import { columnTypes } from './column-types.js';
+import { columnTypes, valueOf } from './column-types.js';
+import { EngineTable } from './engine-table.js';
 import { identifier, literal } from './engine.js';
 import type { TableEngine } from './engine.js';
 import { hasHeader } from './header.js';
+import { checkWidth, columnNames, FIRST_ROWS, markerNote, TYPED } from './table.js';
 import type { DelimitedTable, WrittenTable } from './table-source.js';
 
-/** A table in the engine. */
-export interface Table {
-  /** Its name in SQL, without quotes. */
-  name: string;
-  rows: number;
-  columns: Column[];
-  /** Whether a row of the file names the columns; undefined if the format does. */
-  hasHeader: boolean | undefined;
-  /** Sentences about the file as it was read. */
-  notes: string[];
-}
-
-export interface Column {
-  name: string;
-  /** In words, such as `date (day first)`. */
-  type: string;
-}
-
-/** Columns of a table: the engine keeps some of each in memory. */
-const MAX_COLUMNS = 1000;
-/** Columns that have a type; further ones are texts. */
-const TYPED = 200;
-/** Characters of the name of a column. */
-const LONGEST_NAME = 200;
 /** Bytes of a row. The engine reads with sixteen times as much memory. */
 const LONGEST_ROW = 1024 * 1024;
-/** Rows that decide whether the first one names the columns. */
-const FIRST_ROWS = 50;
 /** Rows that were left out, and are named. */
 const NAMED_ROWS = 5;
 
 /** Reads a table of the workspace into the engine, under a name. */
-export function importTable(engine: TableEngine, name: string, written: WrittenTable): Promise<Table> {
+export function importTable(engine: TableEngine, name: string, written: WrittenTable): Promise<EngineTable> {
   return written.format === 'delimited'
     ? importDelimited(engine, name, written)
     : importTyped(engine, name, written);
@@ -48,7 +23,7 @@ async function importTyped(
   engine: TableEngine,
   name: string,
   { format, path, notes }: WrittenTable & { format: 'json' | 'parquet' },
-): Promise<Table> {
+): Promise<EngineTable> {
   await (format === 'parquet'
     ? engine.run(`create view ${identifier(name)} as from read_parquet(${literal(path)})`)
     : engine.run(
@@ -62,15 +37,21 @@ async function importTyped(
     type: typeInWords(type as string),
   }));
   const [rows] = await engine.row(`select count(*) from ${identifier(name)}`);
-  return { name, rows: Number(rows), columns, hasHeader: undefined, notes };
+  return new EngineTable(engine, name, {
+    rows: Number(rows),
+    columns,
+    hasHeader: undefined,
+    text: undefined,
+    notes,
+  });
 }
 
-async function importDelimited(engine: TableEngine, name: string, table: DelimitedTable): Promise<Table> {
-  if (table.width > MAX_COLUMNS) {
-    throw new UnreadableFile(
-      `This table has ${count(table.width, 'column')}; only tables up to ${count(MAX_COLUMNS, 'column')} are opened here.`,
-    );
-  }
+async function importDelimited(
+  engine: TableEngine,
+  name: string,
+  table: DelimitedTable,
+): Promise<EngineTable> {
+  checkWidth(table.width);
   const source = `source.${identifier(name)}`;
   const leftOut = await readText(engine, source, table);
   const cells = Array.from({ length: table.width }, (_, index) => `c${index}`);
@@ -84,23 +65,24 @@ async function importDelimited(engine: TableEngine, name: string, table: Delimit
   const from = `${source}${isHeader ? ' where rowid > 0' : ''}`;
 
   const names = columnNames(table.names ?? (isHeader ? rowTexts[0]! : []), table.width);
-  const select = (sql: string) => engine.row(sql);
-  const types = await columnTypes(cells.slice(0, TYPED), from, select);
-  const values = cells.map((cell, index) => `${types[index]?.value ?? cell} as ${identifier(names[index]!)}`);
-  await engine.run(`create view ${identifier(name)} as select ${values.join(', ')} from ${from}`);
   const [rows] = await engine.row(`select count(*) from ${from}`);
+  const select = (sql: string) => engine.row(sql);
+  const types = await columnTypes(cells.slice(0, TYPED), from, Number(rows), select);
+  const values = cells.map((cell, index) => {
+    const type = types[index];
+    return `${type ? valueOf(cell, type) : cell} as ${identifier(names[index]!)}`;
+  });
+  await engine.run(`create view ${identifier(name)} as select ${values.join(', ')} from ${from}`);
 
+  const { delimiter, encoding } = table;
   const markers = types.reduce((sum, type) => sum + type.markers, 0);
-  const notes = [...table.notes, ...leftOut];
-  if (markers > 0)
-    notes.push(`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`);
-  return {
-    name,
+  return new EngineTable(engine, name, {
     rows: Number(rows),
     columns: names.map((column, index) => ({ name: column, type: types[index]?.label ?? 'text' })),
     hasHeader: table.names === undefined ? isHeader : undefined,
-    notes,
-  };
+    text: encoding && { delimiter, encoding },
+    notes: [...table.notes, ...leftOut, ...markerNote(markers)],
+  });
 }
 
 /** Reads the cells as texts. @returns sentences about the rows that were left out */
@@ -136,18 +118,6 @@ async function readText(engine: TableEngine, source: string, table: DelimitedTab
 
 function isBadRow(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Invalid Input Error: CSV Error');
-}
-
-/** Names that are unique whatever their case is, as SQL needs them. */
-function columnNames(row: string[], width: number): string[] {
-  const taken = new Set<string>();
-  return Array.from({ length: width }, (_, index) => {
-    const base = (row[index] ?? '').trim().slice(0, LONGEST_NAME) || `column_${index + 1}`;
-    let name = base;
-    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${base}_${number}`;
-    taken.add(name.toLowerCase());
-    return name;
-  });
 }
 
 /** The types of the engine, in the words that are used for all tables. */

@@ -5,10 +5,10 @@ import type { FilesRequest, ResultForm } from '../request.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { catalogOf } from './catalog.js';
 import type { NamedTable } from './catalog.js';
+import type { EngineTable } from './engine-table.js';
 import { TableEngine } from './engine.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
 import { importTable } from './import-table.js';
-import type { Table } from './import-table.js';
 import { fileOf, rowsFor, showFile, showTable } from './result-forms.js';
 import type { Workspace } from './workspace.js';
 
@@ -43,7 +43,7 @@ export async function queryTables(
     limits,
   );
   try {
-    const tables: Table[] = [];
+    const tables: EngineTable[] = [];
     for (const [index, { name, file }] of used.entries()) {
       tables.push(await imported(engine, name, file, written[index]!));
     }
@@ -59,7 +59,7 @@ async function imported(
   name: string,
   file: string,
   written: Parameters<typeof importTable>[2],
-): Promise<Table> {
+): Promise<EngineTable> {
   try {
     return await importTable(engine, name, written);
   } catch (error) {
@@ -72,7 +72,7 @@ async function execute(
   engine: TableEngine,
   statement: string,
   as: Exclude<ResultForm, 'parquet'>,
-  tables: Table[],
+  tables: EngineTable[],
   catalog: NamedTable[],
 ): Promise<string> {
   if (ABOUT_THE_MACHINE.test(statement)) return 'A statement may only use the tables of the files.';
@@ -100,7 +100,7 @@ async function isOneSelect(engine: TableEngine, statement: string): Promise<bool
 }
 
 /** The error of a statement with its position, the columns of its tables, and the tables that there are. */
-function explain(error: string, tables: Table[], catalog: NamedTable[]): string {
+function explain(error: string, tables: EngineTable[], catalog: NamedTable[]): string {
   const message = error
     .replace(/^Failed to extract statements: /, '')
     .replace(/^Permission Error: .*?(?=\n|$)/, 'No other files can be read.');

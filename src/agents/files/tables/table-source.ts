@@ -1,10 +1,14 @@
 import type { Encoding } from '../formats/encoding.js';
+import type { Table } from './table.js';
 import type { Workspace } from './workspace.js';
 
-/** A table of a file, which can be written to the workspace, where the engine reads it. */
+/** A table of a file. */
 export interface TableSource {
   /** The sheet of a workbook, or the table of a database; undefined if the file is one table. */
   sheet: string | undefined;
+  /** The table, if it can be described without the engine. */
+  small?(): Promise<Table | undefined>;
+  /** Writes it to the workspace, where the engine reads it. */
   write(workspace: Workspace): Promise<WrittenTable>;
 }
 

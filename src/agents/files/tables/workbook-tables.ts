@@ -2,7 +2,8 @@ import { rowsOfSheet } from '../formats/sheet.js';
 import { dateFormats } from '../formats/sheet-dates.js';
 import { readSharedStrings, readWorkbook, textOfCell } from '../formats/workbook.js';
 import type { ZipArchive } from '../formats/zip-archive.js';
-import { writeRows } from './delimited-text.js';
+import { rowsSource } from './rows-source.js';
+import type { TextRows } from './rows-source.js';
 import type { TableSource } from './table-source.js';
 
 /** Sheets that are tables, at most. */
@@ -36,12 +37,9 @@ export async function sheetsOf(
 
 /** The sheets of an Excel workbook as tables. */
 export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
-  return (await sheetsOf(zip)).map(({ name, rows }) => ({
-    sheet: name,
-    write: (workspace) => writeRows(workspace, cellsOf(rows())),
-  }));
+  return (await sheetsOf(zip)).map(({ name, rows }) => rowsSource(name, () => cellsOf(rows())));
 }
 
-async function* cellsOf(rows: AsyncIterable<TextRow>): AsyncGenerator<(string | null)[]> {
+async function* cellsOf(rows: AsyncIterable<TextRow>): TextRows {
   for await (const { cells } of rows) yield cells;
 }

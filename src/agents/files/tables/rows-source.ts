@@ -1,0 +1,69 @@
+import { SAMPLE } from './delimited-text.js';
+import { SmallTable } from './small-table.js';
+import type { DelimitedTable, TableSource } from './table-source.js';
+import type { Workspace } from './workspace.js';
+
+/** Cells as texts; null if a value is missing. */
+export type TextRows = AsyncIterable<(string | null)[]>;
+
+/**
+ * A table whose rows a reader of its format gives.
+ *
+ * @param rows gives the rows from the beginning each time that it is called
+ * @param names of the columns, if they are not in the first row
+ */
+export function rowsSource(sheet: string, rows: () => TextRows, names?: string[]): TableSource {
+  return {
+    sheet,
+    small: () => smallTable(rows(), names),
+    write: (workspace) => writeRows(workspace, rows(), names),
+  };
+}
+
+async function smallTable(rows: TextRows, names: string[] | undefined): Promise<SmallTable | undefined> {
+  const kept: string[][] = [];
+  let width = names?.length ?? 1;
+  let length = 0;
+  for await (const row of rows) {
+    width = Math.max(width, row.length);
+    kept.push(row.map((cell) => withLineFeeds(cell ?? '')));
+    length += row.reduce((sum, cell) => sum + (cell?.length ?? 0) + 1, 0);
+    if (length > SAMPLE) return undefined;
+  }
+  return SmallTable.of(kept, width, names, [], undefined);
+}
+
+/** Rows as delimited text, in which an empty cell differs from an empty text. */
+async function writeRows(workspace: Workspace, rows: TextRows, names?: string[]): Promise<DelimitedTable> {
+  let width = names?.length ?? 1;
+  async function* lines(): AsyncGenerator<string> {
+    let text = '';
+    for await (const row of rows) {
+      width = Math.max(width, row.length);
+      // The engine takes an empty line for no row.
+      text += `${row.map(quoted).join(',') || '""'}\n`;
+      if (text.length < SAMPLE) continue;
+      yield text;
+      text = '';
+    }
+    yield text;
+  }
+  const path = await workspace.write(lines());
+  const table: DelimitedTable = {
+    format: 'delimited',
+    path,
+    delimiter: ',',
+    width,
+    encoding: undefined,
+    notes: [],
+  };
+  return names ? { ...table, names } : table;
+}
+
+function quoted(cell: string | null): string {
+  return cell === null ? '' : `"${withLineFeeds(cell.replaceAll('"', '""'))}"`;
+}
+
+function withLineFeeds(text: string): string {
+  return text.replace(/\r\n?/g, '\n');
+}

@@ -1,0 +1,94 @@
+import { count } from '../markdown.js';
+import type { Encoding } from '../formats/encoding.js';
+import { UnreadableFile } from '../unreadable-file.js';
+import type { JsonValue } from './engine.js';
+
+/** A table that can be described. */
+export interface Table {
+  rows: number;
+  columns: Column[];
+  /** Whether a row of the file names the columns; undefined if the format does. */
+  hasHeader: boolean | undefined;
+  /** How the text was read; undefined if the file is no text. */
+  text: { delimiter: string; encoding: Encoding } | undefined;
+  /** Sentences about the file as it was read. */
+  notes: string[];
+  /** The values of the first rows, in the first columns. */
+  first(rows: number, columns: number): Promise<JsonValue[][]>;
+  /** What is in the first columns. */
+  figures(columns: number): Promise<ColumnFigures[]>;
+}
+
+export interface Column {
+  name: string;
+  /** In words, such as `date (day first)`. */
+  type: string;
+}
+
+/** What is in a column. */
+export interface ColumnFigures {
+  missing: number;
+  /** Different values; undefined for lists and objects. */
+  distinct: { count: number; isExact: boolean } | undefined;
+  /** Of numbers, dates and times; null otherwise. */
+  min: JsonValue;
+  max: JsonValue;
+  /** Of numbers; null otherwise. */
+  mean: number | null;
+  /** The most frequent values of another column in which a value is repeated, and how often they occur. */
+  frequent: [value: JsonValue, times: number][];
+}
+
+/** Frequent values of a column. */
+export const FREQUENT = 3;
+/** Columns that have a type; further ones are texts. */
+export const TYPED = 200;
+/** Rows that decide whether the first one names the columns. */
+export const FIRST_ROWS = 50;
+/** Columns of a table: the engine keeps some of each in memory. */
+const MAX_COLUMNS = 1000;
+/** Characters of the name of a column. */
+const LONGEST_NAME = 200;
+
+/** @throws {UnreadableFile} if a table has too many columns */
+export function checkWidth(width: number): void {
+  if (width <= MAX_COLUMNS) return;
+  throw new UnreadableFile(
+    `This table has ${count(width, 'column')}; only tables up to ${count(MAX_COLUMNS, 'column')} are opened here.`,
+  );
+}
+
+/** Names that are unique whatever their case is, as SQL needs them. */
+export function columnNames(row: string[], width: number): string[] {
+  const taken = new Set<string>();
+  return Array.from({ length: width }, (_, index) => {
+    const base = (row[index] ?? '').trim().slice(0, LONGEST_NAME) || `column_${index + 1}`;
+    let name = base;
+    for (let number = 2; taken.has(name.toLowerCase()); number += 1) name = `${base}_${number}`;
+    taken.add(name.toLowerCase());
+    return name;
+  });
+}
+
+/** A sentence about cells that stand for a missing value; none if there are none. */
+export function markerNote(markers: number): string[] {
+  if (markers === 0) return [];
+  return [`${count(markers, 'cell')} such as \`NA\` in columns of numbers or dates read as missing.`];
+}
+
+export function isNumber({ type }: Column): boolean {
+  return type === 'integer' || type.startsWith('number');
+}
+
+export function isTime({ type }: Column): boolean {
+  return type.startsWith('date') || type === 'time';
+}
+
+export function isNested({ type }: Column): boolean {
+  return type === 'list' || type === 'object';
+}
+
+/** Whether its most frequent values say more than the smallest and the largest one. */
+export function isNamed(column: Column): boolean {
+  return !isNumber(column) && !isTime(column);
+}
