@@ -40,6 +40,8 @@ describe('The kinds of files', () => {
       '2 sheets.\n\nSheet `Orders`: 4 rows × 5 columns.\n\n| `order` | `customer` | `date` | `amount` | `paid` |',
     ],
     ['orders.ods', '| `3` | `Linus` | `2024-02-29` | `7.25` | `1` |'],
+    ['orders.ods', 'Columns of sheet `Orders`: 3 rows of 5 columns.\n\n| column | type | missing |'],
+    ['orders.ods', '| `date` | date | 0 | 3 |'],
     [
       'slides.odp',
       '**OpenDocument presentation**, 15 kB. 2 slides, 8 words.\n\n1. `The analytical engine`\n2. `Next steps`',
@@ -263,6 +265,11 @@ describe('The kinds of files', () => {
       const content = `<table table:name="Data">${row.repeat(1000)}</table>`;
       expect(await describedBy(usual, 'a.ods', openDocumentOf('spreadsheet', content))).toContain(
         'Sheet `Data`: 1,048,576,000 rows × 16,384 columns.',
+      );
+      const narrow = content.replaceAll('16384', '100');
+      const handler = handlerWith({ expandedMiB: 2 });
+      expect(await describedBy(handler, 'a.ods', openDocumentOf('spreadsheet', narrow))).toContain(
+        'Reading stopped here: it unpacks to more than 2.1 MB.',
       );
     });
 

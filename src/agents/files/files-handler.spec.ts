@@ -120,7 +120,7 @@ describe('FilesHandler', () => {
       ['numbers.txt.gz', '8.89 kB unpacked (compressed 2.1 to 1). Inside: text, UTF-8.'],
       [
         'archive.7z',
-        'Type: `application/x-7z-compressed`.\n\nSHA-256: `c054fcc578e67986e60c787a889dd296b770e46bfcb13b180209f52d0dc829ad`',
+        'Type: `application/x-7z-compressed`. It is not unpacked here: send what is in it, or pack that with gzip or ZIP.\n\nSHA-256: `c054fcc578e67986e60c787a889dd296b770e46bfcb13b180209f52d0dc829ad`',
       ],
       [
         'numbers.h',

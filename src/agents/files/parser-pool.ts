@@ -221,7 +221,9 @@ export class ParserPool {
     ParserPool.#logger.warn(`A library that the files agent needs is not installed: ${cause}`);
     const name = /'((?:@[\w.-]+\/)?[\w-][\w.-]*)/.exec(cause)?.[1];
     const what = question.kind === 'describe' ? 'to look into files of this type' : 'for this request';
-    return `This service is not set up ${what}${name ? `: the package ${code(name)} is not installed` : ''}.`;
+    if (!name) return `This service is not set up ${what}.`;
+    const command = code(`npm install ${name}`);
+    return `This service is not set up ${what}: the package ${code(name)} is not installed. Its operator adds it with ${command}.`;
   }
 
   #unexpected(job: ParserJob, cause: string): string {

@@ -87,6 +87,11 @@ describe('A request', () => {
       );
     });
 
+    it('reads the sheets of OpenDocument spreadsheets', async () => {
+      const sql = 'select customer, date, amount from orders_orders where date > $$2024-01-31$$';
+      expect(await ask(sql, await fixture('orders.ods'))).toContain('| `Linus` | `2024-02-29` | 7.25 |');
+    });
+
     it('names the columns and the position of an error', async () => {
       const answer = await ask('select citty from orders', ORDERS);
       expect(answer).toContain('`Referenced column "citty" not found in FROM clause!`');
@@ -165,6 +170,9 @@ describe('A request', () => {
       expect(await ask('show tables', await fixture('report.pdf'))).toBe(
         'There are no tables in this file.\n\n',
       );
+      expect(await ask('select * from a', filePart('a.zip', zipOf([['a.csv', Buffer.from('a\n1\n')]])))).toBe(
+        'There are no tables in this file. Tables in an archive are not opened: for that, send their files.\n\n',
+      );
       expect(await ask('select 1')).toContain('There are no tables: send files along');
     });
   });
@@ -214,6 +222,8 @@ describe('A request', () => {
         'Sheet `Notes`:\n\n| row | A | B | C |\n| --- | --- | --- | --- |\n| 4 |  |  | `far away` |',
       ],
       ['sheet Nope', 'orders.xlsx', 'There is no such sheet. It has: `Orders`, `Notes`.'],
+      ['sheet notes', 'orders.ods', 'Sheet `Notes`:\n\n| row | A | B | C |'],
+      ['outline', 'orders.ods', '- sheet `Orders`\n- sheet `Notes`'],
       ['entry a.txt', 'archive.zip', 'Entry `a.txt`, 6 bytes:\n\n```text\n'],
       ['entry a.txt', 'archive.tar', 'Entry `a.txt`, 6 bytes:\n\n```text\n'],
       ['entry b.txt', 'archive.tar.gz', 'There is no such entry. It has: `a.txt`, `folder/numbers.txt`.'],

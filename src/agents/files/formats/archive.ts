@@ -13,6 +13,10 @@ export interface ArchiveEntry {
 const SHOWN = 20;
 /** Ordinary archives compress about 10 to 1, logs 50 to 1, bombs 1000 to 1. */
 const SUSPICIOUS_RATIO = 100;
+/** Files that are tables if they are not in an archive. */
+const TABLE = /\.(csv|tsv|tab|psv|ndjson|jsonl|parquet|xlsx|ods|sqlite|db)$/i;
+
+export const SEND_TABLES = 'Tables in an archive are not opened: for that, send their files.';
 
 /**
  * Describes what an archive contains.
@@ -41,6 +45,7 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
         : `${count(encrypted, 'file')} of it encrypted.`,
     );
   }
+  if (files.some(({ name }) => TABLE.test(name))) sentences.push(SEND_TABLES);
   const rows = files.slice(0, SHOWN).map((entry) => [code(entry.name), bytes(entry.size)]);
   if (rows.length === 0) return sentences.join(' ');
   const rest = files.length > SHOWN ? `\n\n(${atLeast}${count(files.length - SHOWN, 'more file')}.)` : '';

@@ -10,6 +10,9 @@ const COMPOUND = 'application/x-cfb';
 /** The name of an encrypted document's stream (MS-OFFCRYPTO 2.3.4.4); names in the container are UTF-16. */
 const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
 
+/** What is compressed in a way that is not undone here. */
+const PACKED = /^application\/(zstd|x-(bzip2|xz|7z-compressed|rar-compressed|lzip|lz4|compress))$/;
+
 /**
  * Describes any file by its digest and, if it is known, its type.
  *
@@ -53,5 +56,8 @@ function kindOf(
     };
   }
   if (!type) return { title: 'Binary file', finding: 'Its type cannot be told from its bytes.' };
-  return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`.` };
+  const hint = PACKED.test(type.mime)
+    ? ' It is not unpacked here: send what is in it, or pack that with gzip or ZIP.'
+    : '';
+  return { title: `${type.ext.toUpperCase()} file`, finding: `Type: \`${type.mime}\`.${hint}` };
 }

@@ -1,8 +1,9 @@
 import { code, count, table } from '../markdown.js';
 import { untilStopped } from '../reading-stopped.js';
 import type { Findings } from './findings.js';
+import { cellsOf, SheetListener, widthOf } from './opendocument-cells.js';
+import type { RepeatedRow, SheetEvents } from './opendocument-cells.js';
 import { readXml } from './xml.js';
-import type { XmlListener } from './xml.js';
 import type { ZipArchive } from './zip-archive.js';
 
 const SHOWN_SHEETS = 5;
@@ -27,12 +28,12 @@ export async function* describeSheets(zip: ZipArchive, entry: string): Findings 
   const isLarge = zip.sizeOf(entry) > LARGE;
   if (isLarge) {
     const first = new SheetReader(true);
-    await readXml(zip.read(entry), first);
+    await readXml(zip.read(entry), new SheetListener(first, KEPT));
     for (const { name, first: rows } of first.sheets)
       yield `\n\nSheet ${code(name, 40)} begins:${tableOf(rows)}`;
   }
   const reader = new SheetReader(false);
-  const stopped = await untilStopped(() => readXml(zip.read(entry), reader));
+  const stopped = await untilStopped(() => readXml(zip.read(entry), new SheetListener(reader, KEPT)));
   const { sheets, found } = reader;
   yield `${isLarge ? '\n\n' : ''}${stopped ? 'At least ' : ''}${count(found, 'sheet')}.`;
   for (const [index, { name, rows, columns, first }] of sheets.entries()) {
@@ -55,97 +56,34 @@ function tableOf(rows: string[][]): string {
   return `\n\n${table(line(head), others.map(line))}`;
 }
 
-/** Reads sheets (ODF 1.3 part 3, 9.1). A row or cell may stand for many equal ones. */
-class SheetReader implements XmlListener {
+/** What the sheets of a spreadsheet have in them. */
+class SheetReader implements SheetEvents {
   readonly sheets: Sheet[] = [];
   found = 0;
   #sheet: Sheet | undefined;
-  #row = 0;
-  #rowRepeats = 1;
-  #column = 0;
-  #columnRepeats = 1;
-  #cells: string[] = [];
-  #lastColumn = 0;
-  /** The value that the cell states; undefined if it is its text. */
-  #stated: string | undefined;
-  #text = '';
-  #paragraphs = 0;
-  #annotations = 0;
 
   /** @param isPreview whether only the first rows of the first sheet are of interest */
   constructor(private readonly isPreview: boolean) {}
 
   isEnough(): boolean {
-    return this.isPreview && (this.found > 1 || this.#row > SHOWN_ROWS);
+    return this.isPreview && (this.found > 1 || (this.#sheet?.rows ?? 0) > SHOWN_ROWS);
   }
 
-  open(name: string, attributes: Record<string, string>): void {
-    if (name === 'table') this.#openSheet(attributes['table:name'] ?? '');
-    if (name === 'table-row') {
-      this.#rowRepeats = repeats(attributes['table:number-rows-repeated']);
-      this.#column = 0;
-      this.#cells = [];
-      this.#lastColumn = 0;
-    }
-    if (name === 'table-cell' || name === 'covered-table-cell') {
-      this.#columnRepeats = repeats(attributes['table:number-columns-repeated']);
-      this.#stated = statedValue(attributes);
-      this.#text = '';
-    }
-    if (name === 'annotation') this.#annotations += 1;
-    if (name === 'p') this.#paragraphs += 1;
-  }
-
-  text(text: string): void {
-    if (this.#paragraphs === 0 || this.#annotations > 0 || this.#text.length >= KEPT) return;
-    this.#text += text.slice(0, KEPT);
-  }
-
-  close(name: string): void {
-    if (name === 'annotation') this.#annotations -= 1;
-    if (name === 'p') this.#paragraphs -= 1;
-    if (name === 'table-cell' || name === 'covered-table-cell') this.#closeCell();
-    if (name === 'table-row') this.#closeRow();
-    if (name === 'table') this.#sheet = undefined;
-  }
-
-  #openSheet(name: string): void {
+  sheet(name: string): void {
     this.found += 1;
-    this.#row = 0;
+    this.#sheet = undefined;
     if (this.found > (this.isPreview ? 1 : MEASURED_SHEETS)) return;
     this.#sheet = { name, rows: 0, columns: 0, first: [] };
     this.sheets.push(this.#sheet);
   }
 
-  #closeCell(): void {
-    const value = this.#stated ?? this.#text;
-    const end = this.#column + this.#columnRepeats;
-    if (value !== '') this.#lastColumn = end;
-    for (let column = this.#column; column < Math.min(end, SHOWN_COLUMNS); column += 1)
-      this.#cells.push(value);
-    this.#column = end;
-  }
-
-  #closeRow(): void {
-    this.#row += this.#rowRepeats;
-    if (!this.#sheet || this.#lastColumn === 0) return;
-    this.#sheet.rows = this.#row;
-    this.#sheet.columns = Math.max(this.#sheet.columns, this.#lastColumn);
+  row(row: RepeatedRow): void {
+    if (!this.#sheet) return;
+    this.#sheet.rows = row.number + row.repeats - 1;
+    this.#sheet.columns = Math.max(this.#sheet.columns, widthOf(row));
     if (this.found > SHOWN_SHEETS) return;
-    const { first } = this.#sheet;
-    const before = Math.min(this.#row - this.#rowRepeats, SHOWN_ROWS);
-    while (first.length < before) first.push([]);
-    while (first.length < Math.min(this.#row, SHOWN_ROWS)) first.push(this.#cells.slice(0, this.#lastColumn));
+    const { first, rows } = this.#sheet;
+    while (first.length < Math.min(row.number - 1, SHOWN_ROWS)) first.push([]);
+    while (first.length < Math.min(rows, SHOWN_ROWS)) first.push(cellsOf(row, SHOWN_COLUMNS, ''));
   }
-}
-
-function repeats(value: string | undefined): number {
-  return value !== undefined && /^[1-9]\d{0,6}$/.test(value) ? Number(value) : 1;
-}
-
-function statedValue(attributes: Record<string, string>): string | undefined {
-  const type = attributes['office:value-type'];
-  if (type === 'date') return attributes['office:date-value'];
-  if (type === 'boolean') return attributes['office:boolean-value']?.toUpperCase();
-  return type === 'string' || type === 'time' ? undefined : attributes['office:value'];
 }

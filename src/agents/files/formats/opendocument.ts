@@ -5,8 +5,10 @@ import { DocumentDigest } from './document-digest.js';
 import { titleFact } from './findings.js';
 import type { Findings } from './findings.js';
 import { describeSheets } from './opendocument-sheets.js';
+import { rowsOfOpenSheet, sheetNames } from './opendocument-rows.js';
 import { openDocumentListener } from './opendocument-text.js';
 import { readXml } from './xml.js';
+import type { TextSheet } from './text-sheet.js';
 import type { ZipArchive } from './zip-archive.js';
 
 const CONTENT = 'content.xml';
@@ -39,6 +41,15 @@ export function openDocumentOf(
       yield* known.describe(zip);
     },
   };
+}
+
+/** The sheets of an OpenDocument spreadsheet, which can be read row by row; undefined if it is none. */
+export async function openDocumentSheets(zip: ZipArchive, most: number): Promise<TextSheet[] | undefined> {
+  if (!/^application\/vnd\.oasis\.opendocument\.spreadsheet(-template)?$/.test(await mimeTypeOf(zip))) {
+    return undefined;
+  }
+  const names = await sheetNames(zip, CONTENT, most);
+  return names.map((name, index) => ({ name, rows: () => rowsOfOpenSheet(zip, CONTENT, index) }));
 }
 
 async function* describeText(zip: ZipArchive): Findings {
@@ -110,4 +121,12 @@ async function isEncrypted(zip: ZipArchive): Promise<boolean> {
     isEnough: () => found,
   });
   return found;
+}
+
+/** What OpenDocument files and e-books say of themselves (OASIS ODF 1.3 part 2, 3.3; EPUB OCF 3.3, 4.2.6.2). */
+export async function mimeTypeOf(zip: ZipArchive): Promise<string> {
+  if (!zip.has('mimetype') || zip.sizeOf('mimetype') > 200) return '';
+  let text = '';
+  for await (const chunk of zip.read('mimetype')) text += Buffer.from(chunk).toString('latin1');
+  return text.trim();
 }

@@ -1,3 +1,4 @@
+import { paced } from './paced.js';
 import { readXml } from './xml.js';
 
 /** A cell as it is in the file. The meaning of its value depends on type and style. */
@@ -69,7 +70,7 @@ export interface SheetRow {
 }
 
 /** Reads a worksheet row by row, no faster than the rows are taken. */
-export async function* rowsOfSheet(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<SheetRow> {
+export async function* rowsOfSheet(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<SheetRow> {
   let ready: SheetRow[] = [];
   let last: SheetRow | undefined;
   const onCell = (cell: SheetCell, row: number, column: number) => {
@@ -79,41 +80,13 @@ export async function* rowsOfSheet(chunks: AsyncIterable<Uint8Array>): AsyncGene
     }
     last.cells[column - 1] = cell;
   };
-  const turns = paced(chunks, (passed) => readCells(passed, onCell));
-  while (!(await turns.next()).done) {
+  const take = (isEnd: boolean) => {
     // The last row may go on in the next chunk.
-    const whole = ready.filter((row) => row !== last);
-    ready = ready.filter((row) => row === last);
-    yield* whole;
-  }
-  yield* ready;
-}
-
-/** Reads chunks with a reader that takes all of them, and gives a turn after each one that it has worked on. */
-async function* paced(
-  chunks: AsyncIterable<Uint8Array>,
-  read: (chunks: AsyncIterable<Uint8Array>) => Promise<void>,
-): AsyncGenerator<void> {
-  let proceed: (() => void) | undefined;
-  let worked!: (isLast: boolean) => void;
-  let turn = new Promise<boolean>((resolve) => (worked = resolve));
-  async function* passed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      yield chunk;
-      await new Promise<void>((resolve) => {
-        proceed = resolve;
-        worked(false);
-      });
-    }
-  }
-  const reading = read(passed()).then(() => worked(true));
-  reading.catch(() => worked(true));
-  while (!(await turn)) {
-    yield;
-    turn = new Promise<boolean>((resolve) => (worked = resolve));
-    proceed?.();
-  }
-  await reading;
+    const whole = isEnd ? ready : ready.slice(0, -1);
+    ready = ready.slice(whole.length);
+    return whole;
+  };
+  yield* paced(chunks, (passed) => readCells(passed, onCell), take);
 }
 
 /** Calls `onCell` with each cell that has a value. */

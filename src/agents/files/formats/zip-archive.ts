@@ -92,7 +92,7 @@ export class ZipArchive {
     let unpacked = 0;
     try {
       for await (const chunk of await this.zip.openReadStreamPromise(entry)) {
-        this.#count((chunk as Buffer).length);
+        this.count((chunk as Buffer).length);
         yield chunk as Buffer;
         unpacked += (chunk as Buffer).length;
       }
@@ -102,7 +102,12 @@ export class ZipArchive {
     }
   }
 
-  #count(length: number): void {
+  /**
+   * Counts bytes that are made of an entry.
+   *
+   * @throws {ReadingStopped} if they are more than the limit, or the time is over
+   */
+  count(length: number): void {
     const maxBytes = this.limits.expandedMiB * 1024 * 1024;
     this.#expanded += length;
     if (this.#expanded > maxBytes) throw unpackedTooMuch(maxBytes);

@@ -7,7 +7,7 @@ import { describeEpub } from './epub.js';
 import { headingOf } from './findings.js';
 import type { Findings } from './findings.js';
 import { describeDocument } from './word-document.js';
-import { openDocumentOf } from './opendocument.js';
+import { mimeTypeOf, openDocumentOf } from './opendocument.js';
 import { describePresentation } from './presentation.js';
 import { describeWorkbook } from './workbook.js';
 import { ZipArchive } from './zip-archive.js';
@@ -40,12 +40,4 @@ export async function* describeZip(
     await contained.add(name, zip.read(name));
   }
   yield contained.text;
-}
-
-/** What OpenDocument files and e-books say of themselves (OASIS ODF 1.3 part 2, 3.3; EPUB OCF 3.3, 4.2.6.2). */
-async function mimeTypeOf(zip: ZipArchive): Promise<string> {
-  if (!zip.has('mimetype') || zip.sizeOf('mimetype') > 200) return '';
-  let text = '';
-  for await (const chunk of zip.read('mimetype')) text += Buffer.from(chunk).toString('latin1');
-  return text.trim();
 }

@@ -74,8 +74,7 @@ async function* passagesOfPages(pages: Pages): Passages {
 
 async function* passagesOfOffice(zip: ZipArchive): Passages {
   if (zip.has('word/document.xml')) yield* await paragraphsOf(zip);
-  if (!zip.has('xl/workbook.xml')) return;
-  for (const { name, rows } of await sheetsOf(zip)) {
+  for (const { name, rows } of (await sheetsOf(zip)) ?? []) {
     for await (const { number, cells } of rows()) {
       yield { place: { sheet: name, row: number }, text: cells.filter((cell) => cell !== null).join(' | ') };
     }

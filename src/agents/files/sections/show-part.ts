@@ -72,8 +72,8 @@ async function showPages(pages: Pages, first: number, last: number): Promise<str
 
 async function showSheet(file: FileSource, name: string, limits: FilesLimits): Promise<string | undefined> {
   const zip = await zipOf(file, limits);
-  if (!zip?.has('xl/workbook.xml')) return undefined;
-  const sheets = await sheetsOf(zip);
+  const sheets = zip && (await sheetsOf(zip));
+  if (!sheets) return undefined;
   const sheet = sheets.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (!sheet) return `There is no such sheet. It has: ${listed(sheets.map((each) => each.name))}.`;
   const rows: string[][] = [];
@@ -119,9 +119,8 @@ async function showOutline(file: FileSource, limits: FilesLimits): Promise<strin
   const ofPages = await withPages(file, limits, async (pages) => pages && outlineOf(pages));
   if (ofPages !== undefined) return ofPages;
   const zip = await zipOf(file, limits);
-  if (zip?.has('xl/workbook.xml')) {
-    return (await sheetsOf(zip)).map(({ name }) => `- sheet ${code(name)}`).join('\n');
-  }
+  const sheets = zip && (await sheetsOf(zip));
+  if (sheets) return sheets.map(({ name }) => `- sheet ${code(name)}`).join('\n');
   const entries = await archiveFiles(file, limits);
   if (entries) {
     const names: string[] = [];

@@ -1,7 +1,10 @@
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
+import { SEND_TABLES } from '../formats/archive.js';
 import { block, code, table as markdownTable } from '../markdown.js';
+import { ReadingStopped } from '../reading-stopped.js';
 import type { FilesRequest, ResultForm } from '../request.js';
+import { archiveFiles } from '../sections/archive-entries.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { catalogOf } from './catalog.js';
 import type { NamedTable } from './catalog.js';
@@ -27,7 +30,7 @@ export async function queryTables(
   workspace: Workspace,
 ): Promise<string> {
   const catalog = await catalogOf(files, limits, workspace);
-  if (catalog.length === 0) return noTables(files);
+  if (catalog.length === 0) return noTables(files, limits);
   if (/^show\s+tables$/i.test(statement)) return listOf(catalog);
   if (as === 'parquet') {
     return 'This service does not send files back yet, and Parquet is no text. Use `as csv` or `as json`.';
@@ -126,10 +129,20 @@ function listOf(catalog: NamedTable[]): string {
   return `The tables are:\n\n${markdownTable(['table', 'file', 'sheet or table'], rows)}`;
 }
 
-function noTables(files: FileSource[]): string {
-  return files.length === 0
-    ? 'There are no tables: send files along, or name the session in which they were sent.'
-    : `There are no tables in ${files.length === 1 ? 'this file' : `these ${files.length} files`}.`;
+async function noTables(files: FileSource[], limits: FilesLimits): Promise<string> {
+  if (files.length === 0) {
+    return 'There are no tables: send files along, or name the session in which they were sent.';
+  }
+  const sentence = `There are no tables in ${files.length === 1 ? 'this file' : `these ${files.length} files`}.`;
+  for (const file of files) {
+    const entries = await archiveFiles(file, limits).catch(undefinedIfUnreadable);
+    if (entries) return `${sentence} ${SEND_TABLES}`;
+  }
+  return sentence;
+}
+
+function undefinedIfUnreadable(error: unknown): undefined {
+  if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
 }
 
 /** Whether a statement has the name of a table as a word. To read a table in vain only costs time. */

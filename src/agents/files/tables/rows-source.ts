@@ -1,5 +1,6 @@
 import { SAMPLE } from './delimited-text.js';
 import { SmallTable } from './small-table.js';
+import { checkWidth } from './table.js';
 import type { DelimitedTable, TableSource } from './table-source.js';
 import type { Workspace } from './workspace.js';
 
@@ -40,6 +41,7 @@ async function writeRows(workspace: Workspace, rows: TextRows, names?: string[])
     let text = '';
     for await (const row of rows) {
       width = Math.max(width, row.length);
+      checkWidth(width);
       // The engine takes an empty line for no row.
       text += `${row.map(quoted).join(',') || '""'}\n`;
       if (text.length < SAMPLE) continue;

@@ -24,8 +24,7 @@ export async function tablesOf(
   if (signature.startsWith('PAR1')) return [parquetSource(file)];
   if (signature.startsWith('SQLite format 3\0')) return databaseTables(file, workspace);
   if (signature.startsWith('PK\x03\x04')) {
-    const zip = await ZipArchive.open(file, limits);
-    return zip.has('xl/workbook.xml') ? workbookTables(zip) : [];
+    return workbookTables(await ZipArchive.open(file, limits));
   }
   if (signature.startsWith('\x1f\x8b')) {
     const inner = { name: file.name.replace(/\.gz$/i, ''), mimeType: '' };

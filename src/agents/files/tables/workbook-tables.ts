@@ -1,6 +1,8 @@
+import { openDocumentSheets } from '../formats/opendocument.js';
 import { rowsOfSheet } from '../formats/sheet.js';
 import { dateFormats } from '../formats/sheet-dates.js';
 import { readSharedStrings, readWorkbook, textOfCell } from '../formats/workbook.js';
+import type { TextRow, TextSheet } from '../formats/text-sheet.js';
 import type { ZipArchive } from '../formats/zip-archive.js';
 import { rowsSource } from './rows-source.js';
 import type { TextRows } from './rows-source.js';
@@ -9,17 +11,18 @@ import type { TableSource } from './table-source.js';
 /** Sheets that are tables, at most. */
 const MAX_SHEETS = 30;
 
-/** A row of a sheet as texts. */
-export interface TextRow {
-  /** From 1. */
-  number: number;
-  cells: (string | null)[];
+/** The sheets of an Excel workbook or an OpenDocument spreadsheet; undefined if the archive is neither. */
+export async function sheetsOf(zip: ZipArchive): Promise<TextSheet[] | undefined> {
+  return zip.has('xl/workbook.xml') ? excelSheets(zip) : openDocumentSheets(zip, MAX_SHEETS);
 }
 
-/** The sheets of an Excel workbook, which can be read row by row. */
-export async function sheetsOf(
-  zip: ZipArchive,
-): Promise<{ name: string; rows: () => AsyncGenerator<TextRow> }[]> {
+/** The sheets of a workbook as tables; none if the archive is no workbook. */
+export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
+  const sheets = (await sheetsOf(zip)) ?? [];
+  return sheets.map(({ name, rows }) => rowsSource(name, () => cellsOf(rows())));
+}
+
+async function excelSheets(zip: ZipArchive): Promise<TextSheet[]> {
   const { sheets, from1904 } = await readWorkbook(zip);
   let shared: Promise<[Map<number, string>, Set<number>]> | undefined;
   return sheets.slice(0, MAX_SHEETS).map(({ name, entry }) => ({
@@ -33,11 +36,6 @@ export async function sheetsOf(
       }
     },
   }));
-}
-
-/** The sheets of an Excel workbook as tables. */
-export async function workbookTables(zip: ZipArchive): Promise<TableSource[]> {
-  return (await sheetsOf(zip)).map(({ name, rows }) => rowsSource(name, () => cellsOf(rows())));
 }
 
 async function* cellsOf(rows: AsyncIterable<TextRow>): TextRows {
