@@ -9,6 +9,7 @@ export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export type { FollowedRun, RunStream } from './event-log/run-stream.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
+export { newProcessDirectory, removeAbandonedDirectories } from './files/process-directories.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';

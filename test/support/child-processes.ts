@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -20,4 +22,11 @@ export async function anyRuns(pids: number[]): Promise<boolean> {
     const [pid, state] = line.trim().split(/\s+/);
     return pids.includes(Number(pid)) && !state!.startsWith('Z');
   });
+}
+
+/** The id of a process that has ended. */
+export async function deadProcess(): Promise<number> {
+  const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  await once(child, 'exit');
+  return child.pid!;
 }

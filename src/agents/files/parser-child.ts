@@ -1,13 +1,11 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { newProcessDirectory } from '../../query/index.js';
 import { parserEntry } from './parser-entry.js';
 import { OUT_OF_MEMORY } from './parser-protocol.js';
 import type { FromParser, ParserEnd, ParserRequest, ToParser } from './parser-protocol.js';
@@ -32,7 +30,7 @@ export type ParserOutcome =
 export class ParserChild {
   readonly #process: ChildProcess;
   /** Where the process may keep files, which are removed when it ends. It makes the directory when it needs it. */
-  readonly #directory = join(tmpdir(), `nest-agent-query-parser-${randomUUID()}`);
+  readonly #directory = newProcessDirectory();
   /** Resolves with the resident memory of the idle process in bytes; undefined if the process died before. */
   readonly #started: Promise<number | undefined>;
   readonly #died: Promise<{ type: 'died'; isOutOfMemory: boolean; cause: string }>;

@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import process from 'node:process';
-import { anyRuns, parsersOf } from '../../../test/support/child-processes.js';
+import { anyRuns, deadProcess, parsersOf } from '../../../test/support/child-processes.js';
 import { eventually } from '../../../test/support/conditions.js';
+import { newProcessDirectory } from '../../query/index.js';
 import type { FilePart } from '../../query/index.js';
 import { FilesLimits } from './files-limits.js';
 import type { ParserJob } from './parser-job.js';
@@ -80,6 +83,17 @@ describe('ParserPool', () => {
     jobs.push(pool.ask({ kind: 'describe' }, [partOf('three')], TURN));
     await Promise.all(jobs.map(textOf));
     expect(jobs.map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
+  });
+
+  it('removes what processes left when they or the machine crashed, and nothing else', async () => {
+    const living = newProcessDirectory();
+    const dead = living.replace(`-${process.pid}-`, `-${await deadProcess()}-`);
+    await Promise.all([living, dead].map((directory) => mkdir(directory)));
+    poolWith({});
+    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    await eventually(() => !existsSync(dead));
+    expect(existsSync(living)).toBe(true);
+    await rm(living, { recursive: true });
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
+import { removeAbandonedDirectories } from '../../query/index.js';
 import type { FilePart } from '../../query/index.js';
 import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
@@ -49,6 +50,8 @@ export class ParserPool {
   readonly #postponed = new FairQueue<ParserJob>();
   readonly #running = new Set<Running>();
   readonly #idle: { child: ParserChild; timer: NodeJS.Timeout }[] = [];
+  /** Settles when what processes left at a crash is removed. It begins with the first file. */
+  #cleaned: Promise<void> | undefined;
   #turnTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -65,6 +68,8 @@ export class ParserPool {
 
   /** Answers a question about files as soon as it is its turn. The job has the answer. */
   ask(question: Question, files: FilePart[], { owner, runId }: Turn): ParserJob {
+    // An error of the directory concerns what is written there, and no file that is parsed.
+    this.#cleaned ??= removeAbandonedDirectories().catch(() => undefined);
     const job = new ParserJob(owner, runId, question, files, (cancelled) => this.#cancel(cancelled));
     if (this.#isClosed) job.end();
     else this.#fresh.add(job);
@@ -83,7 +88,7 @@ export class ParserPool {
       for (let job = queue.take(); job; job = queue.take()) job.end();
     }
     for (const child of children) child.kill();
-    await Promise.all(children.map((child) => child.ended()));
+    await Promise.all([this.#cleaned, ...children.map((child) => child.ended())]);
   }
 
   #dispatch(): void {

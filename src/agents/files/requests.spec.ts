@@ -122,7 +122,7 @@ describe('A request', () => {
     ])('reads nothing but the tables: %s', async (sql) => {
       const answer = await ask(sql, ORDERS);
       expect(answer).toMatch(/^(This statement cannot be executed|Only one statement|A statement may only)/);
-      expect(answer).not.toMatch(/nest-agent-query-parser|root:/);
+      expect(answer).not.toMatch(/nest-agent-query-|root:/);
     });
 
     it('bounds the rows of its answer', async () => {
@@ -135,10 +135,10 @@ describe('A request', () => {
     });
 
     it('bounds its time', async () => {
-      const hasty = new FilesHandler(Object.assign(new FilesLimits(), { seconds: 1 }));
+      const hasty = new FilesHandler(Object.assign(new FilesLimits(), { seconds: 3 }));
       const endless =
         'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
-      expect(await answerOf(hasty, [ORDERS, endless])).toContain('This request takes more than 1 second');
+      expect(await answerOf(hasty, [ORDERS, endless])).toContain('This request takes more than 3 seconds');
       expect(await answerOf(hasty, [ORDERS, 'select count(*) from orders'])).toContain('| 30 |');
       await hasty.onApplicationShutdown();
     });

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import process from 'node:process';
+import { deadProcess } from '../../../test/support/child-processes.js';
 import { Spool } from './spool.js';
 
 describe('The spool', () => {
@@ -24,12 +22,6 @@ describe('The spool', () => {
   async function makeDirectory(name: string): Promise<void> {
     await mkdir(join(parent, name));
     await writeFile(join(parent, name, '1'), 'left');
-  }
-
-  async function deadProcess(): Promise<number> {
-    const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
-    await once(child, 'exit');
-    return child.pid!;
   }
 
   it('makes its directory with its first file, and no other user can read either', async () => {

@@ -1,16 +1,13 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readFile, rm, unlink, type FileHandle } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { mkdir, open, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { storageFull } from '../contract/refusals.js';
+import { newProcessDirectory, removeAbandonedDirectories } from './process-directories.js';
 
 /** Bytes of one block: large enough that few calls write a file, small enough that hashing one does not delay other runs. */
 const BLOCK_BYTES = 256 * 1024;
 /** Blocks that are held for reuse, at most. */
 const MAX_FREE_BLOCKS = 16;
-const DAY_MS = 24 * 60 * 60 * 1000;
-const PREFIX = 'nest-agent-query';
 
 /** One temporary file, written once from its beginning to its end. It exists on disk from its first byte on. */
 export class SpoolFile {
@@ -96,12 +93,7 @@ export class Spool {
   ) {}
 
   /**
-   * Removes the spools that crashed processes left in `parent`, then makes a spool there.
-   *
-   * The name of a spool's directory states the machine, the process id and the start time of its process. A directory is
-   * removed if this user owns it and that process is dead, which is also the case if the process that has its id now
-   * started at another time. The directory of another machine (a shared volume) is removed once it has not changed for a
-   * day.
+   * Removes the directories that crashed processes left in `parent`, then makes a spool there.
    *
    * @param parent made if it is missing. Default: the system's directory for temporary files
    * @param maxBytes the most bytes that all files of the spool may have together. Default: no limit
@@ -109,9 +101,8 @@ export class Spool {
    */
   static async open(parent: string = tmpdir(), maxBytes = Infinity): Promise<Spool> {
     await mkdir(parent, { recursive: true, mode: 0o700 });
-    await sweep(parent);
-    const name = [PREFIX, machine(), process.pid, await startOf(process.pid), randomBytes(6).toString('hex')];
-    return new Spool(join(parent, name.join('-')), maxBytes);
+    await removeAbandonedDirectories(parent);
+    return new Spool(newProcessDirectory(parent), maxBytes);
   }
 
   /** A new temporary file, which only this user can read. */
@@ -155,50 +146,6 @@ export class Spool {
     if (this.closed) throw new Error('The spool is closed.');
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
   }
-}
-
-async function sweep(parent: string): Promise<void> {
-  const names = await readdir(parent);
-  await Promise.all(
-    names.map(async (name) => {
-      const path = join(parent, name);
-      if (await isAbandoned(name, path)) await rm(path, { recursive: true, force: true });
-    }),
-  );
-}
-
-async function isAbandoned(name: string, path: string): Promise<boolean> {
-  const [, machineName, pid, start] =
-    new RegExp(`^${PREFIX}-([0-9a-f]{8})-(\\d+)-(\\d+)-[0-9a-f]{12}$`).exec(name) ?? [];
-  if (machineName === undefined || pid === undefined) return false;
-  const found = await lstat(path).catch(ignoreMissing);
-  if (!found?.isDirectory() || (process.getuid && found.uid !== process.getuid())) return false;
-  if (machineName !== machine()) return Date.now() - found.mtimeMs > DAY_MS;
-  return !isAlive(Number(pid)) || (await startOf(Number(pid))) !== start;
-}
-
-/** Eight hexadecimal digits that stand for this machine. */
-function machine(): string {
-  return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
-}
-
-/**
- * The start time of a process in clock ticks since boot (proc(5)): systems reuse process ids, but never an id and a start
- * time together. `0` on systems without `/proc`.
- */
-async function startOf(pid: number): Promise<string> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
-  // The second field is the program's name, which may contain anything; the start time is the 20th field after it.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
 }
 
 function ignoreMissing(error: unknown): undefined {

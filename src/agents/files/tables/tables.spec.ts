@@ -13,7 +13,7 @@ const HEADER = 'the first line names the columns';
 
 /** Directories that processes of this agent keep files in. */
 function workspaces(): string[] {
-  return readdirSync(tmpdir()).filter((name) => name.startsWith('nest-agent-query-parser-'));
+  return readdirSync(tmpdir()).filter((name) => /^nest-agent-query-[0-9a-f]{8}-/.test(name));
 }
 
 describe('Tables', () => {

@@ -1,0 +1,83 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const PREFIX = 'nest-agent-query';
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * The path of a directory for temporary files of this process. Its name states the machine, the process id and the start
+ * time of the process, so that a later process can tell that this one is dead. It is not made here.
+ */
+export function newProcessDirectory(parent: string = tmpdir()): string {
+  const name = [PREFIX, machine(), process.pid, startOf(process.pid), randomBytes(6).toString('hex')];
+  return join(parent, name.join('-'));
+}
+
+/**
+ * Removes the directories that processes left in `parent` when they crashed, or when the machine did.
+ *
+ * A directory is removed if this user owns it and its process is dead, which is also the case if the process that has its
+ * id now started at another time. The directory of another machine (a shared volume) is removed once it has not changed
+ * for a day.
+ *
+ * @throws the system's error if `parent` cannot be read
+ */
+export async function removeAbandonedDirectories(parent: string = tmpdir()): Promise<void> {
+  const names = await readdir(parent);
+  await Promise.all(
+    names.map(async (name) => {
+      const path = join(parent, name);
+      if (await isAbandoned(name, path)) await rm(path, { recursive: true, force: true });
+    }),
+  );
+}
+
+async function isAbandoned(name: string, path: string): Promise<boolean> {
+  const [, machineName, pid, start] =
+    new RegExp(`^${PREFIX}-([0-9a-f]{8})-(\\d+)-(\\d+)-[0-9a-f]{12}$`).exec(name) ?? [];
+  if (machineName === undefined || pid === undefined) return false;
+  const found = await lstat(path).catch(ignoreMissing);
+  if (!found?.isDirectory() || (process.getuid && found.uid !== process.getuid())) return false;
+  if (machineName !== machine()) return Date.now() - found.mtimeMs > DAY_MS;
+  return !isAlive(Number(pid)) || startOf(Number(pid)) !== start;
+}
+
+/** Eight hexadecimal digits that stand for this machine. */
+function machine(): string {
+  return createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
+
+/**
+ * The start time of a process in clock ticks since boot (proc(5)): systems reuse process ids, but never an id and a start
+ * time together. `0` on systems without `/proc`.
+ */
+function startOf(pid: number): string {
+  const stat = statOf(pid);
+  // The second field is the program's name, which may contain anything; the start time is the 20th field after it.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
+}
+
+function statOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+}
