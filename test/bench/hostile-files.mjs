@@ -25,6 +25,22 @@ const [directory = resolve(import.meta.dirname, '../../dist'), ...chosen] = proc
 const CSV = Buffer.from('city,population\nLyon,522250\nKöln,1073096\n');
 const KILOBYTE = Buffer.concat(Array.from({ length: 25 }, () => CSV));
 
+const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
+/** One file of each kind. */
+const KINDS = [
+  ...['latin.txt', 'cities.csv', 'engine.json', 'events.ndjson', 'settings.yaml', 'report.html', 'mail.eml'],
+  ...['report.rtf', 'report.pdf', 'report.docx', 'orders.xlsx', 'orders.ods', 'slides.pptx', 'report.epub'],
+  ...[
+    'analysis.ipynb',
+    'archive.zip',
+    'archive.tar.gz',
+    'picture.png',
+    'photo.jpg',
+    'tone.mp3',
+    'archive.7z',
+  ],
+];
+
 const { fetch } = globalThis;
 
 /** The service as a process of its own, and the peak of the resident memory of it and of its pool, in MB. */
@@ -185,6 +201,28 @@ const MEASURES = {
     for (let index = 0; index < 50; index++) times.push((await service.ask([['a.csv', KILOBYTE]])).end);
     const sorted = times.slice(10).sort((a, b) => a - b);
     return `median ${seconds(sorted[20])}, best ${seconds(sorted[0])}`;
+  },
+  'csv of 1,000,000 rows': async (service) => {
+    const rows = Array.from(
+      { length: 1_000_000 },
+      (_, index) =>
+        `${index},city ${index % 500},${(index * 7919) % 100_003}.25,2024-01-${10 + (index % 20)},item ${index}\n`,
+    );
+    const file = Buffer.from(`id,city,amount,day,name\n${rows.join('')}`);
+    const { first, end } = await service.ask([['a.csv', file]]);
+    const size = `${(file.length / 1e6).toFixed(0)} MB`;
+    return `${size}, first fact ${seconds(first)}, end ${seconds(end)}; ${service.peaks()}`;
+  },
+  'kinds of files': async (service) => {
+    const times = [];
+    for (const name of KINDS) {
+      const file = readFileSync(join(FIXTURES, name));
+      await service.ask([[name, file]]);
+      const ends = [];
+      for (let index = 0; index < 5; index++) ends.push((await service.ask([[name, file]])).end);
+      times.push(`${name} ${ends.sort((a, b) => a - b)[2].toFixed(0)} ms`);
+    }
+    return times.join(', ');
   },
   'zip of 20,000 entries': async (service) =>
     seconds((await service.ask([['a.zip', crowdedZip(20_000)]])).end),

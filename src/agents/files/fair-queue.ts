@@ -1,12 +1,33 @@
-/** Whose turn it is: owners take turns, and so do the runs of one owner. */
+/** Whose turn it is. */
 export interface Turn {
   owner: string;
   runId: string;
 }
 
-/** A queue that gives turns to owners, and within an owner to runs. What one run adds keeps its order. */
-export class FairQueue<T extends Turn> {
-  readonly #owners = new Map<string, Map<string, T[]>>();
+/** An item of the queue. `size` is how many bytes it reads: what it costs is not known before. */
+export interface Queued extends Turn {
+  size: number;
+}
+
+/** Bytes that the turn of any item counts at least, besides its own. */
+const TURN = 64 * 1024;
+
+/** The items of one run in their order, each with the progress at which it would have ended. */
+type Line<T> = { item: T; end: number }[];
+
+interface OwnerLines<T> {
+  lines: Map<string, Line<T>>;
+  /** Bytes that each run of the owner has had, had all got an equal share since they came. */
+  progress: number;
+}
+
+/**
+ * A queue that gives turns to owners and, within an owner, equal shares of bytes to runs (weighted fair queueing). So a run
+ * of small files does not wait for the large ones of many other runs, and a large one waits for a bounded number of small
+ * ones. What one run adds keeps its order.
+ */
+export class FairQueue<T extends Queued> {
+  readonly #owners = new Map<string, OwnerLines<T>>();
   #size = 0;
 
   get size(): number {
@@ -14,39 +35,45 @@ export class FairQueue<T extends Turn> {
   }
 
   add(item: T): void {
-    const runs = this.#owners.get(item.owner) ?? new Map<string, T[]>();
-    this.#owners.set(item.owner, runs);
-    const items = runs.get(item.runId) ?? [];
-    runs.set(item.runId, items);
-    items.push(item);
+    const owner = this.#owners.get(item.owner) ?? { lines: new Map<string, Line<T>>(), progress: 0 };
+    this.#owners.set(item.owner, owner);
+    const line = owner.lines.get(item.runId) ?? [];
+    owner.lines.set(item.runId, line);
+    const begin = line.at(-1)?.end ?? owner.progress;
+    line.push({ item, end: begin + costOf(item) });
     this.#size += 1;
   }
 
-  /** Takes the next item; its run and its owner have their next turn after all others. */
+  /** Takes the next item; its owner has the next turn after all others. */
   take(): T | undefined {
-    for (const [owner, runs] of this.#owners) {
-      for (const [runId, items] of runs) {
-        const item = items.shift();
-        this.#size -= 1;
-        runs.delete(runId);
-        if (items.length > 0) runs.set(runId, items);
-        this.#owners.delete(owner);
-        if (runs.size > 0) this.#owners.set(owner, runs);
-        return item;
-      }
+    for (const [name, owner] of this.#owners) {
+      const [runId, line] = [...owner.lines].reduce((first, each) =>
+        each[1][0]!.end < first[1][0]!.end ? each : first,
+      );
+      const { item } = line.shift()!;
+      this.#size -= 1;
+      owner.progress += costOf(item) / owner.lines.size;
+      if (line.length === 0) owner.lines.delete(runId);
+      this.#owners.delete(name);
+      if (owner.lines.size > 0) this.#owners.set(name, owner);
+      return item;
     }
     return undefined;
   }
 
   /** Removes an item, if it is in the queue. */
   remove(item: T): void {
-    const runs = this.#owners.get(item.owner);
-    const items = runs?.get(item.runId);
-    const index = items?.indexOf(item) ?? -1;
-    if (!runs || !items || index < 0) return;
-    items.splice(index, 1);
+    const owner = this.#owners.get(item.owner);
+    const line = owner?.lines.get(item.runId);
+    const index = line?.findIndex((each) => each.item === item) ?? -1;
+    if (!owner || !line || index < 0) return;
+    line.splice(index, 1);
     this.#size -= 1;
-    if (items.length === 0) runs.delete(item.runId);
-    if (runs.size === 0) this.#owners.delete(item.owner);
+    if (line.length === 0) owner.lines.delete(item.runId);
+    if (owner.lines.size === 0) this.#owners.delete(item.owner);
   }
+}
+
+function costOf({ size }: Queued): number {
+  return TURN + size;
 }

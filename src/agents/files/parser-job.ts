@@ -1,14 +1,16 @@
 import type { FilePart } from '../../query/index.js';
-import type { Turn } from './fair-queue.js';
+import type { Queued } from './fair-queue.js';
 import type { Question } from './parser-protocol.js';
 
 /** Milliseconds for which pieces of an answer are gathered, so that the answer to an ordinary file is one text. */
 const GATHERED_MS = 250;
 
 /** One question about files, and the answer as far as it is known. */
-export class ParserJob implements Turn {
+export class ParserJob implements Queued {
   /** Whether it has had its first turn and must take another, because files that take long gave way to others. */
   isPostponed = false;
+  /** Bytes of all files. */
+  readonly size: number;
   #isWaiting = true;
   #isEnded = false;
   #isCancelled = false;
@@ -28,6 +30,7 @@ export class ParserJob implements Turn {
     readonly files: FilePart[],
     private readonly onCancel: (job: ParserJob) => void,
   ) {
+    this.size = files.reduce((sum, { file }) => sum + file.size, 0);
     this.#renew();
   }
 

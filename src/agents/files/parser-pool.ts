@@ -38,7 +38,7 @@ interface Running {
  * A few processes that parse files, one file at a time each, and are used again. A file can do nothing worse than end its
  * process, which is one sentence in one answer.
  *
- * Owners take turns, and so do the runs of one owner. A file that takes long does not hold up the others: one of the
+ * Owners take turns, and the runs of one owner have equal shares. A file that takes long does not hold up the others: one of the
  * processes is always left to files that have not had a turn. If such a file waits, and all processes work on files
  * that take long, the newest of these gives way and is read again from its beginning later.
  */
@@ -137,9 +137,8 @@ export class ParserPool {
     this.#dispatch();
   }
 
-  #requestFor({ question, files }: ParserJob): ParserRequest {
+  #requestFor({ question, files, size }: ParserJob): ParserRequest {
     const labels = files.map(({ name, mimeType, file }) => ({ name, mimeType, size: file.size }));
-    const size = labels.reduce((sum, label) => sum + label.size, 0);
     const seconds = this.limits.seconds + size / BYTES_PER_SECOND;
     return { question, files: labels, limits: { ...this.limits, seconds } };
   }
