@@ -206,7 +206,7 @@ const MEASURES = {
     const rows = Array.from(
       { length: 1_000_000 },
       (_, index) =>
-        `${index},city ${index % 500},${(index * 7919) % 100_003}.25,2024-01-${10 + (index % 20)},item ${index}\n`,
+        `${index},city ${index % 500},${(index * 7919) % 100_003}.25,2024-01-${10 + (index % 20)},item with number ${index}\n`,
     );
     const file = Buffer.from(`id,city,amount,day,name\n${rows.join('')}`);
     const { first, end } = await service.ask([['a.csv', file]]);

@@ -45,7 +45,7 @@ export function legacyEncoding(head: Uint8Array): Encoding | undefined {
  * @param chunks all bytes; not read if the beginning has shown the encoding for certain
  */
 export async function exactEncoding(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   encoding: Encoding,
 ): Promise<Encoding> {
   if (encoding.name !== 'UTF-8') return encoding;

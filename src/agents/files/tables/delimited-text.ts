@@ -9,7 +9,7 @@ import { SmallTable } from './small-table.js';
 import type { DelimitedTable, TableSource } from './table-source.js';
 import type { Workspace } from './workspace.js';
 
-/** Characters that decide how a text is delimited. A table that has no more of them is small. */
+/** Characters that decide how a text is delimited. A table of no more of them, or no more bytes, is small. */
 export const SAMPLE = 64 * 1024;
 /** Characters of the first line, at most, for which a sample waits. */
 const LONGEST_LINE = 4 * 1024 * 1024;
@@ -34,13 +34,12 @@ export function delimitedSource(
   return {
     sheet: undefined,
     async small() {
-      const encoding = await exactEncoding(chunks(), likely);
+      const all = await smallChunks(chunks());
+      if (!all) return undefined;
+      const encoding = await exactEncoding(all, likely);
       const text = new NormalText(preferred);
       let whole = '';
-      for await (const piece of text.of(decode(chunks(), encoding))) {
-        whole += piece;
-        if (whole.length > SAMPLE) return undefined;
-      }
+      for await (const piece of text.of(decode(all, encoding))) whole += piece;
       return smallTable(whole, text, encoding);
     },
     async write(workspace) {
@@ -50,6 +49,18 @@ export function delimitedSource(
       return finish(path, text, encoding);
     },
   };
+}
+
+/** All chunks of a small table; undefined if it is not small. */
+async function smallChunks(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[] | undefined> {
+  const all: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > SAMPLE) return undefined;
+    all.push(chunk);
+  }
+  return all;
 }
 
 /** @returns undefined if the text is not regular: only the engine counts what it leaves out. */
