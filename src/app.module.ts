@@ -5,9 +5,16 @@ import { Catch, type DynamicModule, Module, NotFoundException } from '@nestjs/co
 import { APP_FILTER } from '@nestjs/core';
 import { FilesHandler } from './agents/files/index.js';
 import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config.js';
-import { ProblemFilter, QueryModule, type QueryModuleOptions, type RunStore } from './query/index.js';
+import {
+  type Dispatcher,
+  ProblemFilter,
+  QueryModule,
+  type QueryModuleOptions,
+  type RunStore,
+} from './query/index.js';
 import { openStore } from './stores/index.js';
 import { HealthController } from './telemetry/index.js';
+import { openDispatcher } from './workers/index.js';
 
 /** Answers a path that the service does not have, in the form that all errors have. */
 @Catch(NotFoundException)
@@ -18,17 +25,19 @@ class UnknownRouteFilter extends ProblemFilter {}
 export class AppModule {
   /**
    * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, or `DATABASE_URL` names no
-   * database that can be opened
+   * database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment.AGENT);
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
+    const dispatcher = await loadDispatcher(environment.QUEUE_URL);
     const store = await loadStore(environment);
+    const options = { ...queryOptions(environment), handler, store, ...(dispatcher && { dispatcher }) };
     return {
       module: AppModule,
       controllers: [HealthController],
       providers: [{ provide: APP_FILTER, useClass: UnknownRouteFilter }],
-      imports: [QueryModule.forRoot({ ...queryOptions(environment), handler, store })],
+      imports: [QueryModule.forRoot({ ...options, role: environment.ROLE })],
     };
   }
 }
@@ -61,10 +70,21 @@ async function loadStore(environment: Environment): Promise<RunStore> {
   }
 }
 
+async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
+  if (url === '') return undefined;
+  try {
+    return await openDispatcher(url);
+  } catch (error) {
+    throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
 async function loadHandler(agent: string): Promise<QueryModuleOptions['handler']> {
   if (agent === 'files') return FilesHandler;
-  const { default: handler } = await importModule(agent);
-  if (isHandler(handler)) return handler;
+  const { default: handler, restarts } = await importModule(agent);
+  if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
   throw new ConfigurationError(
     `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
       'as async function* (query, context) {…}.',
@@ -78,9 +98,20 @@ function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
   return !isClass || typeof (value.prototype as { handle?: unknown }).handle === 'function';
 }
 
-async function importModule(path: string): Promise<{ default?: unknown }> {
+/** The module exports `restarts` beside the handler. */
+function withRestarts(
+  handler: QueryModuleOptions['handler'],
+  restarts: unknown,
+): QueryModuleOptions['handler'] {
+  if (typeof handler !== 'function') return Object.assign(handler, { restarts });
+  const isClass = /^class\b/.test(Function.prototype.toString.call(handler));
+  Object.defineProperty(isClass ? handler.prototype : handler, 'restarts', { value: restarts });
+  return handler;
+}
+
+async function importModule(path: string): Promise<{ default?: unknown; restarts?: unknown }> {
   try {
-    return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown };
+    return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
   } catch (error) {
     throw new ConfigurationError(
       `AGENT is ${JSON.stringify(path)}; it must be "files" or the path of a JavaScript module that can be loaded: ` +

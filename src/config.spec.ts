@@ -82,4 +82,14 @@ describe('The environment of the service', () => {
     ]);
     expect(faultsOf({ DATABASE_URL: 'memory:', RETENTION_RUN_MS: '1000' })).toEqual([]);
   });
+
+  it('refuses QUEUE_URL and ROLE where no other process can use the database', () => {
+    expect(faultsOf({ QUEUE_URL: 'redis://host', ROLE: 'worker' })).toEqual([
+      'QUEUE_URL has no effect with a DATABASE_URL that belongs to one process. ' +
+        'Unset QUEUE_URL, or let DATABASE_URL name a Postgres database.',
+      'ROLE is "worker"; this needs a DATABASE_URL that several processes share: postgres://<user>@<host>/<database>.',
+    ]);
+    const shared = { DATABASE_URL: 'postgres://user@host/database' };
+    expect(faultsOf({ ...shared, QUEUE_URL: 'redis://host', ROLE: 'worker' })).toEqual([]);
+  });
 });

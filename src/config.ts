@@ -6,6 +6,7 @@ import {
   type QueryModuleOptions,
   type Range,
   RANGES,
+  type Role,
   rangeText,
   RUN_DEFAULTS,
   type SessionPolicy,
@@ -34,6 +35,13 @@ export class Environment {
   /** Where runs, logs, sessions and files are kept: `file:<path>`, `postgres://…` or `memory:`. */
   @Text()
   readonly DATABASE_URL: string = 'file:./data/agent-query.db';
+
+  /**
+   * The queue that brings waiting runs to free slots: `postgres://…` or `redis://…`. If empty, the signals of the database do
+   * that. Needs a `DATABASE_URL` that processes share.
+   */
+  @Text({ mayBeEmpty: true })
+  readonly QUEUE_URL: string = '';
 
   /** How long a run and its log are kept after its end. */
   @WholeNumber(RANGES.retention.runMs, { mayBeAbsent: true })
@@ -111,6 +119,10 @@ export class Environment {
   @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
   readonly REJECT_MISMATCHED_TYPES: 'true' | 'false' = 'false';
 
+  /** What this process does: `all`, `api` (admits and follows) or `worker` (executes). The last two need Postgres. */
+  @IsIn(['all', 'api', 'worker'], { message: mustBe('"all", "api" or "worker"') })
+  readonly ROLE: Role = 'all';
+
   /** The time limit of a run. */
   @WholeNumber(RANGES.runs.timeoutMs)
   readonly RUN_TIMEOUT_MS: number = RUN_DEFAULTS.timeoutMs;
@@ -176,6 +188,18 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     faults.push(
       'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
         'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    );
+  }
+  const isShared = /^postgres(ql)?:/.test(environment.DATABASE_URL);
+  if (environment.QUEUE_URL !== '' && !isShared) {
+    faults.push(
+      'QUEUE_URL has no effect with a DATABASE_URL that belongs to one process. ' +
+        'Unset QUEUE_URL, or let DATABASE_URL name a Postgres database.',
+    );
+  }
+  if (environment.ROLE !== 'all' && !isShared) {
+    faults.push(
+      `ROLE is "${environment.ROLE}"; this needs a DATABASE_URL that several processes share: postgres://<user>@<host>/<database>.`,
     );
   }
   if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));

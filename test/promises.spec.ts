@@ -68,7 +68,9 @@ function findingsOf(name: string, text: string): Findings {
 }
 
 describe('The promises of the interface', () => {
-  const specs = readdirSync(E2E).filter((name) => name.endsWith('.spec.ts') && !OTHERS.includes(name));
+  const specs = readdirSync(E2E, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.spec.ts') && !OTHERS.includes(name),
+  );
   const found = specs.map((name) => findingsOf(name, readFileSync(join(E2E, name), 'utf8')));
 
   it('are cited by every e2e test, exactly one by each', () => {

@@ -1,6 +1,18 @@
 /** Where a promise is made: a section of the interface, the module for hosts, or the standalone service. */
 export type Section =
-  '1' | '2.1' | '2.2' | '2.3' | '2.4' | '2.5' | '2.6' | '2.7' | '2.9' | '2.10' | 'module' | 'service';
+  | '1'
+  | '2.1'
+  | '2.2'
+  | '2.3'
+  | '2.4'
+  | '2.5'
+  | '2.6'
+  | '2.7'
+  | '2.9'
+  | '2.10'
+  | '2.11'
+  | 'module'
+  | 'service';
 
 interface PromiseOfInterface {
   section: Section;
@@ -474,6 +486,36 @@ export const PROMISES = {
     section: 'module',
     sentence: 'One host may serve several agents at several paths, each with its own options.',
   },
+  'module.async-context': {
+    section: 'module',
+    sentence: 'A handler is executed in the async context of the request that submitted its query.',
+  },
+  'module.request-scope': {
+    section: 'module',
+    sentence: 'A handler that depends on something request-scoped is made once for each run.',
+  },
+  'module.abandoned': {
+    section: 'module',
+    sentence: 'A host that closes stops a run at once if no caller follows it and none can follow it later.',
+  },
+  'module.admit': {
+    section: 'module',
+    sentence:
+      'The option admit refuses a query with a code and a status of the host, before anything is kept.',
+  },
+  'module.admit-fails': {
+    section: 'module',
+    sentence: 'A caller does not see the text of an unexpected exception of the option admit.',
+  },
+  'module.listeners': {
+    section: 'module',
+    sentence:
+      'Listeners and channels are told what happens to runs, and a listener that throws has no other effect.',
+  },
+  'module.interceptors': {
+    section: 'module',
+    sentence: 'An interceptor of the host finishes when the stream opens, with undefined.',
+  },
   'module.testing': {
     section: 'module',
     sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',
@@ -602,6 +644,134 @@ export const PROMISES = {
     sentence: 'The service does not start with an invalid environment, and names every variable at fault.',
   },
   'service.port': { section: 'service', sentence: 'The service says which port is in use.' },
+
+  'cluster.follow': {
+    section: '2.11',
+    sentence: 'A follower at any process gets the events of a run while another process executes it.',
+  },
+  'cluster.resume': {
+    section: '2.11',
+    sentence: 'A stream can be resumed at any process.',
+  },
+  'cluster.cancel': {
+    section: '2.11',
+    sentence:
+      'A DELETE at any process answers 200 when the handler has stopped, wherever it executes, and 202 where it does not stop in time.',
+  },
+  'cluster.erase': {
+    section: '2.11',
+    sentence: 'Any process erases a session, also while another process executes a run of it.',
+  },
+  'cluster.retry': {
+    section: '2.11',
+    sentence: 'Retries of a query at several processes get the same stream of one execution.',
+  },
+  'cluster.grace': {
+    section: '2.11',
+    sentence: 'A follower at any process keeps a run from being cancelled when the others have left.',
+  },
+  'cluster.sessions': {
+    section: '2.11',
+    sentence:
+      'Queries of a session are executed in the order of their arrival, at whichever process they arrive.',
+  },
+  'cluster.slots': {
+    section: '2.11',
+    sentence: 'A run that waits for a slot is executed by the first process that has one.',
+  },
+  'cluster.deploy': {
+    section: '2.11',
+    sentence: 'A process that starts or stops in order cuts no stream of the other processes.',
+  },
+  'cluster.backpressure': {
+    section: '2.11',
+    sentence: 'A slow follower at another process holds an async iterable back.',
+  },
+  'cluster.roles': {
+    section: '2.11',
+    sentence:
+      'A process with the role api admits and follows, and one with the role worker executes, with the files of the query, and serves its health only.',
+  },
+  'cluster.killed-executing': {
+    section: '2.11',
+    sentence:
+      'When the process that executes a run is killed, the run ends as interrupted for all followers, and its session continues.',
+  },
+  'cluster.killed-admitting': {
+    section: '2.11',
+    sentence:
+      'A run does not need the process that has admitted it, neither while it waits nor while it executes elsewhere.',
+  },
+  'cluster.killed-following': {
+    section: '2.11',
+    sentence: 'A follower whose process is killed resumes at another process without a gap.',
+  },
+  'cluster.killed-workers': {
+    section: '2.11',
+    sentence:
+      'When all processes that execute are killed, runs that wait are executed by the next one that starts.',
+  },
+  'cluster.frozen': {
+    section: '2.11',
+    sentence:
+      'The runs of a process that is frozen for longer than its lease end as interrupted; when it wakes, it writes nothing to them, its followers get the end, and it executes runs again.',
+  },
+  'cluster.frozen-takes': {
+    section: '2.11',
+    sentence:
+      'A run that waits is executed, not interrupted, when a process wakes that was frozen for longer than its lease.',
+  },
+  'cluster.restart-frozen': {
+    section: '2.11',
+    sentence:
+      'A process that was frozen may execute the next attempt of a run whose earlier attempt it has not stopped yet.',
+  },
+  'cluster.restart-killed': {
+    section: '2.11',
+    sentence:
+      'A run whose handler may be executed again continues at another process from its last checkpoint; without what is void, its answer is that of an undisturbed run.',
+  },
+  'cluster.restart-file': {
+    section: '2.11',
+    sentence: 'With a file, such a run continues when the service is started again.',
+  },
+  'cluster.drain': {
+    section: '2.11',
+    sentence:
+      'A process that is stopped is not ready, hands its waiting runs over at once, lets its running ones end, and exits with 0.',
+  },
+  'cluster.drain-restarts': {
+    section: '2.11',
+    sentence:
+      'A run that may be executed again and does not end within the drain continues at another process; its followers are disconnected with retry, and resume there.',
+  },
+  'cluster.drain-interrupted': {
+    section: '2.11',
+    sentence:
+      'A run that may not be executed again and does not end within the drain ends as interrupted, for all followers.',
+  },
+  'cluster.second-signal': {
+    section: '2.11',
+    sentence:
+      'A process that a second signal ends at once is a process that was killed: the others recover its runs.',
+  },
+  'cluster.database-restart': {
+    section: '2.11',
+    sentence:
+      'When Postgres is restarted, streams pause and then continue, and new queries get 503 with Retry-After meanwhile.',
+  },
+  'cluster.database-connections': {
+    section: '2.11',
+    sentence: 'When Postgres has no connection left for some time, runs wait for one, and nothing is lost.',
+  },
+  'cluster.signals-lost': {
+    section: '2.11',
+    sentence: 'Followers at other processes continue when the connection for signals is lost.',
+  },
+  'cluster.clocks': {
+    section: '2.11',
+    sentence: 'The clocks of the processes may differ by minutes: all times are those of the database.',
+  },
 } as const satisfies Record<string, PromiseOfInterface>;
 
 export type PromiseId = keyof typeof PROMISES;

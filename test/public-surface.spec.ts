@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as root from '../src/index.js';
 import * as stores from '../src/stores/index.js';
+import * as workers from '../src/workers/index.js';
 
 const INDEX = resolve(import.meta.dirname, '../src/index.ts');
 
@@ -12,6 +13,7 @@ describe('The public surface', () => {
       'AgentHandler',
       'AgentService',
       'DEFAULT_BODY_LIMITS',
+      'Dispatcher',
       'FilePartDto',
       'FileStore',
       'MEMORY_RETENTION_DEFAULTS',
@@ -22,6 +24,7 @@ describe('The public surface', () => {
       'RUN_DEFAULTS',
       'RunStore',
       'STREAM_DEFAULTS',
+      'Signals',
       'TextPartDto',
       'log',
       'message',
@@ -30,6 +33,10 @@ describe('The public surface', () => {
 
   it('of the stores is these names', () => {
     expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
+  });
+
+  it('of the workers is these names', () => {
+    expect(Object.keys(workers).sort()).toEqual(['DEFAULT_QUEUE_NAME', 'openDispatcher']);
   });
 
   it('has a docstring for every name, and an example for every value', () => {

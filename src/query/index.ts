@@ -1,8 +1,14 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
-export { doneText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
-export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
+export { doneText, INTERRUPTED, isInterrupted, log, message, restartedText } from './contract/envelopes.js';
+export {
+  type ErrorCode,
+  type ErrorExtras,
+  type FieldError,
+  type HostCode,
+  QueryError,
+} from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
@@ -15,25 +21,32 @@ export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
 export { type BodyLimits, DEFAULT_BODY_LIMITS } from './options/body-limits.js';
 export {
+  type AdmissionContext,
   type DisconnectPolicy,
   type CallerRequest,
   type QueryModuleExtras,
   type QueryModuleFactoryOptions,
   type QueryModuleOptions,
+  type Role,
   RUN_DEFAULTS,
   type RunOptions,
   STREAM_DEFAULTS,
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
+export { settlesWithin } from './platform/deadline.js';
 export { LoopShare } from './platform/loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
+export { Dispatcher, type DispatchReceiver } from './ports/dispatcher.js';
 export { FileStore } from './ports/file-store.js';
+export type * from './ports/run-listener.js';
 export { KEPT_LENGTH, RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
+export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
 export { AgentService, type QueryOptions } from './runs/agent.service.js';
 export { AnswerText } from './runs/answer-text.js';
+export type { RunRequest } from './runs/run-handler.js';
 export type { Load } from './runs/scheduler.js';

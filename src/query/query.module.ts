@@ -18,9 +18,15 @@ import { Settings, settingsOf } from './options/settings.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
+import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
+import { Observers } from './runs/observers.js';
+import { RunHandler } from './runs/run-handler.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
+
+/** The injection token of `QueryModuleExtras.role`. */
+const ROLE = Symbol('role');
 
 /**
  * `POST {base}/query` for an agent.
@@ -46,7 +52,7 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
     SseInterceptor,
     HostParsers,
     Connections,
-    { provide: Settings, inject: [MODULE_OPTIONS_TOKEN], useFactory: settingsOf },
+    { provide: Settings, inject: [MODULE_OPTIONS_TOKEN, ROLE], useFactory: settingsOf },
     {
       provide: RunStore,
       inject: [Settings],
@@ -67,7 +73,7 @@ export class QueryModule {
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
    */
   static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
-    return mount(ConfigurableModuleClass.forRoot(options), options.path, handlerProviders(options.handler));
+    return mount(ConfigurableModuleClass.forRoot(options), options, handlerProviders(options.handler));
   }
 
   /**
@@ -82,18 +88,43 @@ export class QueryModule {
       options.handler === undefined
         ? [handlerOfFactory]
         : [...handlerProviders(options.handler), noSecondHandler];
-    return mount(ConfigurableModuleClass.forRootAsync(options), options.path, providers);
+    return mount(ConfigurableModuleClass.forRootAsync(options), options, providers);
   }
 }
 
-function mount(module: DynamicModule, path = 'query', handler: Provider[]): DynamicModule {
+function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
+  const { path = 'query', role = 'all', listeners = [] } = extras;
+  const { restarts } = (extras.handler ?? {}) as { restarts?: number };
   return {
     ...module,
     module: QueryModule,
-    controllers: [controllerAt(path)],
-    providers: [...(module.providers ?? []), ...handler],
+    controllers: role === 'worker' ? [] : [controllerAt(path)],
+    providers: [
+      ...(module.providers ?? []),
+      { provide: ROLE, useValue: role },
+      {
+        provide: RunHandler,
+        inject: [ModuleRef],
+        useFactory: (ref: ModuleRef) => new RunHandler(ref, restarts),
+      },
+      ...observerProviders(listeners),
+      ...handler,
+    ],
     exports: [...(module.exports ?? []), AgentHandler],
   };
+}
+
+function observerProviders(listeners: NonNullable<QueryModuleExtras['listeners']>): Provider[] {
+  const classes = listeners.filter((listener) => typeof listener === 'function');
+  const instances = listeners.filter((listener) => typeof listener !== 'function');
+  return [
+    ...classes,
+    {
+      provide: Observers,
+      inject: classes,
+      useFactory: (...made: RunListener[]) => new Observers([...instances, ...made]),
+    },
+  ];
 }
 
 /** A class is also a provider of its own, so that a test can override it. */
@@ -127,7 +158,10 @@ const noSecondHandler: Provider = {
 };
 
 function handlerOf(handler: AgentHandler | HandlerFunction | undefined): AgentHandler {
-  if (typeof handler === 'function') return { handle: handler };
+  if (typeof handler === 'function') {
+    const { restarts } = handler;
+    return { handle: handler, ...(restarts !== undefined && { restarts }) };
+  }
   if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler!;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',

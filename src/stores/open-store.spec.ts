@@ -5,9 +5,10 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
 import pg from 'pg';
-import { admissionOf } from '../../test/contracts/run-store.contract.js';
+import { admissionOf, eventsOf } from '../../test/contracts/open-store.js';
+import { eventually } from '../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../test/support/postgres.js';
-import { MemoryRunStore, message, type RunRef, type StoredRun } from '../query/index.js';
+import { MemoryRunStore, message, type RunRecord, type RunRef } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
 import { SqlRunStore } from './runs/sql-run-store.js';
 
@@ -163,8 +164,7 @@ describe('A database of an older version', () => {
     const store = await openStore(await load[database]!(version, OLD_VERSIONS[version]!(fixture)), {
       leaseMs: 50,
     });
-    const delivered: StoredRun[] = [];
-    await store.recover((stored) => delivered.push(stored));
+    await store.recover(eventsOf());
     const [alone, running] = ['alone', 'running'].map((id) => ({ owner: 'ann', id }));
     const logOf = async (run: RunRef) => {
       const texts: string[] = [];
@@ -177,15 +177,17 @@ describe('A database of an older version', () => {
     const texts = (...contents: string[]) => contents.map((content) => JSON.stringify(message(content)));
 
     // The lease of the crashed process ends first.
-    while (delivered.length === 0) await delay(10);
-    expect(delivered).toMatchObject([
-      {
-        run: { id: 'waiting', owner: 'ann', sessionId: 's', status: 'waiting' },
-        parts: [{ type: 'text', text: 'Question waiting' }],
-        kwargs: { a: 1 },
-        isFirst: true,
-      },
+    let taken: RunRecord[] = [];
+    await eventually(async () => (taken = await store.take(9)).length > 0);
+    expect(taken).toMatchObject([
+      { id: 'waiting', owner: 'ann', sessionId: 's', status: 'running', attempt: 1, detached: false },
     ]);
+    expect(await store.query(taken[0]!)).toEqual({
+      parts: [{ type: 'text', text: 'Question waiting' }],
+      kwargs: { a: 1 },
+      text: '',
+      checkpoint: undefined,
+    });
     expect(await logOf(alone!)).toEqual([...texts('a', 'b', 'c', 'd'), DONE]);
     expect(await store.read(alone!, 5)).toMatchObject({ count: 0, endOffset: 209, ended: true });
     expect((await logOf(running!)).slice(0, -1)).toEqual(texts('half ', 'an answer'));
@@ -206,7 +208,7 @@ describe('A database of an older version', () => {
     const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
     const { run, ahead } = await store.admit(admissionOf({ owner: 'ann', session }));
     expect(ahead).toMatchObject([{ id: 'waiting' }]);
-    const finished = await store.finish({ owner: 'ann', id: 'waiting' }, { status: 'completed' }, '');
+    const finished = await store.finish(taken[0]!, { status: 'completed' }, '');
     expect(finished).toMatchObject({ next: { id: run.id } });
     await store.close();
   });
@@ -222,7 +224,7 @@ describe('The retention of a store', () => {
   /** Ends a run, applies the retention, and tells whether the store still has the run. */
   const isKept = async (url: string, retention: StoreOptions['retention']) => {
     const store = await openStore(url, { retention });
-    await store.recover(() => undefined);
+    await store.recover(eventsOf());
     const { run } = await store.admit(admissionOf());
     await store.finish(run, { status: 'completed' }, '');
     await delay(20);

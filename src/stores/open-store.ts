@@ -25,7 +25,7 @@ export interface StoreOptions {
   waitMs?: number | undefined;
   /**
    * Only for Postgres: how long a process may be silent before the other processes recover its runs, in milliseconds,
-   * from 1. All processes of a database need the same value. Default 10,000.
+   * from 1. All processes of a database need the same value. Default 8,000.
    */
   leaseMs?: number | undefined;
 }

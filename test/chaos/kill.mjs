@@ -2,6 +2,10 @@
  * Kills the service with SIGKILL at random moments while it streams runs, starts it again, and checks that nothing is lost:
  *
  *     npm run build && node test/chaos/kill.mjs [--postgres] [--rounds 20] [--runs 200]
+ *     node test/chaos/kill.mjs --processes 3 [--kills 1000]
+ *
+ * With `--processes`, the service has so many processes on Postgres. Each round kills some of them, and sometimes all, at
+ * moments of their own; `--kills` ends the program after so many kills. Then each run is read at a random process.
  *
  * Every envelope that a client received must be in the log of its run, unchanged. The numbers of a log must have no gaps.
  * Each run must end with exactly one `done`. Each session must answer another query. The database must pass its integrity
@@ -25,13 +29,17 @@ const { values } = parseArgs({
     postgres: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '20' },
     runs: { type: 'string', default: '200' },
+    processes: { type: 'string' },
+    kills: { type: 'string', default: 'Infinity' },
   },
 });
-const ROUNDS = Number(values.rounds);
+const PROCESSES = Number(values.processes ?? 1);
+const KILLS = Number(values.kills);
+const ROUNDS = KILLS < Infinity ? Infinity : Number(values.rounds);
 const RUNS = Number(values.runs);
 const RUNS_PER_SESSION = 5;
 const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-chaos-'));
-const postgres = values.postgres ? await startServer() : undefined;
+const postgres = values.postgres || values.processes ? await startServer() : undefined;
 const database = postgres?.url ?? `file:${join(directory, 'runs.db')}`;
 
 const failures = [];
@@ -45,9 +53,10 @@ async function startServer() {
   return startPostgres();
 }
 
-/** Starts the service. Resolves when it listens. */
+/** Starts a process of the service. Resolves when it listens. */
 async function start() {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'server.mjs'), database], {
+  const options = JSON.stringify({ leaseMs: PROCESSES > 1 ? 1_500 : 500 });
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'server.mjs'), database, options], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
@@ -135,30 +144,53 @@ async function verify(url, { runId, received, sessionId }) {
 }
 
 const counts = { runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
-let service;
+let kills = 0;
+/** The processes that run. */
+let services = [];
+
+function anyUrl() {
+  return services[Math.floor(Math.random() * services.length)].url;
+}
+
+/** Kills one process, some, or all, each at a moment of its own, and starts as many again. Returns when these are ready. */
+async function killSome() {
+  const count = 1 + Math.floor(Math.random() * PROCESSES);
+  const [...lost] = services.toSorted(() => Math.random() - 0.5).slice(0, count);
+  await Promise.all(
+    lost.map(async (service) => {
+      await delay(Math.random() * 1500);
+      await service.end('SIGKILL');
+      kills++;
+    }),
+  );
+  return async () => {
+    const started = await Promise.all(lost.map(start));
+    services = [...services.filter((service) => !lost.includes(service)), ...started];
+  };
+}
 
 async function runRound(round) {
-  const { url } = service;
   let onReceived;
   const firstReceived = new Promise((resolve) => (onReceived = resolve));
   const sessionOf = (i) => (i % 2 ? `s${round}.${Math.floor(i / (2 * RUNS_PER_SESSION))}` : undefined);
-  const asked = Array.from({ length: RUNS }, (_, i) => ask(url, `${round}.${i}`, sessionOf(i), onReceived));
+  const asked = Array.from({ length: RUNS }, (_, i) =>
+    ask(anyUrl(), `${round}.${i}`, sessionOf(i), onReceived),
+  );
   // However slow the machine is, the kill comes while runs send something.
   await Promise.race([firstReceived, Promise.all(asked)]);
-  await delay(Math.random() * 1500);
-  await service.end('SIGKILL');
+  const restart = await killSome();
+  const killed = performance.now();
+  await restart();
+  const ready = performance.now() - killed;
   const runs = await Promise.all(asked);
-  const began = performance.now();
-  service = await start();
-  const ready = performance.now() - began;
 
   const admitted = runs.filter(({ runId }) => runId !== undefined);
   const verifying = admitted.map((run) =>
-    verify(service.url, run).catch((error) => void failures.push(error.message)),
+    verify(anyUrl(), run).catch((error) => void failures.push(error.message)),
   );
   const ends = await Promise.all(verifying);
   const sessions = [...new Set(admitted.map(({ sessionId }) => sessionId).filter(Boolean))];
-  const again = await Promise.all(sessions.map((sessionId) => ask(service.url, 'again', sessionId)));
+  const again = await Promise.all(sessions.map((sessionId) => ask(anyUrl(), 'again', sessionId)));
   for (const { received, sessionId } of again)
     check(isDone(received.at(-1)?.data), `session ${sessionId} does not answer another query`);
 
@@ -169,7 +201,8 @@ async function runRound(round) {
   for (const end of ends) if (end) counts[end]++;
   console.log(
     `round ${round}: ${admitted.length} runs, ${received} envelopes received before the kill, ready again after ` +
-      `${ready.toFixed(0)} ms, ${ends.filter((end) => end === 'completed').length} completed`,
+      `${ready.toFixed(0)} ms, ${ends.filter((end) => end === 'completed').length} completed` +
+      (PROCESSES > 1 ? `, ${kills} kills` : ''),
   );
 }
 
@@ -182,13 +215,13 @@ function checkIntegrity() {
 }
 
 try {
-  service = await start();
-  for (let round = 1; round <= ROUNDS; round++) await runRound(round);
-  await service.end('SIGTERM');
+  services = await Promise.all(Array.from({ length: PROCESSES }, start));
+  for (let round = 1; round <= ROUNDS && kills < KILLS; round++) await runRound(round);
+  await Promise.all(services.map((service) => service.end('SIGTERM')));
   if (!postgres) checkIntegrity();
 } finally {
   // After a failure too, no process and no file may remain.
-  await service?.end('SIGKILL');
+  await Promise.all(services.map((service) => service.end('SIGKILL')));
   await postgres?.close();
   await rm(directory, { recursive: true });
 }

@@ -56,6 +56,7 @@ export class PostgresProxy {
   #fault;
   #endsAt = 0;
   #links = new Set();
+  #isHeld = false;
 
   constructor(server, target) {
     this.server = server;
@@ -70,6 +71,7 @@ export class PostgresProxy {
     server.on('connection', (client) => {
       const link = new Link(client, connect(Number(target.port), target.hostname), proxy);
       proxy.#links.add(link);
+      if (proxy.#isHeld) link.hold();
       client.once('close', () => proxy.#links.delete(link));
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -109,6 +111,24 @@ export class PostgresProxy {
     return { ...fault, execute: FAULTS[fault.kind] };
   }
 
+  /** Holds back everything that is sent on any connection, until `release`: the network is cut. */
+  hold() {
+    this.#isHeld = true;
+    for (const link of this.#links) link.hold();
+  }
+
+  release() {
+    this.#isHeld = false;
+    for (const link of this.#links) link.release();
+  }
+
+  /** From now on, the network swallows what is sent on the connections that listen. Returns how many there are. */
+  silenceListeners() {
+    const listening = [...this.#links].filter(({ hasListened, isSilent }) => hasListened && !isSilent);
+    for (const link of listening) link.isSilent = true;
+    return listening.length;
+  }
+
   async close() {
     this.server.close();
     for (const link of this.#links) link.reset();
@@ -122,6 +142,8 @@ class Link {
   isSilent = false;
   /** The server has accepted the connection. */
   isOpen = false;
+  /** The client has sent LISTEN. */
+  hasListened = false;
   #fromServer = new Messages(false);
   #fromClient = new Messages(true);
   #statement = [];
@@ -158,6 +180,17 @@ class Link {
     this.server.destroy();
   }
 
+  /** Reads nothing: what is sent stays in the buffers of the network. */
+  hold() {
+    this.client.pause();
+    this.server.pause();
+  }
+
+  release() {
+    this.client.resume();
+    this.server.resume();
+  }
+
   reset() {
     this.isSilent = true;
     this.client.resetAndDestroy();
@@ -176,6 +209,7 @@ class Link {
 
   #handle(messages) {
     const [first] = messages;
+    this.hasListened ||= /^listen /.test(sqlOf(first) ?? '');
     if (first.type === 'X' || this.isSilent) return this.pass(messages);
     const fault = this.proxy.faultFor(sqlOf(first) ?? 'connect');
     if (!fault) return this.pass(messages);

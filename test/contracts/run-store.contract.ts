@@ -1,34 +1,20 @@
 import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import { eventually } from '../support/conditions.js';
 import {
   type Admission,
   INTERRUPTED,
-  type LogSlice,
   log,
   message,
   QueryError,
   type RetentionOptions,
   type RunEnd,
   type RunRecord,
+  type RunRef,
   type RunStore,
-  type StoredRun,
 } from '../../src/query/index.js';
-
-/** A store for one test. */
-export interface OpenStore {
-  store: RunStore;
-  /** Closes the store and removes its data. */
-  close(): Promise<void>;
-  /**
-   * Ends the store as a crash would, opens its data again, and recovers its runs. Only for a durable store.
-   *
-   * @param execute receives the waiting runs, perhaps after the promise has resolved
-   */
-  restart?(execute?: (stored: StoredRun) => void): Promise<RunStore>;
-  /** Applies the retention now. Absent if the store does that with every call. */
-  sweep?(): Promise<void>;
-}
+import { admissionOf, codeOf, ids, type OpenStore, readAll, refusalOf } from './open-store.js';
 
 /** What a store does not promise, and the reason for each. */
 export interface Skips {
@@ -82,29 +68,97 @@ export function runStoreContract(
     const admit = async (admission: Partial<Admission> = {}) => store.admit(admissionOf(admission));
     const admitTo = (id: string, admission: Partial<Admission> = {}) =>
       admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
-    const finish = async ({ owner, id }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
-      store.finish({ owner, id }, end, text);
-    const logOf = async ({ owner, id }: RunRecord, after = 0) => readAll(store, owner, id, after);
-    const codeOf = async (work: () => unknown) => {
-      try {
-        await work();
-        return 'none';
-      } catch (error) {
-        return error instanceof QueryError ? error.code : error;
-      }
-    };
+    const wait = async (admission: Partial<Admission> = {}) =>
+      (await admit({ mayStart: false, ...admission })).run;
+    const finish = async ({ owner, id, attempt }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
+      store.finish({ owner, id, attempt }, end, text);
+    const logOf = (run: RunRef, after = 0) => readAll(store, run, after);
+    const take = async (count = 100) => ids(await store.take(count));
 
     describe('admission', () => {
-      it('creates a waiting run with an empty log, which may start at once', async () => {
+      it('creates a run that waits, if there is no slot', async () => {
         const since = Date.now();
-        const { run, created, ahead } = await admit({ runId: 'a', owner: 'ann' });
-        expect(run).toMatchObject({ id: 'a', owner: 'ann', status: 'waiting', lastSeq: 0 });
+        const { run, created, ahead } = await admit({ runId: 'a', owner: 'ann', mayStart: false });
+        expect(run).toMatchObject({ id: 'a', owner: 'ann', status: 'waiting', lastSeq: 0, attempt: 1 });
         expect([run.sessionId, run.startedAt, run.endedAt, run.end]).toEqual(Array(4).fill(undefined));
-        expect(run.createdAt).toBeGreaterThanOrEqual(since);
-        expect(run.createdAt).toBeLessThanOrEqual(Date.now());
+        expect(run.createdAt).toBeGreaterThanOrEqual(since - CLOCK_MS);
+        expect(run.createdAt).toBeLessThanOrEqual(Date.now() + CLOCK_MS);
         expect({ created, ahead }).toEqual({ created: true, ahead: [] });
-        expect(await store.find('ann', 'a')).toMatchObject({ id: 'a', status: 'waiting' });
+        expect(await store.find('ann', 'a')).toMatchObject({ id: 'a', status: 'waiting', attempt: 1 });
         expect(await logOf(run)).toEqual([]);
+      });
+
+      it('starts the run in the same step, if there is a slot and no run is ahead', async () => {
+        const alone = (await admit()).run;
+        const first = (await admitTo('s')).run;
+        for (const run of [alone, first]) {
+          expect(run).toMatchObject({ status: 'running', attempt: 1, startedAt: run.createdAt });
+          expect(await store.find(run.owner, run.id)).toMatchObject({
+            status: 'running',
+            startedAt: run.createdAt,
+          });
+        }
+        // Nobody else can take them.
+        expect(await take()).toEqual([]);
+        await store.append(first, JSON.stringify(message('at once')));
+        expect(await logOf(first)).toEqual([JSON.stringify(message('at once'))]);
+      });
+
+      it('creates a run that waits behind another one of its session, also if there is a slot', async () => {
+        await admitTo('s');
+        const { run } = await admitTo('s');
+        expect(run).toMatchObject({ status: 'waiting', startedAt: undefined });
+        expect(await take()).toEqual([]);
+      });
+
+      it('keeps whether the run continues when nobody follows it', async () => {
+        for (const detached of [false, true]) {
+          const { run } = await admit({ detached });
+          expect(run.detached).toBe(detached);
+          expect(await store.find(run.owner, run.id)).toMatchObject({ detached });
+          const waiting = await wait({ detached });
+          expect(await store.take(1)).toMatchObject([{ id: waiting.id, detached }]);
+        }
+      });
+
+      it('writes the notices as the first envelopes, and says how many runs are ahead', async () => {
+        const notices = (ahead: number | undefined) => ['x', 'y'].map((it) => noticeOf(`${it} ${ahead}`));
+        const started = (await admitTo('s', { notices })).run;
+        const ready = (await admit({ notices, mayStart: false })).run;
+        await admitTo('s');
+        const behind = (await admitTo('s', { notices })).run;
+        for (const [run, ahead] of [
+          [started, undefined] as const,
+          [ready, 0] as const,
+          [behind, 2] as const,
+        ]) {
+          expect(run.lastSeq).toBe(2);
+          expect(await store.find(run.owner, run.id)).toMatchObject({ lastSeq: 2 });
+          expect(await logOf(run)).toEqual(notices(ahead));
+          expect(await store.read(run, 2)).toMatchObject({
+            count: 0,
+            endOffset: 2 * notices(ahead)[0]!.length,
+          });
+        }
+      });
+
+      it('continues the log after any notices', async () => {
+        const lengths = fc.array(fc.constantFrom(0, 1, 500, 40_000, 70_000), { maxLength: 5 });
+        await fc.assert(
+          fc.asyncProperty(lengths, fc.boolean(), async (notices, mayStart) => {
+            const texts = notices.map((length, index) => noticeOf(index + 'n'.repeat(length)));
+            const { run } = await admit({ mayStart, notices: () => texts });
+            if (!mayStart) expect(await store.take(9)).toMatchObject([{ id: run.id, lastSeq: texts.length }]);
+            const answer = JSON.stringify(message('answer'));
+            await store.append(run, answer);
+            expect(await logOf(run)).toEqual([...texts, answer]);
+            await finish(run);
+            expect(await logOf(run)).toEqual([...texts, answer, DONE]);
+            const endOffset = [...texts, answer, DONE].join('').length;
+            expect(await store.read(run, texts.length + 2)).toMatchObject({ endOffset, ended: true });
+          }),
+          { numRuns: 15 },
+        );
       });
 
       it('returns the runs ahead in the queue of the session, oldest first', async () => {
@@ -149,8 +203,7 @@ export function runStoreContract(
 
       it('admits a query with the policy interrupt behind any number of runs', async () => {
         const session = { id: 's', policy: 'interrupt' as const, maxWaiting: 0 };
-        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
-        const [a, b] = [await admit({ session }), await admit({ session, refusalIfQueued })];
+        const [a, b] = [await admit({ session }), await admit({ session })];
         expect(ids(b.ahead)).toEqual([a.run.id]);
       });
 
@@ -162,37 +215,81 @@ export function runStoreContract(
         expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
       });
 
-      it('applies refusalIfQueued only to a query with runs ahead of it', async () => {
-        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
-        expect((await admitTo('s', { refusalIfQueued })).created).toBe(true);
-        expect((await admit({ refusalIfQueued })).created).toBe(true);
-        await expect(admitTo('s', { runId: 'b', refusalIfQueued })).rejects.toBe(refusalIfQueued);
+      it('refuses a query that would wait if as many runs of the service wait as may', async () => {
+        const maxWaiting = 3;
+        const [first, behind] = [(await admitTo('s')).run, (await admitTo('s')).run];
+        const ready = [await wait({ owner: 'ann' }), await wait({ owner: 'bob' })];
+        const refused = await refusalOf(() => admit({ runId: 'b', mayStart: false, maxWaiting }));
+        expect(refused).toMatchObject({ code: 'at_capacity' });
+        expect(refused!.retryAfter).toBeGreaterThan(0);
         expect(await store.find('anonymous', 'b')).toBeUndefined();
-        expect(await store.queue('anonymous', 's')).toHaveLength(1);
+        const interrupt = { id: 's', policy: 'interrupt' as const, maxWaiting: 0 };
+        expect(await codeOf(() => admit({ session: interrupt, maxWaiting }))).toBe('at_capacity');
+        expect(await store.queue('anonymous', 's')).toHaveLength(2);
+        // One that starts does not wait.
+        expect((await admit({ maxWaiting: 0 })).run.status).toBe('running');
+        // What starts or ends waits no more. What is promoted still waits.
+        await finish(first);
+        expect(await codeOf(() => wait({ maxWaiting }))).toBe('at_capacity');
+        expect(await take(1)).toHaveLength(1);
+        await wait({ maxWaiting });
+        await finish((await store.find(behind.owner, behind.id))!, CANCELLED);
+        for (const run of ready) await finish((await store.find(run.owner, run.id))!, CANCELLED);
+        expect((await wait({ maxWaiting })).status).toBe('waiting');
+      });
+
+      it('does not admit more runs than may wait, also if many queries come at the same time', async () => {
+        const codes = await Promise.all(
+          Array.from({ length: 30 }, (_, index) =>
+            codeOf(() => admit({ mayStart: false, maxWaiting: 7, owner: `owner ${index % 3}` })),
+          ),
+        );
+        expect(codes.filter((code) => code === 'none')).toHaveLength(7);
+        expect(codes.filter((code) => code === 'at_capacity')).toHaveLength(23);
+        expect(await take()).toHaveLength(7);
       });
 
       it('refuses with the first of several reasons', async () => {
         const refusal = new QueryError('draining', 'Shutting down.');
-        const refusalIfQueued = new QueryError('at_capacity', 'Full.');
-        const reasons = { refusal, refusalIfQueued };
+        const full = { maxWaiting: 0, mayStart: false };
         await admitTo('s', { idempotency: { key: 'k', digest: '1' } });
         const session = { id: 's', policy: 'reject' as const, maxWaiting: 0 };
         const idempotency = { key: 'k', digest: '2' };
+        const reasons = { refusal, ...full };
         expect(await codeOf(() => admit({ session, idempotency, ...reasons }))).toBe('idempotency_conflict');
         expect(await codeOf(() => admit({ session, ...reasons }))).toBe('session_busy');
         const enqueue = { ...session, policy: 'enqueue' as const };
         expect(await codeOf(() => admit({ session: enqueue, ...reasons }))).toBe('session_full');
-        expect(await codeOf(() => admit({ session: { ...enqueue, maxWaiting: 1 }, ...reasons }))).toBe(
-          'at_capacity',
-        );
-        expect(await codeOf(() => admit(reasons))).toBe('draining');
+        const behind = { ...enqueue, maxWaiting: 1 };
+        expect(await codeOf(() => admit({ session: behind, ...reasons }))).toBe('draining');
+        expect(await codeOf(() => admit({ session: behind, ...full }))).toBe('at_capacity');
+        expect(await codeOf(() => admit(full))).toBe('at_capacity');
+      });
+
+      it('keeps nothing of a query that is refused at capacity', async () => {
+        const notices = () => [noticeOf('never')];
+        const idempotency = { key: 'k', digest: '1' };
+        const refused = { maxWaiting: 0, mayStart: false, notices, idempotency };
+        expect(await codeOf(() => admitTo('s', { ...refused, runId: 'a' }))).toBe('at_capacity');
+        expect(await store.find('anonymous', 'a')).toBeUndefined();
+        expect(await store.turns('anonymous', 's', { after: 0, limit: 1 })).toBeUndefined();
+        expect((await admitTo('s', { idempotency: { key: 'k', digest: '2' } })).created).toBe(true);
+      });
+
+      it('finds the run of a repeated query, also if the queue is full and no slot is free', async () => {
+        const idempotency = { key: 'k', digest: '1' };
+        const run = await wait({ idempotency });
+        const repeated = await admit({ idempotency, mayStart: false, maxWaiting: 0 });
+        expect(repeated).toMatchObject({ created: false, ahead: [], run: { id: run.id, status: 'waiting' } });
+        // It does not start the run either.
+        expect((await admit({ idempotency })).run.status).toBe('waiting');
+        expect(await take()).toEqual([run.id]);
       });
     });
 
     it('returns the turns that fit into a length, but at least one', async () => {
       for (const text of ['a', 'b', 'c']) {
         const { run } = await admitTo('s');
-        await store.start(run);
         await store.finish(run, COMPLETED, text.repeat(10_000));
       }
       const page = async (after: number | undefined, maxLength: number) => {
@@ -218,7 +315,6 @@ export function runStoreContract(
       ];
       const finishLong = async (sessionId = 's') => {
         const { run } = await admitTo(sessionId, { parts });
-        await store.start(run);
         await store.finish(run, COMPLETED, answer);
         return run;
       };
@@ -281,7 +377,6 @@ export function runStoreContract(
 
       it('start a new run if the run that they started was interrupted', async () => {
         const { run } = await admit({ idempotency });
-        await store.start(run);
         await store.finish(run, INTERRUPTED, '');
         expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
           'idempotency_conflict',
@@ -298,7 +393,7 @@ export function runStoreContract(
         expect(repeated).toMatchObject({
           created: false,
           ahead: [],
-          run: { id: run.id, status: 'waiting' },
+          run: { id: run.id, status: 'running' },
         });
         await finish(run);
         expect(await admit({ idempotency })).toMatchObject({
@@ -338,26 +433,129 @@ export function runStoreContract(
       });
     });
 
-    describe('start', () => {
-      it('makes a waiting run a running one, once', async () => {
-        const { run } = await admit({ runId: 'a' });
+    describe('take', () => {
+      /** Waits until the clock of the store has moved on, so that what comes next is later. */
+      const later = async () => {
         const since = Date.now();
-        const started = await Promise.all(
-          [1, 2, 3].map(async () => store.start({ owner: 'anonymous', id: run.id })),
-        );
-        expect(started.filter(Boolean)).toHaveLength(1);
-        const found = await store.find('anonymous', 'a');
-        expect(found).toMatchObject({ status: 'running' });
-        expect(found!.startedAt).toBeGreaterThanOrEqual(since);
+        await eventually(() => Date.now() > since + 1);
+      };
+
+      it('starts runs that wait for a slot', async () => {
+        const run = await wait({ runId: 'a', notices: () => [noticeOf('Waiting.')] });
+        const since = Date.now();
+        const [taken, ...others] = await store.take(5);
+        expect(others).toEqual([]);
+        expect(taken).toMatchObject({ id: 'a', status: 'running', attempt: 1, lastSeq: 1 });
+        expect(taken!.startedAt).toBeGreaterThanOrEqual(since - CLOCK_MS);
+        expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'running', lastSeq: 1 });
+        expect(await store.take(5)).toEqual([]);
+        await store.append(taken!, JSON.stringify(message('x')));
+        expect((await finish(taken!))!.run).toMatchObject({ status: 'completed', lastSeq: 3 });
       });
 
-      it('does nothing for an ended run, an unknown run and a run of another owner', async () => {
-        const { run } = await admit({ runId: 'a', owner: 'ann' });
-        expect(await store.start({ owner: 'bob', id: 'a' })).toBe(false);
-        expect(await store.start({ owner: 'ann', id: 'b' })).toBe(false);
-        await finish(run, CANCELLED);
-        expect(await store.start({ owner: 'ann', id: 'a' })).toBe(false);
-        expect(await store.find('ann', 'a')).toMatchObject({ status: 'cancelled', startedAt: undefined });
+      it('starts no more than it is asked for, those that are ready for longest first', async () => {
+        const waiting: string[] = [];
+        for (let i = 0; i < 5; i++) {
+          waiting.push((await wait({ owner: `owner ${i % 2}` })).id);
+          await later();
+        }
+        expect(await take(2)).toEqual(waiting.slice(0, 2));
+        expect(await take(1)).toEqual(waiting.slice(2, 3));
+        expect(await take(9)).toEqual(waiting.slice(3));
+      });
+
+      it('counts the time of a run from when it became the first of its session', async () => {
+        const first = (await admitTo('s')).run;
+        const second = (await admitTo('s')).run;
+        await later();
+        const alone = await wait();
+        await later();
+        await finish(first);
+        await later();
+        const last = await wait();
+        expect(await take()).toEqual([alone.id, second.id, last.id]);
+      });
+
+      it('starts no run behind another one of its session', async () => {
+        const [a, b, c] = [
+          (await admitTo('s', { mayStart: false })).run,
+          (await admitTo('s')).run,
+          (await admitTo('s')).run,
+        ];
+        expect(await take()).toEqual([a.id]);
+        expect(await take()).toEqual([]);
+        await finish(a);
+        expect(await take()).toEqual([b.id]);
+        // Another one leaves the queue, but the first one still executes.
+        await finish(c, CANCELLED);
+        expect(await take()).toEqual([]);
+      });
+
+      it('returns no run twice, also if it is called many times at once', async () => {
+        const waiting = [];
+        for (let i = 0; i < 20; i++) waiting.push((await wait()).id);
+        for (let i = 0; i < 3; i++) await admitTo('s', { mayStart: false });
+        const taken = (await Promise.all([3, 1, 8, 2, 9, 4].map((count) => take(count)))).flat();
+        expect(new Set(taken).size).toBe(taken.length);
+        const rest = await take();
+        expect(taken.length + rest.length).toBe(21);
+        expect(new Set([...taken, ...rest]).size).toBe(21);
+      });
+
+      it('starts what a model of the queues says, whatever was admitted, started and ended before', async () => {
+        const step = fc.oneof(
+          fc.record({
+            type: fc.constant('admit' as const),
+            session: fc.constantFrom(undefined, 's', 't'),
+            slot: fc.boolean(),
+          }),
+          fc.record({ type: fc.constant('take' as const), count: fc.integer({ min: 1, max: 3 }) }),
+          fc.record({ type: fc.constant('finish' as const), choice: fc.nat(), isRunning: fc.boolean() }),
+        );
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+            await reopen();
+            const waiting: RunRecord[] = [];
+            const running = new Map<string, RunRecord>();
+            const isReady = ({ id, sessionId }: RunRecord) =>
+              sessionId === undefined ||
+              (waiting.find((run) => run.sessionId === sessionId)!.id === id &&
+                [...running.values()].every((run) => run.sessionId !== sessionId));
+            for (const it of steps) {
+              if (it.type === 'admit') {
+                const { run } = await (it.session === undefined
+                  ? admit({ mayStart: it.slot })
+                  : admitTo(it.session, { mayStart: it.slot }));
+                waiting.push(run);
+                const starts = it.slot && isReady(run);
+                expect(run.status).toBe(starts ? 'running' : 'waiting');
+                if (!starts) continue;
+                running.set(run.id, run);
+                waiting.pop();
+              } else if (it.type === 'take') {
+                const ready = ids(waiting.filter(isReady));
+                const taken = await take(it.count);
+                expect(taken).toHaveLength(Math.min(it.count, ready.length));
+                expect(ready).toEqual(expect.arrayContaining(taken));
+                for (const id of taken) {
+                  const [run] = waiting.splice(ids(waiting).indexOf(id), 1);
+                  running.set(id, run!);
+                }
+              } else {
+                const runs = it.isRunning ? [...running.values()] : waiting;
+                const run = runs[it.choice % runs.length];
+                if (!run) continue;
+                expect((await finish(run, CANCELLED))!.run).toMatchObject({
+                  id: run.id,
+                  status: 'cancelled',
+                });
+                running.delete(run.id);
+                if (waiting.includes(run)) waiting.splice(waiting.indexOf(run), 1);
+              }
+            }
+          }),
+          { numRuns: 15 },
+        );
       });
     });
 
@@ -378,12 +576,13 @@ export function runStoreContract(
         });
       });
 
-      it('accepts envelopes of a waiting run too', async () => {
-        const { run } = await admit();
-        const text = JSON.stringify(log('Waiting in the queue.'));
-        await store.append(run, text);
-        await store.start(run);
-        expect(await logOf(run)).toEqual([text]);
+      it('accepts no envelope of a run that waits', async () => {
+        const run = await wait();
+        await store.append(run, textOf('too early'));
+        expect(await logOf(run)).toEqual([]);
+        expect(await take()).toEqual([run.id]);
+        await store.append(run, textOf('now'));
+        expect(await logOf(run)).toEqual([textOf('now')]);
       });
 
       it('returns every text unchanged, in slices without a gap', async () => {
@@ -461,7 +660,7 @@ export function runStoreContract(
           const text = textOf('x'.repeat(1000));
           for (let i = 0; i < 500; i++) await store.append(run, text);
           await opened!.sweep?.();
-          const expired = (await codeAndExtras(() => store.read(run, 0)))!;
+          const expired = (await refusalOf(() => store.read(run, 0)))!;
           expect(expired).toMatchObject({ code: 'cursor_expired', latest: 500 });
           const oldest = expired.oldest!;
           expect((500 - oldest + 1) * text.length).toBeLessThanOrEqual(200_000);
@@ -480,12 +679,11 @@ export function runStoreContract(
       it('records the status, the time and done', async () => {
         for (const end of [COMPLETED, CANCELLED, FAILED]) {
           const { run } = await admit();
-          await store.start(run);
           const since = Date.now();
           const finished = await finish(run, end);
           expect(finished!.next).toBeUndefined();
           expect(finished!.run).toMatchObject({ id: run.id, status: end.status, end, lastSeq: 1 });
-          expect(finished!.run.endedAt).toBeGreaterThanOrEqual(since);
+          expect(finished!.run.endedAt).toBeGreaterThanOrEqual(since - CLOCK_MS);
           expect(await store.find(run.owner, run.id)).toMatchObject({ status: end.status, end, lastSeq: 1 });
           expect((await logOf(run)).map((text) => JSON.parse(text) as unknown)).toEqual([
             { type: 'done', data: end },
@@ -507,9 +705,71 @@ export function runStoreContract(
 
       it('does nothing for an unknown run and a run of another owner', async () => {
         const { run } = await admit({ runId: 'a', owner: 'ann' });
-        expect(await store.finish({ owner: 'bob', id: 'a' }, COMPLETED, '')).toBeUndefined();
-        expect(await store.finish({ owner: 'ann', id: 'b' }, COMPLETED, '')).toBeUndefined();
-        expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'waiting' });
+        const waiting = await wait({ runId: 'b', owner: 'ann' });
+        const attempt = 1;
+        for (const id of ['a', 'b'])
+          expect(await store.finish({ owner: 'bob', id, attempt }, COMPLETED, '')).toBeUndefined();
+        expect(await store.finish({ owner: 'ann', id: 'c', attempt }, COMPLETED, '')).toBeUndefined();
+        expect(await store.finish({ owner: 'ann', id: '\u0000', attempt }, COMPLETED, '')).toBeUndefined();
+        expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'running' });
+        expect(await store.find(waiting.owner, 'b')).toMatchObject({ status: 'waiting' });
+      });
+
+      it('does nothing for a run that is at another attempt', async () => {
+        const [running, waiting] = [(await admit()).run, await wait()];
+        for (const run of [running, waiting]) {
+          for (const attempt of [0, 2]) expect(await finish({ ...run, attempt })).toBeUndefined();
+          expect(await logOf(run)).toEqual([]);
+          expect(await finish(run)).toMatchObject({ run: { id: run.id, status: 'completed' } });
+        }
+      });
+
+      it('ends a run that waits: after its notices, with its turn, and nobody can take it', async () => {
+        const notices = () => [noticeOf('Waiting.')];
+        const first = (await admitTo('s')).run;
+        const behind = (await admitTo('s', { notices })).run;
+        const ready = await wait({ notices });
+        for (const run of [behind, ready]) {
+          const finished = (await finish(run, CANCELLED))!;
+          expect(finished.next).toBeUndefined();
+          expect(finished.run).toMatchObject({
+            id: run.id,
+            status: 'cancelled',
+            lastSeq: 2,
+            startedAt: undefined,
+          });
+          const [notice, done] = await logOf(run);
+          expect([notice, JSON.parse(done!)]).toEqual([
+            noticeOf('Waiting.'),
+            { type: 'done', data: CANCELLED },
+          ]);
+          expect(await finish(run)).toBeUndefined();
+        }
+        expect(await store.turns(first.owner, 's', { after: 0, limit: 9 })).toMatchObject({
+          turns: [{ runId: behind.id, text: '', end: CANCELLED }],
+        });
+        expect(await take()).toEqual([]);
+        expect((await finish(first))!.next).toBeUndefined();
+      });
+
+      it('promotes the next run when a run ends that waited as the first of its session', async () => {
+        const [a, b] = [(await admitTo('s', { mayStart: false })).run, (await admitTo('s')).run];
+        expect((await finish(a, CANCELLED))!.next).toMatchObject({ id: b.id, status: 'waiting' });
+        expect(await take()).toEqual([b.id]);
+      });
+
+      it('ends a run once that is started at the same time', async () => {
+        for (let i = 0; i < 10; i++) {
+          const run = await wait();
+          const [finished, taken] = await Promise.all([finish(run, CANCELLED), take()]);
+          // The end may also come after the start.
+          if (!finished) {
+            expect(taken).toEqual([run.id]);
+            expect((await finish(run))!.run.status).toBe('completed');
+          }
+          expect(await logOf(run)).toHaveLength(1);
+          expect(await take()).toEqual([]);
+        }
       });
 
       it('promotes the next run of the session', async () => {
@@ -554,7 +814,6 @@ export function runStoreContract(
 
       it('contain the question, the answer, the end and the times', async () => {
         const { run } = await admitTo('s', { parts });
-        await store.start(run);
         const ended = await finish(run, FAILED, 'A pic\u0000ture \u{1f5bc} \ud800');
         expect(await page(undefined, 10)).toEqual({
           turns: [
@@ -693,9 +952,14 @@ export function runStoreContract(
 
     describe('retention', () => {
       const HOUR = 60 * 60_000;
+      const dateNow = Date.now.bind(Date);
+      let passed = 0;
+      beforeEach(() => void (passed = 0));
+      /** Lets time pass. */
       const later = async (time: number) => {
-        const now = Date.now() + time;
-        jest.spyOn(Date, 'now').mockReturnValue(now);
+        passed += time;
+        jest.spyOn(Date, 'now').mockImplementation(() => dateNow() + passed);
+        opened!.advanceClock?.(time);
         await opened!.sweep?.();
       };
 
@@ -711,7 +975,7 @@ export function runStoreContract(
         expect(await store.find(run.owner, run.id)).toBeUndefined();
         expect(await codeOf(() => store.read(run, 0))).toBe('not_found');
         expect(await admit({ idempotency: { key: 'k', digest: '2' } })).toMatchObject({ created: true });
-        expect(await store.find(unfinished.owner, unfinished.id)).toMatchObject({ status: 'waiting' });
+        expect(await store.find(unfinished.owner, unfinished.id)).toMatchObject({ status: 'running' });
       });
 
       it('drops a session when sessionMs have passed since its last turn', async () => {
@@ -762,9 +1026,9 @@ export function runStoreContract(
           await opened!.sweep?.();
           let kept = 0;
           for (const { owner, id } of runs) {
-            const expired = await codeAndExtras(() => store.read({ owner, id }, 0));
+            const expired = await refusalOf(() => store.read({ owner, id }, 0));
             kept += (100 - (expired?.oldest ?? 1) + 1) * text.length;
-            expect(await readAll(store, owner, id, 99)).toEqual([text]);
+            expect(await logOf({ owner, id }, 99)).toEqual([text]);
           }
           expect(kept).toBeLessThanOrEqual(1_000_000);
           expect(kept).toBeGreaterThan(500_000);
@@ -783,10 +1047,7 @@ export function runStoreContract(
           for (const run of runs) await store.append(run, large);
           await opened!.sweep?.();
           for (const run of runs) {
-            expect(await readAll(store, run.owner, run.id, 200 - 64)).toEqual([
-              ...Array<string>(64).fill(text),
-              large,
-            ]);
+            expect(await logOf(run, 200 - 64)).toEqual([...Array<string>(64).fill(text), large]);
           }
         },
       );
@@ -814,21 +1075,26 @@ export function runStoreContract(
     });
 
     describe('a restart', () => {
-      /** Restarts the store. Resolves with the first waiting run that it gives to this process. */
-      const restartUntilExecuted = async () => {
-        let execute: (stored: StoredRun) => void = () => undefined;
-        const stored = new Promise<StoredRun>((resolve) => (execute = resolve));
-        store = await opened!.restart!(execute);
-        return stored;
-      };
-
-      promise(skips.restart)('returns waiting runs with whole parts, also where pages cut them', async () => {
-        const parts = [{ type: 'text' as const, text: 'ä'.repeat(50_000) }];
-        const { run } = await admitTo('s', { parts, kwargs: { a: ['\u0000'] } });
-        const stored = await restartUntilExecuted();
-        expect(stored).toMatchObject({ run: { id: run.id }, kwargs: { a: ['\u0000'] }, isFirst: true });
-        expect(stored.parts).toEqual(parts);
-      });
+      promise(skips.restart)(
+        'keeps runs that wait, with their whole query, also where pages cut it',
+        async () => {
+          const parts = [{ type: 'text' as const, text: 'ä'.repeat(50_000) }];
+          const kwargs = { a: ['\u0000'] };
+          const { run } = await admitTo('s', {
+            parts,
+            kwargs,
+            mayStart: false,
+            notices: () => [noticeOf('n')],
+          });
+          store = await opened!.restart!();
+          expect(await store.find(run.owner, run.id)).toEqual(run);
+          expect(await store.take(9)).toMatchObject([
+            { id: run.id, status: 'running', attempt: 1, lastSeq: 1 },
+          ]);
+          expect(await store.query(run)).toEqual({ parts, kwargs, text: '', checkpoint: undefined });
+          expect(await logOf(run)).toEqual([noticeOf('n')]);
+        },
+      );
 
       promise(skips.restart)('keeps ended runs, sessions and idempotency keys', async () => {
         const idempotency = { key: 'k', digest: '1' };
@@ -852,9 +1118,11 @@ export function runStoreContract(
         'ends a running run as interrupted, with the beginning of its answer, and keeps the rest of its queue',
         async () => {
           const [a, b] = [(await admitTo('s')).run, (await admitTo('s')).run];
-          await store.start(a);
           await store.append(a, HALF);
-          await restartUntilExecuted();
+          const recovered: string[] = [];
+          store = await opened!.restart!({ recovered: (runId) => recovered.push(runId) });
+          await eventually(() => recovered.length > 0);
+          expect(recovered).toEqual([a.id]);
           expect(await store.find(a.owner, a.id)).toMatchObject({
             status: 'failed',
             end: { status: 'failed', error: { code: 'interrupted' } },
@@ -866,54 +1134,18 @@ export function runStoreContract(
           const { turns } = (await store.turns(a.owner, 's', { after: 0, limit: 9 }))!;
           expect(turns).toMatchObject([{ runId: a.id, text: 'half an answer' }]);
           expect(await store.queue(b.owner, 's')).toMatchObject([{ id: b.id, status: 'waiting' }]);
-          expect(await store.start(b)).toBe(true);
+          expect(await take()).toEqual([b.id]);
         },
       );
     });
   });
 }
 
-const HALF = '{"type":"message","data":{"content":"half an answer"}}';
+const HALF = JSON.stringify(message('half an answer'));
 
-let admissions = 0;
+/** How much the clock of a database may differ from that of this process, which runs on the same machine, in milliseconds. */
+const CLOCK_MS = 50;
 
-/** An admission of the owner `anonymous`, without a session and an idempotency key. */
-export function admissionOf(admission: Partial<Admission> = {}): Admission {
-  return {
-    runId: `run-${++admissions}`,
-    owner: 'anonymous',
-    parts: [{ type: 'text', text: 'Hello' }],
-    kwargs: {},
-    session: undefined,
-    idempotency: undefined,
-    refusal: undefined,
-    refusalIfQueued: undefined,
-    ...admission,
-  };
-}
-
-async function readAll(store: RunStore, owner: string, runId: string, after: number): Promise<string[]> {
-  const texts: string[] = [];
-  for (;;) {
-    const slice: LogSlice = await store.read({ owner, id: runId }, after + texts.length);
-    expect(slice.first).toBe(after + texts.length + 1);
-    if (slice.count === 0) return texts;
-    const lines = slice.lines.split('\n');
-    expect(lines).toHaveLength(slice.count);
-    texts.push(...lines);
-  }
-}
-
-async function codeAndExtras(work: () => unknown) {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    const { code, extras } = error as QueryError;
-    return { code, ...extras };
-  }
-}
-
-function ids(runs: RunRecord[]): string[] {
-  return runs.map(({ id }) => id);
+function noticeOf(text: string): string {
+  return JSON.stringify(log(text));
 }

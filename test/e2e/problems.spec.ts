@@ -230,7 +230,7 @@ describe.each(ADAPTERS)('A busy service on %s', (adapter) => {
     expect(third.headers['retry-after']).toBe('5');
     expect(third.headers['content-type']).toBe('application/problem+json');
     expect(await third.whole()).toBe(
-      '{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"The service is at capacity: 1 handlers are executing and 1 runs are waiting. Try again later.","code":"at_capacity"}',
+      '{"type":"about:blank","title":"Service Unavailable","status":503,"detail":"The service is at capacity: all its slots are taken, and 1 runs are waiting. Try again later.","code":"at_capacity"}',
     );
     finish.resolve();
     await Promise.all([first.whole(), second.whole()]);

@@ -14,3 +14,8 @@ export function deferred<T = void>(): Deferred<T> {
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Checks a condition of another process every few milliseconds until it holds. The time limit of the test ends a wait in vain. */
+export async function eventuallyElsewhere(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+}

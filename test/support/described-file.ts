@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { FilePart } from '../../src/query/index.js';
 import type { FilesHandler } from '../../src/agents/files/index.js';
+import { contextOf } from './handler-context.js';
 
 const FIXTURES = new URL('../fixtures/files/', import.meta.url);
 
@@ -18,14 +19,8 @@ export async function describedBy(
 ): Promise<string> {
   const file = new File([content], name);
   const part: FilePart = { type: 'file', name, mimeType, sha256: '', file };
-  const context = {
-    runId: 'run',
-    owner: 'anonymous',
-    session: undefined,
-    signal: new AbortController().signal,
-  };
   let text = '';
-  for await (const { type, data } of handler.handle({ parts: [part], kwargs: {} }, context)) {
+  for await (const { type, data } of handler.handle({ parts: [part], kwargs: {} }, contextOf())) {
     if (type === 'message') text += (data as { content: string }).content;
   }
   return text;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FilesHandler } from '../../src/agents/files/index.js';
 import type { FilePart, QueryContext, QueryPart } from '../../src/index.js';
+import { contextOf } from './handler-context.js';
 
 /** A file of a query. */
 export function filePart(name: string, content: string | Uint8Array): FilePart {
@@ -15,14 +16,12 @@ export async function answerOf(
   parts: (QueryPart | string)[],
   context: Partial<QueryContext> = {},
 ): Promise<string> {
-  const signal = new AbortController().signal;
   const query = {
     parts: parts.map((part): QueryPart => (typeof part === 'string' ? { type: 'text', text: part } : part)),
     kwargs: {},
   };
   let answer = '';
-  const whole = { runId: 'run', owner: 'anonymous', session: undefined, signal, ...context };
-  for await (const { type, data } of handler.handle(query, whole)) {
+  for await (const { type, data } of handler.handle(query, contextOf(context))) {
     if (type === 'message') answer += (data as { content: string }).content;
   }
   return answer;

@@ -13,9 +13,11 @@ const run = promisify(execFile);
 /** A Postgres server for one test suite. */
 export interface PostgresServer {
   url: string;
-  /** Stops the server as a crash would. Resolves when its process has ended. */
+  /** Stops the server as a crash would (`immediate`). Resolves when its process has ended. */
   kill(): Promise<void>;
-  /** Starts the server again after `kill`, on the same port with the same data. */
+  /** Stops the server in order, but cuts every connection (`fast`). Resolves when its process has ended. */
+  stop(): Promise<void>;
+  /** Starts the server again after `kill` or `stop`, on the same port with the same data. */
   start(): Promise<void>;
   /** Stops the server and removes its data. */
   close(): Promise<void>;
@@ -76,6 +78,7 @@ export async function startPostgres(settings: string[] = []): Promise<PostgresSe
     url,
     // Postgres' immediate shutdown: it cuts every connection, writes no checkpoint, and recovers at the next start.
     kill: () => stop('SIGQUIT'),
+    stop: () => stop('SIGINT'),
     start: async () => {
       server = await launch();
     },
@@ -133,7 +136,8 @@ async function unprivileged(): Promise<{ uid: number; gid: number } | undefined>
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-async function freePort(): Promise<number> {
+/** A port of the loopback interface that nobody uses. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };

@@ -31,8 +31,24 @@ export class SlowRunStore extends RunStore {
     });
   }
 
-  start(...args: Parameters<RunStore['start']>) {
-    return this.#inOrder(args[0].id, () => this.memory.start(...args));
+  take(...args: Parameters<RunStore['take']>) {
+    return this.#slowly(() => this.memory.take(...args).map(copyOf));
+  }
+
+  query(): never {
+    return this.memory.query();
+  }
+
+  detach(...args: Parameters<RunStore['detach']>) {
+    return this.#inOrder(args[0].id, () => this.memory.detach(...args));
+  }
+
+  checkpoint(...args: Parameters<RunStore['checkpoint']>) {
+    return this.#inOrder(args[0].id, () => this.memory.checkpoint(...args));
+  }
+
+  handOver(...args: Parameters<RunStore['handOver']>) {
+    return this.#inOrder(args[0].id, () => this.memory.handOver(...args));
   }
 
   append(...args: Parameters<RunStore['append']>) {
@@ -98,16 +114,8 @@ export async function ticks(count: number): Promise<void> {
 }
 
 /** A copy, because a record that a database returns does not change any more. */
-function copyOf({
-  id,
-  owner,
-  sessionId,
-  status,
-  createdAt,
-  startedAt,
-  endedAt,
-  lastSeq,
-  end,
-}: RunRecord): RunRecord {
-  return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end };
+function copyOf(run: RunRecord): RunRecord {
+  const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached } =
+    run;
+  return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
 }

@@ -8,6 +8,7 @@ import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { Envelope, FilePart, QueryPart } from '../../query/index.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
+import { contextOf } from '../../../test/support/handler-context.js';
 import { FilesHandler, FilesLimits } from './index.js';
 
 const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
@@ -26,9 +27,9 @@ function limits(values: Partial<FilesLimits>): FilesLimits {
   return Object.assign(new FilesLimits(), values);
 }
 
-async function ask(handler: FilesHandler, parts: QueryPart[], signal = new AbortController().signal) {
+async function ask(handler: FilesHandler, parts: QueryPart[], signal?: AbortSignal) {
   const envelopes: Envelope[] = [];
-  const context = { runId: 'run', owner: 'anonymous', session: undefined, signal };
+  const context = contextOf(signal && { signal });
   for await (const envelope of handler.handle({ parts, kwargs: {} }, context)) envelopes.push(envelope);
   return envelopes;
 }

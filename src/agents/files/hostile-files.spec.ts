@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { anyRuns, parsersOf } from '../../../test/support/child-processes.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
+import { contextOf } from '../../../test/support/handler-context.js';
 import {
   attributesDocx,
   commentsText,
@@ -43,7 +44,7 @@ class Asked {
   readonly #controller = new AbortController();
 
   constructor(handler: FilesHandler, parts: Part[], owner: string, runId: string) {
-    const context = { runId, owner, session: undefined, signal: this.#controller.signal };
+    const context = contextOf({ runId, owner, signal: this.#controller.signal });
     this.ended = this.#read(handler.handle({ parts, kwargs: {} }, context));
   }
 

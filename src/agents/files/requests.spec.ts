@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { eventually } from '../../../test/support/conditions.js';
 import { answerOf, filePart } from '../../../test/support/files-agent.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
+import { contextOf } from '../../../test/support/handler-context.js';
 import { QueryError } from '../../query/index.js';
 import type { FilePart, QueryContext } from '../../query/index.js';
 import { FilesHandler, FilesLimits } from './index.js';
@@ -155,7 +156,7 @@ describe('A request', () => {
         'select count(*) from range(1000000) a, range(1000000) b where (a.range * b.range) % 7 = 3';
       let hasBegun = false;
       const query = { parts: [ORDERS, { type: 'text' as const, text: endless }], kwargs: {} };
-      const context = { runId: 'r', owner: 'o', session: undefined, signal: controller.signal };
+      const context = contextOf({ signal: controller.signal });
       const running = (async () => {
         for await (const { type } of handler.handle(query, context)) if (type === 'log') hasBegun = true;
       })();

@@ -1,5 +1,5 @@
 import { QueryError } from './errors.js';
-import type { DoneEnvelope, LogEnvelope, MessageEnvelope, RunEnd } from './wire.js';
+import type { DoneEnvelope, LogEnvelope, MessageEnvelope, RestartedEnvelope, RunEnd } from './wire.js';
 
 /**
  * Makes an envelope that carries a part of the agent's response text.
@@ -36,6 +36,16 @@ export function isInterrupted(end: RunEnd | undefined): boolean {
   return end?.status === 'failed' && end.error.code === 'interrupted';
 }
 
+/**
+ * The JSON text of the envelope with which the log of a run continues when its handler is executed again.
+ *
+ * @param attempt the number of the new attempt, from 2
+ * @param from the number of the last envelope that stays valid; 0 for none
+ */
+export function restartedText(attempt: number, from: number): string {
+  return JSON.stringify({ type: 'restarted', data: { attempt, from } } satisfies RestartedEnvelope);
+}
+
 /** The JSON text of the envelope that ends a log. */
 export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
@@ -53,6 +63,7 @@ export function envelopeText(value: unknown, maxLength: number): string {
   const { type, data } = value as { type?: unknown; data?: unknown };
   if (typeof type !== 'string' || type === '') throw invalid('its `type` is not a non-empty string');
   if (type === 'done') throw invalid('the type `done` is reserved for the end of the run');
+  if (type === 'restarted') throw invalid('the type `restarted` is reserved for a new attempt of the run');
   let text: string | undefined;
   if (type === 'message') text = textOnly(data, type, 'content', '{"type":"message","data":{"content":');
   if (type === 'log') text = textOnly(data, type, 'message', '{"type":"log","data":{"message":');

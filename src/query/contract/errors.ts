@@ -43,6 +43,12 @@ const STATUS_OF_CODE = {
  */
 export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
+/** A code of the host or of its handler, in lower case, such as `quota_exceeded`. */
+export type HostCode = string & Record<never, never>;
+
+/** What a code of a host looks like. */
+const HOST_CODE = /^[a-z][a-z0-9_]{0,63}$/;
+
 /** One fault in the body of a request. */
 export interface FieldError {
   /** A JSON Pointer (RFC 6901) to the faulty value. */
@@ -69,6 +75,8 @@ export interface ErrorExtras {
   size?: number;
   /** Seconds to wait before the next try; sent as `Retry-After`. */
   retryAfter?: number;
+  /** The HTTP status of a code of the host, from 400 to 599. A code of the closed list has its own. */
+  status?: number;
 }
 
 /**
@@ -76,10 +84,14 @@ export interface ErrorExtras {
  * The sentence reaches the caller unchanged. It must not contain a stack trace, a path or the text of an unexpected
  * exception.
  *
- * A handler may throw it: the run then ends as `failed` with this code and sentence.
+ * A handler may throw it: the run then ends as `failed` with this code and sentence. The option `admit` may throw it: the query
+ * is then refused with the status of the code. Hosts may use codes of their own, with a status.
  *
  * @example
  * throw new QueryError('invalid_query', 'The query needs a PDF. Send one as a file part.');
+ *
+ * @example
+ * throw new QueryError('quota_exceeded', 'The quota is used up.', { status: 402 });
  */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
@@ -89,19 +101,35 @@ export class QueryError extends Error {
    * @param detail the sentence for the caller
    * @param extras further members of the problem, for the codes that have them
    * @param options `cause`: what the operator's log shows besides
+   * @throws {TypeError} the code is not of the closed list, and is no name in lower case or has no status
    */
   constructor(
-    readonly code: ErrorCode,
+    readonly code: ErrorCode | HostCode,
     readonly detail: string,
     readonly extras: ErrorExtras = {},
     options?: ErrorOptions,
   ) {
     super(detail, options);
+    if (!Object.hasOwn(STATUS_OF_CODE, code)) checkHostCode(code, extras.status);
   }
 
   /** The HTTP status of the code. */
   get status(): number {
-    return STATUS_OF_CODE[this.code];
+    return STATUS_OF_CODE[this.code as ErrorCode] ?? this.extras.status!;
+  }
+}
+
+/** @throws {TypeError} see `QueryError` */
+function checkHostCode(code: unknown, status: unknown): void {
+  if (typeof code !== 'string' || !HOST_CODE.test(code)) {
+    throw new TypeError(
+      'The code of a QueryError must be a name of lower-case letters, digits and "_", such as quota_exceeded.',
+    );
+  }
+  if (!Number.isInteger(status) || Number(status) < 400 || Number(status) > 599) {
+    throw new TypeError(
+      `The code "${code}" is not one of the package: give its status, a whole number from 400 to 599.`,
+    );
   }
 }
 

@@ -32,6 +32,16 @@ export function sessionFull(maxWaiting: number): QueryError {
   return new QueryError('session_full', detail, { retryAfter: 5 });
 }
 
+/**
+ * The service is at capacity.
+ *
+ * @param waiting how many runs wait
+ */
+export function atCapacity(waiting: number): QueryError {
+  const detail = `The service is at capacity: all its slots are taken, and ${waiting} runs are waiting. Try again later.`;
+  return new QueryError('at_capacity', detail, { retryAfter: 5 });
+}
+
 /** The idempotency key belongs to another query. */
 export function idempotencyConflict(): QueryError {
   const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';

@@ -1,6 +1,6 @@
 /** The JSON shapes of the interface. This file contains types only. */
 
-import type { ErrorCode, ErrorExtras } from './errors.js';
+import type { ErrorCode, ErrorExtras, HostCode } from './errors.js';
 
 /** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
 export interface Envelope {
@@ -28,9 +28,19 @@ export interface DoneEnvelope extends Envelope {
   data: RunEnd;
 }
 
+/**
+ * The handler of the run is executed again, from its last checkpoint. The service writes it, never a handler. Earlier
+ * envelopes with a number greater than `from` are void.
+ */
+export interface RestartedEnvelope extends Envelope {
+  type: 'restarted';
+  /** `attempt` is the number of the new attempt, from 2; `from` is 0 if all earlier envelopes are void. */
+  data: { attempt: number; from: number };
+}
+
 /** Why a run failed. */
 export interface RunFailure {
-  code: ErrorCode;
+  code: ErrorCode | HostCode;
   message: string;
 }
 
@@ -106,10 +116,10 @@ export interface SessionPage {
 }
 
 /** The body of every error: RFC 9457 `application/problem+json`. */
-export interface Problem extends Omit<ErrorExtras, 'retryAfter'> {
+export interface Problem extends Omit<ErrorExtras, 'retryAfter' | 'status'> {
   type: string;
   title: string;
   status: number;
   detail: string;
-  code: ErrorCode;
+  code: ErrorCode | HostCode;
 }

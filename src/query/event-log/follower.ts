@@ -49,16 +49,15 @@ export class Follower {
    * @param log what is read
    * @param cursor the number of the last envelope that the reader has
    * @param sink where the envelopes after the cursor are written
-   * @param group the followers of the run, if it is alive in this process. Without a group no news will come: the follower
-   * writes what the log has, and disconnects unless the log ends with `done`
+   * @param group the followers of the log, which tells them that there is news
    */
   constructor(
     private readonly log: ReadableLog,
     private cursor: number,
     private readonly sink: Sink,
-    private readonly group: Followers | undefined,
+    private readonly group: Followers,
   ) {
-    group?.join(this);
+    group.join(this);
   }
 
   /** There may be news: reads on, unless the sink is blocked. */
@@ -80,13 +79,13 @@ export class Follower {
   drained(): void {
     this.#isBlocked = false;
     this.notify();
-    this.group?.advanced();
+    this.group.advanced();
   }
 
   /** The reader has gone: nothing more is written. */
   leave(): void {
     this.#hasLeft = true;
-    this.group?.leave(this);
+    this.group.leave(this);
   }
 
   /** Ends the stream without `done`, unless it has ended. */
@@ -103,7 +102,7 @@ export class Follower {
         this.#isReading = false;
         if (this.#hasLeft) return;
         if (this.#write(slice) || this.#hasNews) this.notify();
-        this.group?.advanced();
+        this.group.advanced();
       })
       .catch((error: unknown) => this.#fail(error));
   }
@@ -119,9 +118,7 @@ export class Follower {
       this.leave();
       this.sink.end();
     }
-    if (slice.count > 0) return true;
-    if (!this.group) this.disconnect();
-    return false;
+    return slice.count > 0;
   }
 
   #fail(error: unknown): void {

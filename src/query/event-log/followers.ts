@@ -1,5 +1,5 @@
 /** A follower as its group sees it. */
-interface Member {
+export interface Member {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
   /** The log has news: reads on, if its connection takes more. */
@@ -24,7 +24,7 @@ function flushAll(): void {
 }
 
 /**
- * The followers of one run that is alive in this process.
+ * The followers of one log.
  *
  * Everything that is appended in one tick of the event loop leaves in one write. For this, `notify` only marks the group,
  * and one `setImmediate` flushes all marked groups.
@@ -37,15 +37,6 @@ export class Followers {
   #onEmptied: (() => void) | undefined;
   #isPending = false;
 
-  /**
-   * @param onFirst called when the first follower has joined
-   * @param onEmpty called when the last follower has left
-   */
-  constructor(
-    private readonly onFirst: () => void,
-    private readonly onEmpty: () => void,
-  ) {}
-
   get size(): number {
     return this.#members.length;
   }
@@ -53,6 +44,12 @@ export class Followers {
   join(member: Member): void {
     if (this.#members.push(member) === 1) this.onFirst();
   }
+
+  /** Called when the first follower has joined. */
+  protected onFirst(): void {}
+
+  /** Called when the last follower has left. */
+  protected onEmpty(): void {}
 
   leave(member: Member): void {
     const index = this.#members.indexOf(member);
@@ -88,10 +85,14 @@ export class Followers {
    * @returns characters of JSON; 0 without followers
    */
   lag(endOffset: number): number {
-    if (this.#members.length === 0) return 0;
+    return this.#members.length === 0 ? 0 : endOffset - this.offset;
+  }
+
+  /** How far the fastest follower has read, in characters of JSON; 0 without followers. */
+  get offset(): number {
     let fastest = 0;
     for (const member of this.#members) fastest = Math.max(fastest, member.offset);
-    return endOffset - fastest;
+    return fastest;
   }
 
   /** Resolves when a follower has read on or has left. */

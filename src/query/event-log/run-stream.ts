@@ -71,10 +71,11 @@ export class RunStream extends Observable<Envelope> {
 function logged(envelopes: Observable<Envelope>): FollowedRun {
   const log = new EventLog();
   let subscription: Subscription | undefined;
-  const followers = new Followers(
-    () => undefined,
-    () => subscription?.unsubscribe(),
-  );
+  const followers = new (class extends Followers {
+    protected override onEmpty(): void {
+      subscription?.unsubscribe();
+    }
+  })();
   const append = (text: string) => {
     log.append(text);
     followers.notify();

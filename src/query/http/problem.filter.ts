@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { drain } from '../body/drain.js';
-import { type ErrorCode, QueryError, titleOf } from '../contract/errors.js';
+import { type ErrorCode, type HostCode, QueryError, titleOf } from '../contract/errors.js';
 import type { Problem } from '../contract/wire.js';
 import {
   type HostRequest,
@@ -56,7 +56,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (error instanceof QueryError) {
       if (error.status >= 500) this.#logger.error(error.detail, (error.cause as Error | undefined)?.stack);
       const { code, status, detail, extras } = error;
-      return { ...problemOf(status, detail, code), ...extras, retryAfter: undefined };
+      return { ...problemOf(status, detail, code), ...extras, status, retryAfter: undefined };
     }
     if (error instanceof HttpException) return fromHost(error);
     this.#logger.error('A request failed.', error instanceof Error ? error.stack : error);
@@ -89,6 +89,6 @@ function fromHost(error: HttpException): Problem {
 }
 
 /** The problem of a status, with the phrase of the status as its title. */
-export function problemOf(status: number, detail: string, code: ErrorCode): Problem {
+export function problemOf(status: number, detail: string, code: ErrorCode | HostCode): Problem {
   return { type: 'about:blank', title: titleOf(status), status, detail, code };
 }

@@ -33,6 +33,10 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     const idempotencyKey = idempotencyKeyOf(header(request, 'idempotency-key'));
     const detached = prefersAsync(header(request, 'prefer'));
     const { query, release } = await this.reader.read(request);
-    return { cursor, query, options: { owner, idempotencyKey, detached, release } };
+    return {
+      cursor,
+      query,
+      options: { owner, idempotencyKey, detached, release, request: request as never },
+    };
   }
 }

@@ -3,6 +3,7 @@ import { SlowRunStore } from '../../../test/support/slow-run-store.js';
 import { MemoryRunStore } from './memory-run-store.js';
 
 const close = async () => undefined;
+// The contract of attempts (`attemptsContract`) is for durable stores: in memory, a run ends with its process.
 const skips = { restart: 'what lies in the memory of a process ends with it' };
 
 runStoreContract(

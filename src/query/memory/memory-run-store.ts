@@ -1,8 +1,15 @@
 import { doneText, isInterrupted } from '../contract/envelopes.js';
-import { idempotencyConflict, runNotFound, sessionBusy, sessionFull } from '../contract/refusals.js';
+import {
+  atCapacity,
+  idempotencyConflict,
+  runNotFound,
+  sessionBusy,
+  sessionFull,
+} from '../contract/refusals.js';
 import {
   type Admission,
   type Admitted,
+  type AttemptRef,
   type LogSlice,
   type RunRef,
   type RunRecord,
@@ -27,6 +34,10 @@ export class MemoryRunStore extends RunStore {
   readonly files: MemoryFileStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
+  /** The runs that wait for a slot, those that are ready for longest first. */
+  readonly #ready = new Set<Run>();
+  /** How many runs wait, for a slot or in the queue of their session. */
+  #waiting = 0;
 
   /**
    * @param retention how much is kept, and for how long. Absent and undefined members: `MEMORY_RETENTION_DEFAULTS`
@@ -53,30 +64,62 @@ export class MemoryRunStore extends RunStore {
 
     const ahead = this.#ahead(admission);
     if (admission.refusal) throw admission.refusal;
-    const { runId, parts, session } = admission;
-    const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest);
+    const starts = admission.mayStart && ahead.length === 0;
+    if (!starts && this.#waiting >= admission.maxWaiting) throw atCapacity(this.#waiting);
+    const { runId, parts, session, detached } = admission;
+    const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest, detached);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
+    this.#waiting++;
+    for (const notice of admission.notices(starts ? undefined : ahead.length)) this.#runs.append(run, notice);
+    if (starts) this.#start(run);
+    else if (ahead.length === 0) this.#ready.add(run);
     return { run, created: true, ahead };
   }
 
-  start(name: RunRef): boolean {
+  take(count: number): RunRecord[] {
+    const taken: Run[] = [];
+    for (const run of this.#ready) {
+      if (taken.length === count) break;
+      this.#start(run);
+      taken.push(run);
+    }
+    return taken;
+  }
+
+  /** @throws Error always: no other process has runs, so that every process that takes one has its query */
+  query(): never {
+    throw new Error('A MemoryRunStore keeps no queries.');
+  }
+
+  detach(name: RunRef): boolean {
     const run = this.#run(name);
-    if (run?.status !== 'waiting') return false;
-    run.status = 'running';
-    run.startedAt = Date.now();
+    if (!run || run.end || run.detached) return false;
+    run.detached = true;
     return true;
+  }
+
+  /** Does nothing: no attempt of a run follows. */
+  checkpoint(run: AttemptRef, state: string): void {
+    void [run, state];
+  }
+
+  /** Does nothing: no attempt of a run follows. */
+  handOver(run: AttemptRef): boolean {
+    void run;
+    return false;
   }
 
   append(name: RunRef, envelope: string): void {
     const run = this.#run(name);
-    if (run && !run.end) this.#runs.append(run, envelope);
+    if (run?.status === 'running') this.#runs.append(run, envelope);
   }
 
-  finish(name: RunRef, end: RunEnd, text: string) {
+  finish(name: AttemptRef, end: RunEnd, text: string) {
     const run = this.#run(name);
-    if (!run || run.end) return undefined;
+    if (!run || run.end || run.attempt !== name.attempt) return undefined;
+    if (run.status === 'waiting') this.#leaveQueue(run);
     this.#runs.append(run, doneText(end));
     run.end = end;
     run.status = end.status;
@@ -84,6 +127,7 @@ export class MemoryRunStore extends RunStore {
     this.#runs.end(run);
     const next = run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
     run.parts = undefined;
+    if (next) this.#ready.add(next);
     this.#sweep();
     return { run, next };
   }
@@ -120,6 +164,18 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
+  #start(run: Run): void {
+    this.#leaveQueue(run);
+    run.status = 'running';
+    run.startedAt = Date.now();
+  }
+
+  /** The run does not wait any more. */
+  #leaveQueue(run: Run): void {
+    this.#ready.delete(run);
+    this.#waiting--;
+  }
+
   #run(name: RunRef): Run | undefined {
     // Usually it is the run itself, so that no envelope needs a look-up.
     if (name instanceof Run) return name.isDropped ? undefined : name;
@@ -127,14 +183,12 @@ export class MemoryRunStore extends RunStore {
   }
 
   /** Returns the runs ahead of a new run. */
-  #ahead({ owner, session, refusalIfQueued }: Admission): Run[] {
+  #ahead({ owner, session }: Admission): Run[] {
     const queue = session ? this.#sessions.queue(owner, session.id) : [];
     if (!session || queue.length === 0) return [];
     if (session.policy === 'reject') throw sessionBusy();
-    if (session.policy === 'enqueue') {
-      if (queue.length > session.maxWaiting) throw sessionFull(session.maxWaiting);
-      if (refusalIfQueued) throw refusalIfQueued;
-    }
+    if (session.policy === 'enqueue' && queue.length > session.maxWaiting)
+      throw sessionFull(session.maxWaiting);
     return [...queue];
   }
 

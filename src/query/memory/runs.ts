@@ -32,7 +32,12 @@ export class Run implements RunRecord {
     public parts: Admission['parts'] | undefined,
     public idempotency: string | undefined,
     readonly digest: string | undefined,
+    public detached: boolean,
   ) {}
+
+  get attempt(): number {
+    return 1;
+  }
 
   get lastSeq(): number {
     return this.log.last;

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
 import type { BodyLimits } from './body-limits.js';
-import type { AgentHandler, HandlerFunction } from '../ports/agent-handler.js';
+import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
+import type { Dispatcher } from '../ports/dispatcher.js';
+import type { RunListener } from '../ports/run-listener.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
 
 /**
@@ -63,6 +65,18 @@ export interface CallerRequest {
   readonly user?: any;
 }
 
+/** What `admit` is told of a query besides its content. */
+export interface AdmissionContext {
+  /** The owner of the run; `anonymous` without authentication. */
+  owner: string;
+  /** The request; undefined for a query that the host itself submits through `AgentService`. */
+  request: CallerRequest | undefined;
+  /** The idempotency key, if the caller sent one. */
+  idempotencyKey: string | undefined;
+  /** Whether the caller does not wait for the answer (`Prefer: respond-async`). */
+  detached: boolean;
+}
+
 /** The options of `QueryModule`. All have a default, except the handler. */
 export interface QueryModuleOptions {
   /**
@@ -72,6 +86,8 @@ export interface QueryModuleOptions {
   handler: Type<AgentHandler> | AgentHandler | HandlerFunction;
   /** Keeps runs, sessions and files. Default: `new MemoryRunStore()`, in the memory of this process. */
   store?: RunStore;
+  /** Brings waiting runs to processes with a free slot. Default: the signals of the store. */
+  dispatcher?: Dispatcher;
   /**
    * Returns the owner of a request; undefined for `anonymous`. The guards of the host have run before: they authenticate. An
    * owner never sees the runs, sessions and idempotency keys of another.
@@ -82,6 +98,17 @@ export interface QueryModuleOptions {
    * owner: (request: { user?: { id: string } }) => request.user?.id
    */
   owner?(request: CallerRequest): string | undefined | Promise<string | undefined>;
+  /**
+   * Decides whether a query may become a run. It is called before anything of the query is kept, and refuses by throwing a
+   * `QueryError`: the caller gets its code and status. A query that repeats an idempotency key finds its run all the same, also
+   * if it is refused; so `admit` may be called more than once for a run.
+   *
+   * @example
+   * admit: async (query, { owner }) => {
+   *   if (await quota.isUsedUp(owner)) throw new QueryError('quota_exceeded', 'The quota is used up.', { status: 402 });
+   * }
+   */
+  admit?(query: Query, context: AdmissionContext): void | Promise<void>;
   /** Limits of the body of a query. */
   limits?: Partial<BodyLimits>;
   /** How runs are executed. */
@@ -94,12 +121,22 @@ export interface QueryModuleOptions {
   spoolDirectory?: string;
 }
 
+/**
+ * What a process does: `all` admits queries and executes runs; `api` only admits and follows, and other processes execute;
+ * `worker` only executes, and has no endpoint. `api` and `worker` need a store that processes share.
+ */
+export type Role = 'all' | 'api' | 'worker';
+
 /** What Nest must know before a factory can run: where the module is mounted, and what its handler may inject. */
 export interface QueryModuleExtras {
   /** See `QueryModuleOptions`. A class given here is a provider of its own: it has a lifecycle, and tests can override it. */
   handler?: QueryModuleOptions['handler'];
   /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
+  /** What this process does. Default `all`. */
+  role?: Role;
+  /** Are told what happens to runs: see `RunListener`. A class may inject what the modules in `imports` export. Default: none. */
+  listeners?: (Type<RunListener> | RunListener)[];
   /** Modules that export what the handler injects. */
   imports?: NonNullable<ModuleMetadata['imports']>;
   /** Whether all modules of the host can inject `AgentService` and `AgentHandler`. Default false. */
@@ -147,9 +184,12 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE
   new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>({ path: 'query', imports: [], isGlobal: false }, (definition, extras) => ({
-      ...definition,
-      imports: definition.imports ?? extras.imports ?? [],
-      global: extras.isGlobal ?? false,
-    }))
+    .setExtras<QueryModuleExtras>(
+      { path: 'query', role: 'all', listeners: [], imports: [], isGlobal: false },
+      (definition, extras) => ({
+        ...definition,
+        imports: definition.imports ?? extras.imports ?? [],
+        global: extras.isGlobal ?? false,
+      }),
+    )
     .build();

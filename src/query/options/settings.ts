@@ -1,8 +1,12 @@
+import type { Dispatcher } from '../ports/dispatcher.js';
+import type { Query } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from './body-limits.js';
 import {
+  type AdmissionContext,
   type CallerRequest,
   type QueryModuleFactoryOptions,
+  type Role,
   RUN_DEFAULTS,
   type RunOptions,
   STREAM_DEFAULTS,
@@ -10,12 +14,15 @@ import {
 } from './query.options.js';
 import { isInRange, RANGES, rangeText, shown, withDefaults } from './ranges.js';
 
+const ROLES: unknown[] = ['all', 'api', 'worker'];
 const SESSION_POLICIES: unknown[] = ['enqueue', 'reject', 'interrupt'];
 
 const MEMBERS: Record<keyof QueryModuleFactoryOptions, true> = {
   handler: true,
   store: true,
+  dispatcher: true,
   owner: true,
+  admit: true,
   limits: true,
   runs: true,
   streams: true,
@@ -29,17 +36,22 @@ export abstract class Settings {
   abstract readonly runs: Readonly<RunOptions>;
   abstract readonly streams: Readonly<StreamOptions>;
   abstract readonly store: RunStore | undefined;
+  abstract readonly dispatcher: Dispatcher | undefined;
+  abstract readonly role: Role;
   abstract readonly rejectMismatchedTypes: boolean;
   abstract readonly spoolDirectory: string | undefined;
+  abstract admit(query: Query, context: AdmissionContext): void | Promise<void>;
   abstract owner(request: CallerRequest): string | undefined | Promise<string | undefined>;
 }
 
 /**
  * Checks the options of the module. An undefined member counts as absent.
  *
+ * @param options as the host or its factory gives them
+ * @param role as the host gives it
  * @throws {TypeError} with a line for each option that is unknown or out of its range
  */
-export function settingsOf(options: QueryModuleFactoryOptions): Settings {
+export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all'): Settings {
   const faults: string[] = [];
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && !Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not an option.`);
@@ -49,9 +61,12 @@ export function settingsOf(options: QueryModuleFactoryOptions): Settings {
     runs: withDefaults('runs', options.runs, RUN_DEFAULTS, RANGES.runs, faults),
     streams: withDefaults('streams', options.streams, STREAM_DEFAULTS, RANGES.streams, faults),
     store: options.store,
+    dispatcher: options.dispatcher,
+    role,
     rejectMismatchedTypes: options.rejectMismatchedTypes ?? false,
     spoolDirectory: options.spoolDirectory,
     owner: (request: CallerRequest) => options.owner?.(request),
+    admit: (query: Query, context: AdmissionContext) => options.admit?.(query, context),
   };
   const { disconnect, sessionPolicy } = settings.runs;
   if (!isDisconnectPolicy(disconnect)) {
@@ -65,6 +80,11 @@ export function settingsOf(options: QueryModuleFactoryOptions): Settings {
       `runs.sessionPolicy is ${shown(sessionPolicy)}; it must be "enqueue", "reject" or "interrupt".`,
     );
   }
+  if (!ROLES.includes(role)) {
+    faults.push(`role is ${shown(role)}; it must be "all", "api" or "worker".`);
+  } else if (role !== 'all' && !options.store?.signals.isShared) {
+    faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
+  }
   const { rejectMismatchedTypes, spoolDirectory } = settings;
   if (typeof rejectMismatchedTypes !== 'boolean') {
     faults.push(`rejectMismatchedTypes is ${shown(rejectMismatchedTypes)}; it must be true or false.`);
@@ -72,8 +92,10 @@ export function settingsOf(options: QueryModuleFactoryOptions): Settings {
   if (spoolDirectory !== undefined && (typeof spoolDirectory !== 'string' || spoolDirectory === '')) {
     faults.push(`spoolDirectory is ${shown(spoolDirectory)}; it must be the path of a directory.`);
   }
-  if (options.owner !== undefined && typeof options.owner !== 'function') {
-    faults.push(`owner is ${shown(options.owner)}; it must be a function.`);
+  for (const name of ['owner', 'admit'] as const) {
+    const value = options[name];
+    if (value !== undefined && typeof value !== 'function')
+      faults.push(`${name} is ${shown(value)}; it must be a function.`);
   }
   if (faults.length === 0) return settings;
   throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);

@@ -56,13 +56,32 @@ export interface QueryContext {
     | undefined;
   /** Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. */
   signal: AbortSignal;
+  /**
+   * How the run got here, if its handler was executed before and its process was lost or stopped; undefined in the first
+   * attempt. `attempt` is the number of this attempt, from 2. `state` is that of the last checkpoint; undefined if there is
+   * none. The caller keeps what was emitted before that checkpoint; the rest is void.
+   */
+  resumed: { attempt: number; state: unknown } | undefined;
+  /**
+   * Stores a state, together with everything that was emitted before. The next attempt of this run begins with it. Has no
+   * effect beyond that for a handler without `restarts`.
+   *
+   * @param state any value that JSON can represent, at most 1 Mi characters of JSON
+   * @returns resolves when the state is stored
+   * @throws {TypeError} JSON cannot represent the state · {RangeError} it is too long · {QueryError} `interrupted`: this
+   * process does not own the run any more, and the handler should stop
+   */
+  checkpoint(state: unknown): Promise<void>;
 }
 
 /** The answer of a handler. An async iterable is held back while readers are slow; an Observable cannot be. */
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
-/** A handler that is a function: `async function* (query, context) {…}`. */
-export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAnswer | Promise<HandlerAnswer>;
+/** A handler that is a function: `async function* (query, context) {…}`. It may have the property `restarts`. */
+export type HandlerFunction = ((
+  query: Query,
+  context: QueryContext,
+) => HandlerAnswer | Promise<HandlerAnswer>) & { readonly restarts?: number };
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
@@ -83,6 +102,13 @@ export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAn
  * }
  */
 export abstract class AgentHandler {
+  /**
+   * How often a run may be executed again when its process was lost or stopped before the run had ended: by another process,
+   * or after the restart of the service. See `QueryContext.resumed` and `QueryContext.checkpoint`. From 0 to 1,000; default
+   * 0: never twice.
+   */
+  readonly restarts?: number;
+
   /**
    * @param query the caller's query
    * @param context the run, its session and the signal that asks the handler to stop

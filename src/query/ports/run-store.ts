@@ -1,6 +1,7 @@
 import type { QueryError } from '../contract/errors.js';
 import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../contract/wire.js';
 import type { Awaitable, FileStore } from './file-store.js';
+import { LocalSignals, type Signals } from './signals.js';
 
 export type { Awaitable };
 
@@ -28,10 +29,17 @@ export interface RunRecord {
   /** The number of the newest envelope; 0 before the first. */
   readonly lastSeq: number;
   readonly end: RunEnd | undefined;
+  /** Which execution of the handler this is, or will be if the run waits: 1, and one more after each restart. */
+  readonly attempt: number;
+  /** Whether the run continues when nobody follows it. */
+  readonly detached: boolean;
 }
 
 /** Names a run. Any record of the run does, however old it is. */
 export type RunRef = Pick<RunRecord, 'id' | 'owner'>;
+
+/** Names one attempt of a run: a process that has lost the run does not change what the next attempt does. */
+export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
 
 /** A query that asks to become a run. */
 export interface Admission {
@@ -44,18 +52,29 @@ export interface Admission {
   session: { id: string; policy: SessionPolicy; maxWaiting: number } | undefined;
   /** The caller's idempotency key, with the digest of the query. */
   idempotency: { key: string; digest: string } | undefined;
+  /** Whether the run continues when nobody follows it. */
+  detached: boolean;
+  /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
+  mayStart: boolean;
+  /** How many runs of the service may wait. */
+  maxWaiting: number;
   /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
-  /** Why no new run can wait in a queue at present. */
-  refusalIfQueued: QueryError | undefined;
+  /**
+   * The envelopes with which the log begins, as JSON texts.
+   *
+   * @param ahead how many runs of the session are ahead; undefined if the run starts at once
+   */
+  notices(ahead: number | undefined): string[];
 }
 
 /** The result of an admission. */
 export interface Admitted {
+  /** The run. Its status is `running` if it was started in the same step: then this process executes it. */
   run: RunRecord;
   /** False if the idempotency key belongs to a run that existed before. */
   created: boolean;
-  /** The runs ahead of this one in the queue of its session, oldest first. If there is none, the run may start. */
+  /** The runs ahead of this one in the queue of its session, oldest first. */
   ahead: RunRecord[];
 }
 
@@ -73,13 +92,31 @@ export interface LogSlice {
   ended: boolean;
 }
 
-/** A waiting run that this process must execute: an orphaned run, or a run that was promoted by another process. */
-export interface StoredRun {
-  run: RunRecord;
+/** What an attempt of a run needs besides its record. */
+export interface StoredQuery {
+  /** The parts of the query; files as name, type, size and digest. */
   parts: Admission['parts'];
   kwargs: Record<string, unknown>;
-  /** Whether the run is the first of its session, or has no session. */
-  isFirst: boolean;
+  /** The text of the answer so far, without what earlier attempts made void. */
+  text: string;
+  /** The state of the last checkpoint, as JSON; undefined if there is none. */
+  checkpoint: string | undefined;
+}
+
+/** What a store reports about runs that it recovers. */
+export interface RecoveryEvents {
+  /** How often a run may be executed again after its process was lost. */
+  restarts: number;
+  /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
+  lost(runId: string): void;
+  /**
+   * A run of a process that is gone has a new end or a new attempt.
+   *
+   * @param ended the run, if it has ended
+   */
+  recovered(runId: string, ended: RunRecord | undefined): void;
+  /** Runs may wait that this process can take. */
+  ready(): void;
 }
 
 /** A page of turns. */
@@ -114,15 +151,18 @@ export abstract class RunStore {
   /** The contents of the files of queries. */
   abstract readonly files: FileStore;
 
+  /** Tells other processes that share the store about runs. Default: there are none. */
+  readonly signals: Signals = new LocalSignals();
+
   /**
-   * Recovers the runs of processes that are gone: a running run ends as `interrupted`, a waiting run is executed by this process.
-   * Called once, before anything else. Resolves when all runs that are known by then are recovered.
+   * Recovers the runs of processes that are gone, now and later. A run that was executing waits for its next attempt, if it
+   * has one; otherwise it ends as `interrupted`. Called once, before anything else. Resolves when all runs that are known by
+   * then are recovered.
    *
-   * @param execute called for each run that this process must execute, or must hold until it is promoted. A store that several
-   * processes share also calls it later, and for runs of this process that were promoted by another process
+   * @param events what the service wants to know
    */
-  recover(execute: (stored: StoredRun) => void): Awaitable<void> {
-    void execute;
+  recover(events: RecoveryEvents): Awaitable<void> {
+    void events;
   }
 
   /** @throws {QueryError} `unavailable`: the store takes no runs at present */
@@ -132,38 +172,69 @@ export abstract class RunStore {
   close(): Awaitable<void> {}
 
   /**
-   * Makes a run with the status `waiting` and appends it to the queue of its session; or finds the run that the same
-   * idempotency key started for the same owner and digest. If that run was interrupted, the key starts a new run.
+   * Makes a run and appends it to the queue of its session; or finds the run that the same idempotency key started for the
+   * same owner and digest. If that run was interrupted, the key starts a new run. The run has the status `running` if it may
+   * start at once; otherwise `waiting`.
    *
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *
    * 1. `idempotency_conflict`: the key belongs to another digest
    * 2. `session_busy`: the policy is `reject`, and the session has an unfinished run
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
-   * 4. the admission's `refusalIfQueued`: the policy is `enqueue`, and there are runs ahead
-   * 5. the admission's `refusal`
+   * 4. the admission's `refusal`
+   * 5. `at_capacity`: the run would wait, and `maxWaiting` runs wait
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
-  /** Sets the status of a waiting run to `running`. Returns false if the run is not waiting. */
-  abstract start(run: RunRef): Awaitable<boolean>;
+  /**
+   * Starts waiting runs, those that are ready for longest first: this process executes them from now on. A run is ready as
+   * soon as it is the first of its session.
+   *
+   * @param count how many runs to take at most, from 1
+   */
+  abstract take(count: number): Awaitable<RunRecord[]>;
 
   /**
-   * Appends one envelope to the log of an unfinished run; does nothing for any other run. Returns nothing if the envelope is
-   * stored already, otherwise a promise of that. Several envelopes may share one promise. An envelope that can be read is
-   * stored.
+   * Returns the query of an unfinished run.
+   *
+   * @throws {QueryError} `not_found` · `unavailable`
+   */
+  abstract query(run: RunRef): Awaitable<StoredQuery>;
+
+  /**
+   * Appends one envelope to the log of a run that this process executes; does nothing for any other run. Returns nothing if
+   * the envelope is stored already, otherwise a promise of that. Several envelopes may share one promise. An envelope that
+   * can be read is stored.
    */
   abstract append(run: RunRef, envelope: string): void | Promise<void>;
 
+  /** From now on an unfinished run continues when nobody follows it. Returns whether that is new. */
+  abstract detach(run: RunRef): Awaitable<boolean>;
+
+  /**
+   * Stores the state of a handler, together with everything that was appended before. The next attempt begins with it.
+   *
+   * @param state JSON
+   * @throws {QueryError} `interrupted`: this process does not execute the run, or not at this attempt
+   */
+  abstract checkpoint(run: AttemptRef, state: string): Awaitable<void>;
+
+  /**
+   * Gives a run that this process executes back to the queue: it waits for its next attempt, and its log continues with
+   * `restarted`. Returns false if this process does not own the run.
+   */
+  abstract handOver(run: AttemptRef): Awaitable<boolean>;
+
   /**
    * Ends a run in one step: appends `done`, sets the status, adds the turn to the session, removes the run from the queue.
+   * The run executes in this process, or waits.
    *
    * @param text the text of the answer, for the turn
-   * @returns undefined if the run has ended before; otherwise the ended run, and the run that is promoted: it is now the first
-   * of the queue, and waits
+   * @returns undefined if the run has ended before, executes in another process, or is at a later attempt; otherwise the
+   * ended run, and the run that is promoted: it is now the first of the queue, and waits
    */
   abstract finish(
-    run: RunRef,
+    run: AttemptRef,
     end: RunEnd,
     text: string,
   ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;

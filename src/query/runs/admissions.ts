@@ -1,9 +1,12 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
+import { log } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
-import { OpenedFiles } from '../files/files.js';
+import type { CallerRequest } from '../options/query.options.js';
+import type { Settings } from '../options/settings.js';
 import type { Query } from '../ports/agent-handler.js';
-import type { Admission, RunRecord, StoredRun } from '../ports/run-store.js';
+import type { Awaitable } from '../ports/file-store.js';
+import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
 import { Runner, type RunnerServices } from './runner.js';
 import type { Scheduler } from './scheduler.js';
@@ -19,6 +22,8 @@ export interface QueryOptions {
   idempotencyKey?: string | undefined;
   /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */
   detached?: boolean;
+  /** The request that submits the query, for the option `admit`. Default: none, the host submits it itself. */
+  request?: CallerRequest;
   /** Called once, when the run no longer needs the files of the query, or is not admitted. */
   release?: () => void;
 }
@@ -29,35 +34,46 @@ export function draining(): QueryError {
   return new QueryError('draining', detail, { retryAfter: 1 });
 }
 
-/** Turns queries into runs: new queries, and those that a process which is gone has admitted. */
+/** Turns queries into runs. */
 export class Admissions {
-  /** Orphaned runs whose files are being fetched. */
-  readonly #adopting = new Map<string, { isFirst: boolean }>();
-
+  /**
+   * @param services what all runs share
+   * @param settings of the module
+   * @param scheduler has the runs of this process
+   * @param cancel cancels the unfinished runs of a session, wherever they execute
+   */
   constructor(
     private readonly services: RunnerServices,
+    private readonly settings: Settings,
     private readonly scheduler: Scheduler,
+    private readonly cancel: (runs: RunRecord[]) => void,
   ) {}
 
   /**
-   * Admits a query as a run, and dispatches it; or finds the run that the same idempotency key started.
+   * Admits a query as a run, and starts it if there is a free slot; or finds the run that the same idempotency key started.
    *
-   * @param isDraining whether the service shuts down
+   * @param isDraining whether the service shuts down, asked also after what had to be waited for
    * @throws {QueryError} see `AgentService.query`
    */
   async admit(
     query: Query,
     options: QueryOptions,
-    isDraining: boolean,
+    isDraining: () => boolean,
   ): Promise<{ run: RunRecord; created: boolean }> {
-    const { owner = ANONYMOUS, detached, release = () => undefined } = options;
+    const { owner = ANONYMOUS, detached = false, release = () => undefined } = options;
     const { store, files } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
+    let hasSlot = false;
     try {
       const key = options.idempotencyKey;
       const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
-      const admission = this.#admission(query, owner, idempotency, isDraining);
+      const refused = isDraining() ? draining() : this.#refusal(query, { owner, detached, ...options });
+      const refusal = refused instanceof Promise ? await refused : refused;
+      const reserved = !refusal && this.scheduler.reserve();
+      hasSlot = reserved instanceof Promise ? await reserved : reserved;
+      const admission = this.#admission(query, owner, idempotency, detached, hasSlot, refusal);
+      if (isDraining()) admission.refusal = draining();
       const named = { id: admission.runId, owner, sessionId: admission.session?.id };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
@@ -67,57 +83,47 @@ export class Admissions {
       const admitted = store.admit(admission);
       const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
       if (created) {
-        this.#enqueue(runner, run, ahead);
-      } else {
-        if (keepsFiles) void files.release(runner.id);
-        this.scheduler.drop(runner);
-        if (detached) this.scheduler.get(run.id)?.ignoreDisconnects();
+        runner.observation.admitted(run);
+        this.#dispatch(runner, run, ahead, hasSlot);
+        return { run, created };
       }
+      if (keepsFiles) void files.release(runner.id);
+      this.scheduler.drop(runner);
+      if (detached) await this.#detach(run);
+      if (hasSlot) this.scheduler.release();
       return { run, created };
     } catch (error) {
       if (keepsFiles) void files.release(runner!.id);
       if (runner) this.scheduler.drop(runner);
       else release();
+      if (hasSlot) this.scheduler.release();
       throw error;
     }
   }
 
-  /** Executes a run that the store has recovered, or whose turn came when another process ended the one before it. */
-  async adopt({ run, parts, kwargs, isFirst }: StoredRun): Promise<void> {
-    const known = this.scheduler.get(run.id);
-    if (known) return this.scheduler.dispatch(known);
-    const adopting = { isFirst };
-    this.#adopting.set(run.id, adopting);
-    const opened = new OpenedFiles();
-    const query: Query = { parts: [], kwargs };
-    let failure: unknown;
-    try {
-      query.parts = await this.services.files.restore(run.id, parts, opened);
-    } catch (error) {
-      failure = error;
-    }
-    this.#adopting.delete(run.id);
-    if (this.scheduler.isClosed) return opened.close();
-    const runner = new Runner(this.services, this.scheduler, run, query, 'continue', () => opened.close());
-    this.scheduler.add(runner);
-    runner.admit(run);
-    if (failure !== undefined) runner.stopFailed(failure);
-    else if (adopting.isFirst) this.scheduler.dispatch(runner);
+  /** From now on the run continues when nobody follows it, wherever it executes. */
+  async #detach(run: RunRecord): Promise<void> {
+    const { store } = this.services;
+    const isChanged = await store.detach(run);
+    this.scheduler.get(run.id)?.ignoreDisconnects();
+    if (isChanged) store.signals.send({ type: 'detach', runId: run.id });
   }
 
-  /** A run was promoted while its files are being fetched. */
-  promoted(runId: string): void {
-    const adopting = this.#adopting.get(runId);
-    if (adopting) adopting.isFirst = true;
+  /** Makes a runner for a run that this process has taken, and that another process has admitted. */
+  adopt(run: RunRecord): Runner {
+    const disconnect = run.detached ? 'continue' : this.services.options.disconnect;
+    return new Runner(this.services, this.scheduler, run, undefined, disconnect);
   }
 
   #admission(
     query: Query,
     owner: string,
     idempotency: Admission['idempotency'],
-    isDraining: boolean,
+    detached: boolean,
+    mayStart: boolean,
+    refusal: QueryError | undefined,
   ): Admission {
-    const { sessionPolicy: policy, maxWaitingPerSession: maxWaiting } = this.services.options;
+    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting } = this.services.options;
     const sessionId = query.kwargs['session_id'];
     return {
       runId: newRunId(),
@@ -125,38 +131,69 @@ export class Admissions {
       parts: storedParts(query),
       kwargs: query.kwargs,
       session:
-        typeof sessionId === 'string' && sessionId !== '' ? { id: sessionId, policy, maxWaiting } : undefined,
+        typeof sessionId === 'string' && sessionId !== ''
+          ? { id: sessionId, policy, maxWaiting: maxWaitingPerSession }
+          : undefined,
       idempotency,
-      ...(isDraining ? { refusal: draining(), refusalIfQueued: undefined } : this.#capacityRefusals()),
+      detached,
+      mayStart,
+      maxWaiting,
+      refusal,
+      notices: (ahead) => this.#notices(query, ahead).map((notice) => JSON.stringify(log(notice))),
     };
   }
 
-  #capacityRefusals(): Pick<Admission, 'refusal' | 'refusalIfQueued'> {
-    const { maxRunning, maxWaiting } = this.services.options;
-    const { takenSlots, waiting } = this.scheduler;
-    const isFull = takenSlots + waiting >= maxRunning + maxWaiting;
-    const isQueueFull = waiting >= maxWaiting;
-    if (!isFull && !isQueueFull) return { refusal: undefined, refusalIfQueued: undefined };
-    const detail = `The service is at capacity: ${takenSlots} handlers are executing and ${waiting} runs are waiting. Try again later.`;
-    const atCapacity = new QueryError('at_capacity', detail, { retryAfter: 5 });
-    return { refusal: isFull ? atCapacity : undefined, refusalIfQueued: atCapacity };
+  /** Why the host refuses the query. A host without an opinion is not waited for. */
+  #refusal(
+    query: Query,
+    { owner, detached, request, idempotencyKey }: QueryOptions & { owner: string; detached: boolean },
+  ): Awaitable<QueryError | undefined> {
+    try {
+      const decision = this.settings.admit(query, { owner, request, idempotencyKey, detached });
+      return decision instanceof Promise ? decision.then(() => undefined, refusalOf) : undefined;
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  /** What the log of a new run says before its handler is called. */
+  #notices(query: Query, ahead: number | undefined): string[] {
+    const notices = mismatches(query);
+    if (ahead === undefined) return notices;
+    if (ahead > 0) return [...notices, `Waiting in the queue of the session: ${ahead} ahead.`];
+    const { takenSlots } = this.scheduler;
+    return [...notices, `Waiting for a slot: ${takenSlots} handlers are executing, which is the limit.`];
   }
 
   /** Whether the files may be read by anything but the handler of this run in this process. */
-  #needsFiles({ session, refusal }: Admission): boolean {
+  #needsFiles({ session, refusal, mayStart }: Admission): boolean {
+    const { store, handler } = this.services;
     if (refusal) return false;
-    return session !== undefined || (this.services.store.durable && this.scheduler.isFull);
+    return session !== undefined || (store.durable && (!mayStart || (handler.restarts ?? 0) > 0));
   }
 
-  #enqueue(runner: Runner, run: RunRecord, ahead: RunRecord[]): void {
-    // The runs ahead may have ended meanwhile, and have promoted this one.
-    if (runner.isAdmitted) return;
+  #dispatch(runner: Runner, run: RunRecord, ahead: RunRecord[], hasSlot: boolean): void {
+    if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
-    if (ahead.length === 0) return this.scheduler.dispatch(runner);
-    runner.announce(`Waiting in the queue of the session: ${ahead.length} ahead.`);
+    if (hasSlot) this.scheduler.release();
+    if (ahead.length === 0) return this.scheduler.enqueued(run.id);
     if (this.services.options.sessionPolicy !== 'interrupt') return;
-    for (const { id } of ahead.reverse()) this.scheduler.get(id)?.stop({ status: 'cancelled' });
+    this.cancel(ahead);
   }
+}
+
+/** The refusal that the option `admit` has thrown. Any other error is thrown on. */
+function refusalOf(error: unknown): QueryError {
+  if (error instanceof QueryError) return error;
+  throw error;
+}
+
+function mismatches({ parts }: Query): string[] {
+  return parts.flatMap((part) =>
+    part.type === 'file' && part.detectedMimeType !== undefined
+      ? [`"${part.name}" is declared as ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
+      : [],
+  );
 }
 
 /** Copied, because V8 would keep the result of `randomUUID` as a tree of its pieces. */

@@ -9,7 +9,7 @@ import { message } from '../contract/envelopes.js';
 import { type QueryError } from '../contract/errors.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { HandlerFunction, Query } from '../ports/agent-handler.js';
-import type { RunStore } from '../ports/run-store.js';
+import type { RecoveryEvents, RunStore } from '../ports/run-store.js';
 import type { RunOptions } from '../options/query.options.js';
 import type { Envelope } from '../contract/wire.js';
 import { settingsOf } from '../options/settings.js';
@@ -245,6 +245,24 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('refuses no query for which there is a slot, also while it looks for runs that wait', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.integer({ min: 0, max: 8 }), async (seed, gap) => {
+        const watched = new Watched(storeOf(seed), { maxRunning: 2, maxWaiting: 0 });
+        // It looks when it begins, and when the store says so.
+        await watched.agent.onApplicationBootstrap();
+        await ticks(gap);
+        const runs = [watched.query('first'), watched.query('second')];
+        for (const text of ['first', 'second']) (await watched.scripted.callFor(text)).finish();
+        await until(() => runs.every(({ outcome }) => outcome));
+        // Neither was told that it has to wait.
+        for (const { received } of runs) expect(received).toHaveLength(1);
+        await until(() => Object.values(watched.agent.load()).every((count) => count === 0));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it('answers the queries of a session in order, whatever their runs do', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -301,6 +319,8 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           const ends = watched.runs.map(({ done: [end] }) => (end as { status: string }).status);
           expect(ends.filter((status) => status === 'completed')).toHaveLength(1);
           expect(ends.filter((status) => status === 'cancelled')).toHaveLength(gaps.length - 1);
+          // A cancellation that came after the end of its run looks again soon.
+          await pass(STOP_MS);
           expect(watched.agent.load()).toEqual(IDLE);
           expect(jest.getTimerCount()).toBe(0);
         },
@@ -326,7 +346,8 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
 
 describe('AgentService with a store that fails', () => {
   class FailingRunStore extends MemoryRunStore {
-    failing: 'append' | 'finish' | 'admit' | 'start' | 'read' | undefined;
+    failing: 'append' | 'finish' | 'admit' | 'take' | undefined;
+    ready: () => void = () => undefined;
     readonly #fail = (name: string) => {
       if (this.failing === name) throw new Error('secret');
     };
@@ -334,9 +355,12 @@ describe('AgentService with a store that fails', () => {
       this.#fail('admit');
       return super.admit(...args);
     }
-    override start(...args: Parameters<MemoryRunStore['start']>) {
-      this.#fail('start');
-      return super.start(...args);
+    override recover(events: RecoveryEvents) {
+      this.ready = () => events.ready();
+    }
+    override take(...args: Parameters<MemoryRunStore['take']>) {
+      this.#fail('take');
+      return super.take(...args);
     }
     override append(...args: Parameters<RunStore['append']>): void {
       // A promise is what the port allows, and what this store's type does not say.
@@ -348,9 +372,9 @@ describe('AgentService with a store that fails', () => {
       return super.finish(...args);
     }
   }
-  const watchedOf = () => {
+  const watchedOf = (options: Partial<RunOptions> = {}) => {
     const store = new FailingRunStore();
-    return { store, watched: new Watched(store) };
+    return { store, watched: new Watched(store, options) };
   };
 
   it('ends a run whose envelopes cannot be kept, and stops its handler', async () => {
@@ -384,16 +408,19 @@ describe('AgentService with a store that fails', () => {
     call.finish();
     await until(() => run.outcome);
     expect([run.outcome, run.done]).toEqual(['complete', []]);
-    const { run: view, stopped } = await watched.agent.cancel('anonymous', run.runId!);
+    const cancelling = watched.agent.cancel('anonymous', run.runId!);
+    await pass(STOP_MS + 3_000);
+    const { run: view, stopped } = await cancelling;
     expect([view.status, stopped]).toEqual(['running', false]);
-    // Nobody would wake one who follows it now: it is told what there is, and let go.
-    const late = await new Promise<Envelope[]>((resolve) => {
-      const envelopes: Envelope[] = [];
-      watched.agent
-        .follow('anonymous', run.runId!)
-        .subscribe({ next: (it) => envelopes.push(it), complete: () => resolve(envelopes) });
-    });
-    expect(late).toEqual([message('a')]);
+    // For the store, the run still executes. One who follows it now is told what there is, and is let go with the service.
+    const late: Envelope[] = [];
+    let isLate = true;
+    watched.agent
+      .follow('anonymous', run.runId!)
+      .subscribe({ next: (it) => late.push(it), complete: () => (isLate = false) });
+    await until(() => late.length > 0);
+    await watched.agent.onModuleDestroy();
+    expect([late, isLate]).toEqual([[message('a')], false]);
     expect(watched.agent.load()).toEqual(IDLE);
     expect(run.releases).toBe(1);
   });
@@ -408,13 +435,22 @@ describe('AgentService with a store that fails', () => {
     expect(run.releases).toBe(1);
   });
 
-  it('fails a run that cannot be started', async () => {
-    const { store, watched } = watchedOf();
-    store.failing = 'start';
-    const run = watched.query('first');
-    await until(() => run.outcome);
-    expect(run.done).toMatchObject([{ status: 'failed', error: { code: 'handler_failed' } }]);
-    expect(JSON.stringify(run.received)).not.toContain('secret');
+  it('lets runs wait that cannot be taken, until the store says that it can be used again', async () => {
+    const { store, watched } = watchedOf({ maxRunning: 1 });
+    await watched.agent.onApplicationBootstrap();
+    const runs = ['first', 'second', 'third'].map((text) => watched.query(text));
+    store.failing = 'take';
+    (await watched.scripted.callFor('first')).finish();
+    await until(() => runs[0]!.outcome);
+    await ticks(5);
+    expect(watched.agent.load()).toMatchObject({ running: 0, waiting: 2 });
+    store.failing = undefined;
+    store.ready();
+    (await watched.scripted.callFor('second')).finish();
+    (await watched.scripted.callFor('third')).finish();
+    await until(() => runs.every(({ outcome }) => outcome));
+    expect(runs.map(({ done }) => done)).toEqual(Array(3).fill([{ status: 'completed' }]));
+    expect(JSON.stringify(runs.map(({ received }) => received))).not.toContain('secret');
     expect(watched.agent.load()).toEqual(IDLE);
   });
 });

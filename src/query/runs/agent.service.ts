@@ -1,6 +1,8 @@
 import {
+  Inject,
   Injectable,
   Logger,
+  Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
@@ -9,20 +11,29 @@ import { QueryError } from '../contract/errors.js';
 import { fileNotFound, runNotFound, sessionNotFound } from '../contract/refusals.js';
 import type { RunView, SessionPage } from '../contract/wire.js';
 import { Follower, StoredLog } from '../event-log/follower.js';
+import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Files } from '../files/files.js';
 import { Spool } from '../files/spool.js';
 import type { RunOptions } from '../options/query.options.js';
+import { isInRange, type Range, rangeText, shown } from '../options/ranges.js';
 import { Settings } from '../options/settings.js';
 import { settlesWithin } from '../platform/deadline.js';
-import { AgentHandler, type Query } from '../ports/agent-handler.js';
+import type { AgentHandler, Query } from '../ports/agent-handler.js';
+import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { Admissions, draining, type QueryOptions } from './admissions.js';
+import { Observers } from './observers.js';
+import { Processes } from './processes.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
+import { RunHandler } from './run-handler.js';
 import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
 export { ANONYMOUS, type QueryOptions } from './admissions.js';
+
+/** How often a handler may declare that a run is executed again. */
+const RESTARTS: Range = [0, 1_000];
 
 /** How long the followers of a run may take to read its end before its session is erased. */
 const END_READING_MS = 1_000;
@@ -43,20 +54,38 @@ const END_READING_MS = 1_000;
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   readonly #logger = new Logger('AgentService');
   readonly #options: RunOptions;
+  readonly #dispatcher: Dispatcher;
+  readonly #groups: FollowerGroups;
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
+  readonly #processes: Processes;
   #drained: Promise<void> | undefined;
 
   constructor(
     private readonly store: RunStore,
-    handler: AgentHandler,
-    { runs, limits }: Settings,
+    @Inject(RunHandler) private readonly handler: AgentHandler,
+    private readonly settings: Settings,
     spool: Spool,
+    @Optional() observers: Observers = new Observers([]),
   ) {
+    const { runs, limits, role, dispatcher } = settings;
     this.#options = runs;
-    this.#scheduler = new Scheduler(this.#options.maxRunning, (runId) => this.#admissions.promoted(runId));
+    this.#dispatcher = dispatcher ?? new SignalDispatcher(store.signals);
+    this.#groups = new FollowerGroups(store.signals, (event, message) => {
+      if (observers.want(event)) observers.tell(event, message);
+    });
+    this.#scheduler = new Scheduler(role === 'api' ? 0 : runs.maxRunning, {
+      take: (count) => store.take(count),
+      adopt: (run) => this.#admissions.adopt(run),
+      offer: (runId) => this.#dispatcher.offer(runId),
+      cancelledLate: (run) => this.#cancelInBackground([run]),
+    });
     const files = new Files(store.files, spool, limits.memoryBytes);
-    this.#admissions = new Admissions({ store, handler, options: this.#options, files }, this.#scheduler);
+    const services = { store, handler, options: runs, files, groups: this.#groups, observers };
+    this.#admissions = new Admissions(services, settings, this.#scheduler, (runs) =>
+      this.#cancelInBackground(runs),
+    );
+    this.#processes = new Processes(store, this.#dispatcher, this.#scheduler, this.#groups, observers);
   }
 
   /**
@@ -96,12 +125,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async cancel(owner: string, runId: string): Promise<{ run: RunView; stopped: boolean }> {
-    await this.#find(owner, runId);
-    const runner = this.#scheduler.get(runId);
-    runner?.stop({ status: 'cancelled' });
-    const ending = await runner?.ended;
-    const run = ending?.run ?? (await this.#find(owner, runId));
-    return { run: viewOf(run), stopped: run.end !== undefined && (ending?.stopped ?? true) };
+    const run = await this.#find(owner, runId);
+    const { run: cancelled, stopped } = await this.#cancel(run);
+    return { run: viewOf(cancelled), stopped };
   }
 
   /**
@@ -142,17 +168,15 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `session_busy`: a new query of the session came meanwhile · `unavailable`
    */
   async erase(owner: string, sessionId: string): Promise<void> {
-    const queue = await this.store.queue(owner, sessionId);
-    // Backwards, so that no run is promoted only to be cancelled.
-    await Promise.all(queue.reverse().map(({ id }) => this.cancel(owner, id)));
+    await this.#cancelAll(await this.store.queue(owner, sessionId));
     // The followers read the end before the log is erased.
     await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(owner, sessionId));
     if (!(await this.store.erase(owner, sessionId))) throw sessionNotFound();
   }
 
-  /** Returns the present load. */
+  /** Returns the present load of this process. */
   load(): Load {
-    return this.#scheduler.load();
+    return { ...this.#scheduler.load(), followers: this.#groups.size };
   }
 
   /**
@@ -165,15 +189,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     await this.store.check();
   }
 
-  /** Recovers the runs of processes that are gone. */
+  /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.store.recover((stored) => void this.#admissions.adopt(stored));
+    await this.#processes.join(this.#restarts, this.settings.role !== 'api');
   }
 
-  /** Drains: takes no new queries, gives the runs `runs.drainMs` to end, and then stops them. */
+  /** Drains: takes no new queries, gives the runs `runs.drainMs` to end, and then stops them or hands them over. */
   onModuleDestroy(): Promise<void> {
-    const { drainMs, stopDeadlineMs } = this.#options;
-    return (this.#drained ??= this.#scheduler.drain(drainMs, stopDeadlineMs, this.store.durable));
+    return (this.#drained ??= this.#drain());
   }
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
@@ -186,12 +209,51 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
   }
 
+  /** @throws {TypeError} the handler declares something else than a number of restarts */
+  get #restarts(): number {
+    const { restarts = 0 } = this.handler;
+    if (isInRange(restarts, RESTARTS)) return restarts;
+    throw new TypeError(
+      `The property "restarts" of the handler is ${shown(restarts)}; it must be ${rangeText(RESTARTS)}.`,
+    );
+  }
+
   get #isDraining(): boolean {
     return this.#drained !== undefined;
   }
 
+  async #drain(): Promise<void> {
+    const { drainMs, stopDeadlineMs } = this.#options;
+    const { durable, signals } = this.store;
+    const waitingRuns = signals.isShared ? 'hand over' : durable ? 'keep' : 'stop';
+    await this.#scheduler.drain(drainMs, stopDeadlineMs, waitingRuns);
+    await this.#dispatcher.close();
+    this.#groups.disconnectElsewhere();
+  }
+
+  /** Cancels a run, wherever it executes. */
+  async #cancel(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
+    const runner = this.#scheduler.get(run.id);
+    runner?.stop({ status: 'cancelled' });
+    const ending = await runner?.ended;
+    if (ending?.run) return { run: ending.run, stopped: ending.stopped };
+    return this.#processes.cancel(run, this.#options.stopDeadlineMs);
+  }
+
+  /** Cancels runs of one session. The first one last, so that no other run is promoted and executed before it is cancelled. */
+  async #cancelAll([first, ...waiting]: RunRecord[]): Promise<void> {
+    await Promise.all(waiting.map((run) => this.#cancel(run)));
+    if (first) await this.#cancel(first);
+  }
+
+  #cancelInBackground(runs: RunRecord[]): void {
+    this.#cancelAll(runs).catch((error: Error) => {
+      this.#logger.warn(`Run ${runs[0]!.id} could not be cancelled: ${error.message}`);
+    });
+  }
+
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
-    const { run, created } = await this.#admissions.admit(query, options, this.#isDraining);
+    const { run, created } = await this.#admissions.admit(query, options, () => this.#isDraining);
     return created ? this.#followed(run, 0) : this.#followAfter(run, 0);
   }
 
@@ -215,7 +277,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     const log = new StoredLog(this.store, record);
     return {
       run: viewOf(record),
-      follow: (sink) => new Follower(log, after, sink, this.#scheduler.get(record.id)?.followers),
+      follow: (sink) => {
+        const group = this.#groups.of(record.id);
+        if (record.endedAt !== undefined) group.end();
+        return new Follower(log, after, sink, group);
+      },
     };
   }
 }

@@ -5,8 +5,8 @@ const KEPT_LENGTH = 1024 * 1024;
 
 /** The text of an answer as a turn keeps it: the contents of its `message` envelopes, joined. */
 export class AnswerText {
-  /** The text so far. */
-  value = '';
+  /** @param value the text so far */
+  constructor(public value = '') {}
 
   /** Whether the text has its full length: the rest of the answer is ignored. */
   get isFull(): boolean {

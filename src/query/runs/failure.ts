@@ -1,6 +1,6 @@
 import { inspect, types } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { type ErrorCode, QueryError } from '../contract/errors.js';
+import { type ErrorCode, type HostCode, QueryError } from '../contract/errors.js';
 import type { RunEnd } from '../contract/wire.js';
 
 const logger = new Logger('Runner');
@@ -18,7 +18,12 @@ export function reportFailure(runId: string, thrown: unknown): RunEnd {
   return { status: 'failed', error: { code, message } };
 }
 
-function failureOf(thrown: unknown): { code: ErrorCode; message: string; logged: string; cause: unknown } {
+function failureOf(thrown: unknown): {
+  code: ErrorCode | HostCode;
+  message: string;
+  logged: string;
+  cause: unknown;
+} {
   // `instanceof` asks a proxy for its prototype, and a hostile proxy throws then.
   if (!types.isProxy(thrown) && thrown instanceof QueryError) {
     const { code, detail, cause } = thrown;

@@ -2,7 +2,10 @@ import { QueryError } from '../contract/errors.js';
 import type { Turn } from '../contract/wire.js';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext } from '../ports/agent-handler.js';
-import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
+import type { RunRecord, RunStore } from '../ports/run-store.js';
+
+/** The most characters of JSON that the state of a checkpoint has. */
+const CHECKPOINT_LENGTH = 1024 * 1024;
 
 /** The most characters of JSON that the turns of a page, or the turns that a handler is given, have together. */
 export const MAX_TURNS_LENGTH = 8 * 1024 * 1024;
@@ -21,15 +24,19 @@ export class ContextOfRun {
 
   /**
    * @param run the run that is executed
+   * @param checkpoint the state of its last checkpoint, as JSON
    * @param sessionTurns how many earlier turns the handler is given at most
    * @throws {QueryError} `unavailable`: the store cannot be read
    */
-  async create(run: RunRef & Pick<RunRecord, 'sessionId'>, sessionTurns: number): Promise<QueryContext> {
+  async create(run: RunRecord, checkpoint: string | undefined, sessionTurns: number): Promise<QueryContext> {
     const signal = () => this.#signal();
+    const { attempt } = run;
     return {
       runId: run.id,
       owner: run.owner,
       session: await this.#session(run, sessionTurns),
+      resumed: attempt === 1 ? undefined : { attempt, state: stateOf(checkpoint) },
+      checkpoint: async (state) => this.store.checkpoint(run, checkpointText(state)),
       get signal() {
         return signal();
       },
@@ -47,10 +54,7 @@ export class ContextOfRun {
     this.#opened?.close();
   }
 
-  async #session(
-    { owner, sessionId }: RunRef & Pick<RunRecord, 'sessionId'>,
-    limit: number,
-  ): Promise<QueryContext['session']> {
+  async #session({ owner, sessionId }: RunRecord, limit: number): Promise<QueryContext['session']> {
     if (sessionId === undefined) return undefined;
     const page = { after: undefined, limit, maxLength: MAX_TURNS_LENGTH };
     const history = await this.store.turns(owner, sessionId, page);
@@ -80,4 +84,19 @@ export class ContextOfRun {
     if (this.#reason) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
+}
+
+function stateOf(checkpoint: string | undefined): unknown {
+  return checkpoint === undefined ? undefined : JSON.parse(checkpoint);
+}
+
+/** @throws {TypeError} JSON cannot represent the state · {RangeError} it is too long */
+function checkpointText(state: unknown): string {
+  const text = JSON.stringify(state) as string | undefined;
+  if (text === undefined)
+    throw new TypeError('The state of a checkpoint must be a value that JSON can represent.');
+  if (text.length <= CHECKPOINT_LENGTH) return text;
+  throw new RangeError(
+    `The state of a checkpoint has ${text.length} characters of JSON, more than the ${CHECKPOINT_LENGTH} allowed.`,
+  );
 }

@@ -1,9 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import { envelopeText, log } from '../contract/envelopes.js';
+import { envelopeText, INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import type { Envelope, RunEnd } from '../contract/wire.js';
-import { Followers } from '../event-log/followers.js';
-import type { Files } from '../files/files.js';
+import type { FollowerGroups, FollowersListener, RunFollowers } from '../event-log/run-followers.js';
+import { type Files, OpenedFiles } from '../files/files.js';
 import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
@@ -11,6 +12,8 @@ import { type Consumption, consume } from './answer.js';
 import { AnswerText } from './answer-text.js';
 import { Backpressure } from './backpressure.js';
 import { reportFailure } from './failure.js';
+import { Observation } from './observation.js';
+import type { Observers } from './observers.js';
 import { ContextOfRun } from './query-context.js';
 import { TimeLimit } from './time-limit.js';
 
@@ -19,100 +22,120 @@ const TOO_FAST =
   'answer with an async iterable.';
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
+/** The async context of a run whose query was not submitted in this process: none. */
+const NO_CONTEXT = AsyncLocalStorage.snapshot();
+
 /** What all runners of a service share. */
 export interface RunnerServices {
   readonly store: RunStore;
   readonly handler: AgentHandler;
   readonly options: RunOptions;
   readonly files: Files;
+  readonly groups: FollowerGroups;
+  readonly observers: Observers;
 }
 
 /** What a runner reports. */
 export interface RunnerEvents {
-  /** The run has ended. `promoted` is the run that is now first in the session's queue. */
+  /** The run has left this process. `promoted` is the run that is now first in the session's queue, if this one ended. */
   finished(runner: Runner, promoted: RunRecord | undefined): void;
   /** The handler has missed its stop deadline. */
   overdue(runner: Runner): void;
   /** An overdue handler has stopped. */
   stoppedLate(runner: Runner): void;
+  /** The run waits for its next attempt. */
+  handedOver(run: RunRef): void;
+  /** The run was cancelled while it waited, but another process has started it by then. */
+  cancelledLate(run: RunRecord): void;
 }
 
-/** How a run ended. */
+/** How a run left this process. */
 export interface Ending {
-  /** The run as the store ended it; undefined where it was dropped, or where its end could not be stored. */
+  /** The run as the store ended it; undefined if this process did not end it. */
   run: RunRecord | undefined;
   /** Whether the handler has really stopped. */
   stopped: boolean;
 }
 
+/** Who records what becomes of a run that is stopped. */
+type Outcome = 'finish' | 'hand over' | 'lost';
+
 /**
  * One run that is alive in this process. Only here do the handler and the store meet.
  *
  * ```text
- *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──▶ ended
- *       │                   │                  └─ the handler is called
- *       │                   └──────stop, finish─────────────────────────────────▶ ended
+ *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──────▶ ended
+ *       │                   │                  │                 ├──hand over──▶ waits for another process
+ *       │                   │                  └─lose──▶ stopping └──────────▶ another process owns the run
+ *       │                   └──────stop, finish──────────────────────────────────────▶ ended
  *       └──drop (also from waiting): this process forgets the run, and records no end
  * ```
  *
  * - *admitting*: the store is asked to admit the run.
- * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot.
- * - *running*: the handler is called. What it emits is appended to the log.
- * - *stopping*: the end of the run is decided. The first cause decides, and nothing later changes it: the handler
- *   completed or threw, a time-out, a cancellation, the disconnect policy, or the drain. The signal is aborted, the
- *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
+ * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot. Any process may start it.
+ * - *running*: this process owns the run. The handler is called. What it emits is appended to the log.
+ * - *stopping*: what becomes of the run is decided. The first cause decides, and nothing later changes it: the handler
+ *   completed or threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is
+ *   aborted, the handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
  * - *ended*: the handler has stopped, or has missed its deadline. The store has appended `done` and promoted the next run of
  *   the session. A handler that missed its deadline is logged, and is counted as overdue until it stops.
  *
- * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, drop.
+ * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
  */
-export class Runner {
+export class Runner implements FollowersListener {
   static readonly #logger = new Logger('Runner');
 
-  readonly followers = new Followers(
-    () => clearTimeout(this.#graceTimer),
-    () => this.#applyDisconnectPolicy(),
-  );
-  /** Resolves when the run has ended or was dropped. */
+  readonly followers: RunFollowers;
+  readonly observation: Observation;
+  /** Resolves when the run has ended or has left this process. */
   readonly ended: Promise<Ending>;
   #resolveEnded!: (ending: Ending) => void;
 
-  #isAdmitted = false;
+  #record: RunRecord | undefined;
   #isHandling = false;
   #isFinishing = false;
   /** Set when the end is decided. */
   #end: RunEnd | undefined;
+  #outcome: Outcome = 'finish';
   #consumption: Consumption | undefined;
   #stopTimer: NodeJS.Timeout | undefined;
   /** The time limit of the handler. */
   #timeLimit: TimeLimit | undefined;
   #graceTimer: NodeJS.Timeout | undefined;
+  #wasFollowed = false;
+  /** Calls a function in the async context in which the query was submitted. */
+  readonly #inContext: typeof NO_CONTEXT;
   readonly #context: ContextOfRun;
-  readonly #backpressure = new Backpressure(
-    this.followers,
-    () => this.#end !== undefined,
-    (isHeldBack) => this.#holdBack(isHeldBack),
-  );
-  readonly #text = new AnswerText();
+  readonly #backpressure: Backpressure;
+  #text = new AnswerText();
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
   #stored: Promise<void> | undefined;
 
   /**
-   * @param run the run that is to be admitted
-   * @param query what its handler is given
+   * @param run the run that is to be admitted, or was taken
+   * @param query what its handler is given; undefined if the store has it
    * @param disconnect what happens when the last follower leaves
    * @param releaseFiles called once, when the run no longer needs the files of the query
    */
   constructor(
     private readonly services: RunnerServices,
     private readonly events: RunnerEvents,
-    private run: RunRef & Pick<RunRecord, 'sessionId'>,
-    private readonly query: Query,
+    private readonly run: RunRef & Pick<RunRecord, 'sessionId'>,
+    private readonly query: Query | undefined,
     private disconnect: DisconnectPolicy,
-    private releaseFiles: () => void,
+    private releaseFiles: () => void = () => undefined,
   ) {
+    this.followers = services.groups.of(run.id);
+    this.followers.attach(this);
+    this.observation = new Observation(services.observers);
+    this.#inContext = query ? AsyncLocalStorage.snapshot() : NO_CONTEXT;
     this.#context = new ContextOfRun(services.store, services.files);
+    this.#backpressure = new Backpressure(
+      this.followers,
+      () => this.#end !== undefined,
+      (isHeldBack) => this.#holdBack(isHeldBack),
+    );
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
@@ -125,26 +148,36 @@ export class Runner {
     return this.run.owner === owner && this.run.sessionId === sessionId;
   }
 
-  /** Whether the store has the run. */
-  get isAdmitted(): boolean {
-    return this.#isAdmitted;
+  get owner(): string {
+    return this.run.owner;
   }
 
-  /** The store has admitted the run. May be called again. */
+  /** Whether the store has the run, and any process may start it. */
+  get isWaiting(): boolean {
+    return this.#record?.status === 'waiting' && this.#end === undefined;
+  }
+
+  /** Whether the run has another attempt if this one is handed over. */
+  get mayRestart(): boolean {
+    return this.#isHandling && this.#record!.attempt <= (this.services.handler.restarts ?? 0);
+  }
+
+  /** The store has admitted the run, and it waits. Does nothing if the run was started before the store reported this. */
   admit(record: RunRecord): void {
-    if (this.#isAdmitted) return;
-    this.#isAdmitted = true;
-    this.run = record;
-    for (const notice of mismatches(this.query)) this.announce(notice);
+    if (this.#record) return;
+    this.#record = record;
     if (this.#end) this.#finishUnstarted();
   }
 
-  /** Calls the handler, unless the run was stopped. Resolves when the handler has stopped; never rejects. */
-  async start(): Promise<void> {
-    if (this.#end) return;
+  /** This process owns the run: calls the handler. Resolves when the handler has stopped; never rejects. */
+  async start(record: RunRecord): Promise<void> {
+    this.#record = record;
     this.#isHandling = true;
+    // A run that another process has admitted has its followers there.
+    this.observation.started(record);
+    this.followers.goLive(this.query === undefined && !record.detached);
     try {
-      await this.#handle();
+      if (!this.#end) await this.#inContext(() => this.#handle(record));
       this.stop({ status: 'completed' });
     } catch (error) {
       this.stopFailed(error);
@@ -163,7 +196,7 @@ export class Runner {
     clearTimeout(this.#graceTimer);
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
-      if (this.#isAdmitted) this.#finishUnstarted();
+      if (this.#record) this.#finishUnstarted();
       return;
     }
     this.#stopTimer = setTimeout(() => this.#missedDeadline(), this.services.options.stopDeadlineMs);
@@ -178,11 +211,26 @@ export class Runner {
     if (!this.#end) this.stop(reportFailure(this.id, error));
   }
 
-  /** This process forgets the run: the store did not admit it, or keeps it for another process. */
+  /** Stops the handler, and gives the run back to the queue for its next attempt. */
+  handOver(): void {
+    if (this.#end) return;
+    this.#outcome = 'hand over';
+    this.stop(INTERRUPTED);
+  }
+
+  /** Another process owns the run now: stops the handler. The followers follow the log that the other process writes. */
+  lose(): void {
+    this.#outcome = 'lost';
+    this.followers.detach(false);
+    this.followers.notify();
+    this.stop(INTERRUPTED);
+  }
+
+  /** This process forgets the run: the store did not admit it, or another process has it. */
   drop(): void {
-    this.ignoreDisconnects();
-    this.followers.disconnectAll();
+    clearTimeout(this.#graceTimer);
     this.#release();
+    this.followers.detach(false);
     this.#resolveEnded({ run: undefined, stopped: true });
   }
 
@@ -192,9 +240,26 @@ export class Runner {
     clearTimeout(this.#graceTimer);
   }
 
-  /** Appends a log envelope of the service itself. */
-  announce(text: string): void {
-    if (!this.#end) this.#append(JSON.stringify(log(text)));
+  /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
+  cancelUnlessFollowed(): void {
+    if (this.disconnect === 'continue') return;
+    this.disconnect = 'cancel';
+    clearTimeout(this.#graceTimer);
+    // The caller of a run that is being admitted comes later.
+    if (this.#wasFollowed && this.followers.size === 0) this.stop({ status: 'cancelled' });
+  }
+
+  /** Part of `FollowersListener`. */
+  followed(): void {
+    this.#wasFollowed = true;
+    clearTimeout(this.#graceTimer);
+  }
+
+  /** Part of `FollowersListener`: applies the disconnect policy. */
+  unfollowed(): void {
+    if (this.#end || this.disconnect === 'continue') return;
+    if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
+    this.#graceTimer = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
   }
 
   #release(): void {
@@ -210,13 +275,13 @@ export class Runner {
     void this.#finish(true);
   }
 
-  async #handle(): Promise<void> {
-    const { store, handler, options } = this.services;
-    if (!(await store.start(this.run))) return;
-    const context = await this.#context.create(this.run, options.sessionTurns);
+  async #handle(record: RunRecord): Promise<void> {
+    const { handler, options } = this.services;
+    const { query, checkpoint } = await this.#beginning(record);
+    const context = await this.#context.create(record, checkpoint, options.sessionTurns);
     if (this.#end) return;
     this.#timeLimit = new TimeLimit(options.timeoutMs, () => this.#timedOut());
-    const answer = await handler.handle(this.query, context);
+    const answer = await handler.handle(query, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
     this.#consumption = consume(answer, {
@@ -228,11 +293,26 @@ export class Runner {
     await this.#consumption.ended;
   }
 
+  /** The query, and what an earlier attempt has left. */
+  async #beginning(record: RunRecord): Promise<{ query: Query; checkpoint: string | undefined }> {
+    if (this.query && record.attempt === 1) return { query: this.query, checkpoint: undefined };
+    const { parts, kwargs, text, checkpoint } = await this.services.store.query(record);
+    this.#text = new AnswerText(text);
+    if (this.query) return { query: this.query, checkpoint };
+    const opened = new OpenedFiles();
+    this.releaseFiles = () => opened.close();
+    return {
+      query: { parts: await this.services.files.restore(this.id, parts, opened), kwargs },
+      checkpoint,
+    };
+  }
+
   #take(value: unknown): void {
     if (this.#end) return;
     try {
       const text = envelopeText(value, this.services.options.envelopeLength);
       if (this.run.sessionId !== undefined) this.#text.add(value as Envelope);
+      this.observation.emitted(value as Envelope, text.length);
       this.#append(text);
       if (this.#backpressure.isTooFast(this.#stored)) throw new QueryError('answer_too_fast', TOO_FAST);
     } catch (error) {
@@ -242,7 +322,7 @@ export class Runner {
 
   #append(text: string): void {
     this.#backpressure.emitted(text.length);
-    const commit = this.services.store.append(this.run, text);
+    const commit = this.services.store.append(this.#record!, text);
     if (!commit) return this.followers.notify();
     if (commit === this.#commit) return;
     this.#commit = commit;
@@ -250,12 +330,6 @@ export class Runner {
       () => this.followers.notify(),
       (error: unknown) => this.stopFailed(notStored(error)),
     );
-  }
-
-  #applyDisconnectPolicy(): void {
-    if (this.#end || this.disconnect === 'continue') return;
-    if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
-    this.#graceTimer = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
   }
 
   /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
@@ -291,28 +365,34 @@ export class Runner {
   async #finish(stopped: boolean): Promise<void> {
     this.#isFinishing = true;
     clearTimeout(this.#stopTimer);
+    const { followers } = this;
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
-      finished = await this.services.store.finish(this.run, this.#end!, this.#text.value);
-      this.followers.notify();
+      finished = await this.#recordOutcome();
+      followers.notify();
     } catch (error) {
       Runner.#logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
-      this.followers.disconnectAll();
+      followers.disconnectAll();
     }
+    // The run that was lost may be in this process again, with another runner.
+    if (this.#outcome !== 'lost') followers.detach(finished !== undefined);
+    if (finished) this.observation.ended(finished.run);
     this.events.finished(this, finished?.next);
+    const isUnstarted = this.#outcome === 'finish' && !finished && this.#record!.status === 'waiting';
+    if (isUnstarted) this.events.cancelledLate(this.#record!);
     this.#resolveEnded({ run: finished?.run, stopped });
+  }
+
+  async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
+    const { store } = this.services;
+    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#text.value);
+    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!)))
+      this.events.handedOver(this.run);
+    return undefined;
   }
 }
 
 /** A refusal of the store has a sentence for the caller. */
 function notStored(error: unknown): QueryError {
   return error instanceof QueryError ? error : new QueryError('internal', NOT_STORED, {}, { cause: error });
-}
-
-function mismatches({ parts }: Query): string[] {
-  return parts.flatMap((part) =>
-    part.type === 'file' && part.detectedMimeType !== undefined
-      ? [`"${part.name}" is declared as ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
-      : [],
-  );
 }

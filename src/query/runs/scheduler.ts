@@ -1,6 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
+import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { DispatchReceiver } from '../ports/dispatcher.js';
+import type { Awaitable } from '../ports/file-store.js';
+import type { RunRecord, RunRef } from '../ports/run-store.js';
 import type { Runner, RunnerEvents } from './runner.js';
 
 /** The present load of the service. */
@@ -24,32 +28,65 @@ export const STORE_DEADLINE_MS = 2_000;
  */
 const OVERDUE_SLOT_MS = 60_000;
 
-/** The runs that are alive in this process, and the slots in which they execute. */
-export class Scheduler implements RunnerEvents {
+/** The most runs that are taken in one step. A limit, because slots are kept for them until the store has answered. */
+const TAKEN_AT_ONCE = 64;
+
+/** What the scheduler needs of the service. */
+export interface SchedulerEvents {
+  /** Takes waiting runs from the store; see `RunStore.take`. */
+  take(count: number): Awaitable<RunRecord[]>;
+  /** Makes a runner for a run that was taken, and that another process has admitted. */
+  adopt(run: RunRecord): Runner;
+  /** A run is ready, but this process has no slot for it; undefined for all runs that are ready. */
+  offer(runId: string | undefined): void;
+  /** See `RunnerEvents`. */
+  cancelledLate(run: RunRecord): void;
+}
+
+/**
+ * The runs that are alive in this process, and the slots in which they execute.
+ *
+ * A query that finds a free slot keeps it during its admission (`reserve`), and starts with it. Every other run waits in the
+ * store until a process takes it.
+ */
+export class Scheduler implements RunnerEvents, DispatchReceiver {
+  readonly #logger = new Logger('Scheduler');
   readonly #alive = new Map<string, Runner>();
-  /** Runs that may start as soon as there is a free slot. */
-  readonly #ready = new Set<Runner>();
   readonly #running = new Set<Runner>();
   /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
   readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
-  /** Runs that have ended while they had followers, in the order of their ends. */
+  /** Runs that have left this process while they had followers, in the order of their ends. */
   readonly #followed = new Set<Runner>();
   /** Slots of overdue handlers. */
   #keptSlots = 0;
+  /** Slots for runs that are being admitted or taken. */
+  #reservedSlots = 0;
+  /** Slots that admissions wait for: they come before runs that are taken next. */
+  #awaitedSlots = 0;
+  /** Whether runs may wait in the store that this process can take. */
+  #hasReady = false;
+  #taking: Promise<void> | undefined;
+  /** Called when there is a free slot. */
+  #slotWaiters: (() => void)[] = [];
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
   /**
    * @param slots how many runs may execute at once
-   * @param onPromoted called for a promoted run that is not alive here yet
+   * @param events what the scheduler needs of the service
    */
   constructor(
     private readonly slots: number,
-    private readonly onPromoted: (runId: string) => void,
+    private readonly events: SchedulerEvents,
   ) {}
 
   get(runId: string): Runner | undefined {
     return this.#alive.get(runId);
+  }
+
+  /** The runs that wait, and that this process has admitted. */
+  get waiting(): Runner[] {
+    return [...this.#alive.values()].filter((runner) => !this.#running.has(runner));
   }
 
   /** How many slots are taken: by runs that execute, and by overdue handlers. */
@@ -57,25 +94,9 @@ export class Scheduler implements RunnerEvents {
     return this.#running.size + this.#keptSlots;
   }
 
-  /** How many runs wait. */
-  get waiting(): number {
-    return this.#alive.size - this.#running.size;
-  }
-
-  /** Whether there is no free slot. */
-  get isFull(): boolean {
-    return this.takenSlots >= this.slots;
-  }
-
-  /** Whether the drain is over: no run is dispatched any more. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  load(): Load {
-    let followers = 0;
-    for (const runner of this.#alive.values()) followers += runner.followers.size;
-    return { running: this.#running.size, waiting: this.waiting, followers, overdue: this.#overdue.size };
+  load(): Omit<Load, 'followers'> {
+    const running = this.#running.size;
+    return { running, waiting: this.#alive.size - running, overdue: this.#overdue.size };
   }
 
   /** Resolves when the followers of the ended runs of a session have left, which they do at the end of the log. */
@@ -88,18 +109,85 @@ export class Scheduler implements RunnerEvents {
     this.#alive.set(runner.id, runner);
   }
 
-  /** Drops a run: the store did not admit it, or keeps it for another process. */
+  /**
+   * Keeps a slot for a run that is being admitted. Returns false if there is none; otherwise call `start` or `release`.
+   *
+   * While runs are being taken, free slots are kept for them. It is not known yet whether they need them: then it waits.
+   */
+  reserve(): Awaitable<boolean> {
+    const mayBecomeFree = this.takenSlots < this.slots && !this.#isClosed;
+    if (this.#freeSlots === 0 && mayBecomeFree && this.#taking) return this.#reserveAfter(this.#taking);
+    return this.#reserveNow();
+  }
+
+  /** Gives a slot back that was kept. */
+  release(): void {
+    this.#reservedSlots--;
+    this.fill();
+  }
+
+  /** Starts a run in a slot that was kept for it. The store has recorded that this process executes the run. */
+  start(runner: Runner, run: RunRecord): void {
+    this.#reservedSlots--;
+    this.#running.add(runner);
+    void runner.start(run);
+  }
+
+  /** Runs may wait that this process can take. */
+  ready(): void {
+    this.#hasReady = true;
+    this.fill();
+  }
+
+  /** A run waits. If this process has no slot for it, another one may. */
+  enqueued(runId: string): void {
+    this.ready();
+    if (this.#hasReady) this.events.offer(runId);
+  }
+
+  /** Part of `DispatchReceiver`. */
+  async freeSlot(): Promise<void> {
+    if (this.#isClosed || this.#freeSlots === 0)
+      await new Promise<void>((resolve) => this.#slotWaiters.push(resolve));
+  }
+
+  /** Part of `DispatchReceiver`. */
+  async take(): Promise<boolean> {
+    this.ready();
+    while (this.#taking) await this.#taking;
+    return this.#hasReady;
+  }
+
+  /** Takes waiting runs, as long as there are free slots. */
+  fill(): void {
+    if (this.#taking || this.#isClosed) return;
+    if (!this.#hasReady) return this.#announceSlot();
+    const count = Math.min(this.#freeSlots - this.#awaitedSlots, TAKEN_AT_ONCE);
+    if (count <= 0) return;
+    this.#hasReady = false;
+    this.#reservedSlots += count;
+    let taken: Awaitable<RunRecord[]>;
+    try {
+      taken = this.events.take(count);
+    } catch (error) {
+      taken = Promise.reject(error);
+    }
+    if (taken instanceof Promise) this.#taking = this.#await(taken, count);
+    else this.#startTaken(taken, count);
+  }
+
+  /** Drops a run: the store did not admit it, or another process has it. */
   drop(runner: Runner): void {
     this.#remove(runner);
     runner.drop();
+    this.#keepFollowed(runner);
   }
 
-  /** Starts a run that no other run of its session precedes: at once, or as soon as there is a free slot. */
-  dispatch(runner: Runner): void {
-    if (this.#isClosed) return;
-    if (!this.isFull) return this.#start(runner);
-    this.#ready.add(runner);
-    runner.announce(`Waiting for a slot: ${this.takenSlots} handlers are executing, which is the limit.`);
+  /** Another process owns a run of this process now. Its handler keeps the slot until it has stopped. */
+  lose(runId: string): void {
+    const runner = this.#alive.get(runId);
+    this.#alive.delete(runId);
+    runner?.lose();
   }
 
   /** Part of `RunnerEvents`. */
@@ -107,9 +195,8 @@ export class Scheduler implements RunnerEvents {
     this.#remove(runner);
     this.#keepFollowed(runner);
     if (this.#overdue.has(runner)) this.#keepSlot(runner);
-    // Runs that wait for a slot come first: a session with a long queue would keep its slot forever.
-    this.#fillSlots();
-    if (promoted) this.#promote(promoted);
+    if (promoted) this.enqueued(promoted.id);
+    else this.fill();
   }
 
   /** Part of `RunnerEvents`. */
@@ -124,7 +211,17 @@ export class Scheduler implements RunnerEvents {
     if (!timer) return;
     clearTimeout(timer);
     this.#keptSlots--;
-    this.#fillSlots();
+    this.fill();
+  }
+
+  /** Part of `RunnerEvents`. */
+  handedOver(run: RunRef): void {
+    this.enqueued(run.id);
+  }
+
+  /** Part of `RunnerEvents`. */
+  cancelledLate(run: RunRecord): void {
+    this.events.cancelledLate(run);
   }
 
   /**
@@ -132,20 +229,87 @@ export class Scheduler implements RunnerEvents {
    *
    * @param drainMs how long runs may continue
    * @param stopDeadlineMs how long their handlers may take to stop after that
-   * @param keepsWaiting whether the store keeps waiting runs for the next process; if not, they are stopped too
+   * @param waitingRuns what becomes of the runs that wait: other processes take them at once; they are kept for the next
+   * process, if they do not start within the time; or they are stopped
    */
-  async drain(drainMs: number, stopDeadlineMs: number, keepsWaiting: boolean): Promise<void> {
-    const idle = this.#idle();
-    if (await settlesWithin(drainMs, idle)) return;
-
-    this.#isClosed = true;
-    for (const runner of [...this.#alive.values()]) {
-      if (this.#running.has(runner) || !keepsWaiting) runner.stop(INTERRUPTED);
-      else this.drop(runner);
+  async drain(
+    drainMs: number,
+    stopDeadlineMs: number,
+    waitingRuns: 'hand over' | 'keep' | 'stop',
+  ): Promise<void> {
+    if (waitingRuns === 'hand over') {
+      this.#isClosed = true;
+      await this.#taking;
+      for (const runner of this.waiting) this.drop(runner);
+      this.events.offer(undefined);
     }
-    await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
-    for (const runner of [...this.#alive.values()]) this.drop(runner);
+    if (waitingRuns === 'stop') for (const runner of [...this.#alive.values()]) runner.cancelUnlessFollowed();
+    const idle = this.#idle();
+    if (!(await settlesWithin(drainMs, idle))) {
+      this.#isClosed = true;
+      await this.#taking;
+      for (const runner of [...this.#alive.values()]) {
+        if (!this.#running.has(runner) && waitingRuns !== 'stop') this.#disconnect(runner);
+        else if (runner.mayRestart && waitingRuns !== 'stop') runner.handOver();
+        else runner.stop(INTERRUPTED);
+      }
+      await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
+      for (const runner of [...this.#alive.values()]) this.#disconnect(runner);
+    }
+    this.#isClosed = true;
     for (const timer of this.#overdue.values()) clearTimeout(timer);
+  }
+
+  #disconnect(runner: Runner): void {
+    runner.ignoreDisconnects();
+    runner.followers.disconnectAll();
+    this.drop(runner);
+  }
+
+  async #reserveAfter(taking: Promise<void>): Promise<boolean> {
+    this.#awaitedSlots++;
+    await taking;
+    this.#awaitedSlots--;
+    return this.#reserveNow();
+  }
+
+  #reserveNow(): boolean {
+    if (this.#isClosed || this.#freeSlots === 0) return false;
+    this.#reservedSlots++;
+    return true;
+  }
+
+  get #freeSlots(): number {
+    return Math.max(0, this.slots - this.#running.size - this.#keptSlots - this.#reservedSlots);
+  }
+
+  async #await(taking: Promise<RunRecord[]>, count: number): Promise<void> {
+    let taken: RunRecord[] = [];
+    try {
+      taken = await taking;
+    } catch (error) {
+      // The store tells when it can be used again.
+      const isOutage = error instanceof QueryError && error.code === 'unavailable';
+      if (!isOutage) this.#logger.error('Waiting runs cannot be started.', (error as Error).stack);
+    }
+    this.#startTaken(taken, count);
+  }
+
+  #startTaken(taken: RunRecord[], count: number): void {
+    this.#taking = undefined;
+    this.#reservedSlots -= count - taken.length;
+    if (taken.length === count) this.#hasReady = true;
+    for (const run of taken) {
+      let runner = this.#alive.get(run.id);
+      if (!runner) this.add((runner = this.events.adopt(run)));
+      this.start(runner, run);
+    }
+    this.fill();
+  }
+
+  #announceSlot(): void {
+    if (this.#freeSlots === 0) return;
+    for (const resolve of this.#slotWaiters.splice(0)) resolve();
   }
 
   /** The followers of a run that has ended read what is left of the log, and leave. */
@@ -162,38 +326,16 @@ export class Scheduler implements RunnerEvents {
     const freeSlot = () => {
       this.#keptSlots--;
       this.#overdue.set(runner, undefined);
-      this.#fillSlots();
+      this.fill();
     };
     this.#keptSlots++;
     this.#overdue.set(runner, setTimeout(freeSlot, OVERDUE_SLOT_MS).unref());
   }
 
-  #promote(run: RunRecord): void {
-    const runner = this.#alive.get(run.id);
-    if (!runner) return this.onPromoted(run.id);
-    // The store may promote the run before it reports the admission.
-    runner.admit(run);
-    this.dispatch(runner);
-  }
-
   #remove(runner: Runner): void {
-    this.#alive.delete(runner.id);
+    if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
     this.#running.delete(runner);
-    this.#ready.delete(runner);
     if (this.#alive.size === 0) this.#onIdle?.();
-  }
-
-  #fillSlots(): void {
-    for (const runner of this.#ready) {
-      if (this.isFull) return;
-      this.#ready.delete(runner);
-      this.#start(runner);
-    }
-  }
-
-  #start(runner: Runner): void {
-    this.#running.add(runner);
-    void runner.start();
   }
 
   /** Resolves when no run is alive. */

@@ -19,8 +19,22 @@ export class Database {
   #outageSince: number | undefined;
   #probedAt = 0;
   readonly #closing = new AbortController();
+  /** The time of the database, when it was asked last, and when that was. */
+  #clock = { time: Date.now(), at: performance.now() };
 
   constructor(readonly driver: Driver) {}
+
+  /** The time of the database, in milliseconds since the epoch. The clock of this machine may differ from it. */
+  now(): number {
+    return Math.round(this.#clock.time + performance.now() - this.#clock.at);
+  }
+
+  /** Asks the database for its time. */
+  async synchronize(): Promise<void> {
+    const before = performance.now();
+    const time = await this.attempt(() => this.driver.now());
+    this.#clock = { time, at: (before + performance.now()) / 2 };
+  }
 
   /**
    * Does some work, or refuses it during an outage. For callers that can try again later.

@@ -1,3 +1,4 @@
+import type { Signals } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
 /** What differs between the databases. A driver owns all connections to one database. */
@@ -7,6 +8,9 @@ export interface Driver {
 
   /** Whether other processes may use the database at the same time. */
   readonly isShared: boolean;
+
+  /** Carries signals between the processes that use the database. */
+  readonly signals: Signals;
 
   /** The directory for the contents of files; undefined if they are kept in the database. */
   readonly contentDirectory: string | undefined;
@@ -22,6 +26,9 @@ export interface Driver {
 
   /** Does the same as `transact` for work that is a single statement, which needs no transaction of its own. */
   writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T>;
+
+  /** The time of the database, in milliseconds since the epoch. The clocks of machines may differ. */
+  now(): Promise<number>;
 
   /** Takes a lock on a name until the end of the transaction; waits while another transaction has it. */
   lock(db: Db, name: string): Promise<void>;

@@ -1,6 +1,7 @@
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Kysely, sql } from 'kysely';
+import { LocalSignals } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Driver } from './driver.js';
@@ -34,6 +35,7 @@ const OUTAGES: [code: string, reason: string][] = [
 /** A SQLite file that belongs to this process alone. The contents of files are in the directory `<path>.files`. */
 export class LibsqlDriver implements Driver {
   readonly isShared = false;
+  readonly signals = new LocalSignals();
   readonly contentDirectory: string;
   readonly #groupCommit: GroupCommit;
 
@@ -84,6 +86,10 @@ export class LibsqlDriver implements Driver {
 
   writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#groupCommit.commit(work, true);
+  }
+
+  async now(): Promise<number> {
+    return Date.now();
   }
 
   /** Does nothing: the steps of a group are executed one after another. */

@@ -5,6 +5,7 @@ import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Driver } from './driver.js';
 import { PostgresPool } from './postgres-pool.js';
+import { PostgresSignals } from './postgres-signals.js';
 
 /**
  * How a process uses a Postgres server. Times are milliseconds.
@@ -31,6 +32,12 @@ export const POSTGRES_DEFAULTS: PostgresOptions = {
   statementTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
 };
+
+/**
+ * The server ends a transaction that does nothing for so long. A process that is frozen in a transaction would otherwise hold
+ * its locks, and other processes could not take its runs over.
+ */
+const IDLE_IN_TRANSACTION_MS = 4_000;
 
 /** The number of the type `int8` in the Postgres catalogue. */
 const INT8 = 20;
@@ -60,6 +67,7 @@ export class PostgresDriver implements Driver {
   private constructor(
     readonly name: string,
     readonly db: Db,
+    readonly signals: PostgresSignals,
   ) {}
 
   /**
@@ -74,20 +82,25 @@ export class PostgresDriver implements Driver {
     const server = new URL(url);
     const schema = server.searchParams.get('schema') ?? rest.schema;
     server.searchParams.delete('schema');
-    const pool = new pg.Pool({
+    const connection = {
       connectionString: server.href,
-      max: poolSize,
-      statement_timeout: statementTimeoutMs,
       connectionTimeoutMillis: connectTimeoutMs,
-      // The client's own limit: a server that vanished does not enforce statement_timeout.
-      query_timeout: statementTimeoutMs + connectTimeoutMs,
       keepAlive: true,
       application_name: 'nest-agent-query',
+    };
+    const pool = new pg.Pool({
+      ...connection,
+      max: poolSize,
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      // The client's own limit: a server that vanished does not enforce statement_timeout.
+      query_timeout: statementTimeoutMs + connectTimeoutMs,
       types,
     });
     const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new PostgresPool(pool) }) });
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
-    const driver = new PostgresDriver(name, kysely.withSchema(schema));
+    const signals = new PostgresSignals(connection, schema);
+    const driver = new PostgresDriver(name, kysely.withSchema(schema), signals);
     try {
       await migrate(kysely as unknown as Kysely<never>, schema);
       return driver;
@@ -116,6 +129,11 @@ export class PostgresDriver implements Driver {
     return work(this.db);
   }
 
+  async now(): Promise<number> {
+    const clock = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
+    return (await clock.execute(this.db)).rows[0]!.now;
+  }
+
   async lock(db: Db, name: string): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
   }
@@ -132,6 +150,7 @@ export class PostgresDriver implements Driver {
   async purge(): Promise<void> {}
 
   async close(): Promise<void> {
+    await this.signals.close();
     await this.db.destroy();
   }
 }

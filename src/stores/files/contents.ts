@@ -16,7 +16,7 @@ export class Contents {
   constructor(
     private readonly database: Database,
     private readonly storage: ContentStorage,
-    private readonly processId: string,
+    private readonly processId: () => string,
   ) {}
 
   /**
@@ -32,9 +32,9 @@ export class Contents {
       id,
       sha256,
       size: content.size,
-      created_at: Date.now(),
+      created_at: this.database.now(),
       completed_at: null,
-      process: this.processId,
+      process: this.processId(),
     };
     await this.database.attempt((db) => db.insertInto('contents').values(row).execute());
     try {
@@ -46,7 +46,11 @@ export class Contents {
     const isKept = await this.#locked(sha256, async (db) => {
       // Another query may have stored the same content in the meantime.
       if (await completeId(db, sha256)) return false;
-      await db.updateTable('contents').set({ completed_at: Date.now() }).where('id', '=', id).execute();
+      await db
+        .updateTable('contents')
+        .set({ completed_at: this.database.now() })
+        .where('id', '=', id)
+        .execute();
       return true;
     });
     // What cannot be removed now, the sweep removes.

@@ -28,7 +28,7 @@ export class FileSweeper {
   ) {}
 
   async sweep(): Promise<void> {
-    const now = Date.now();
+    const now = this.database.now();
     await this.database.attempt((db) =>
       db
         .deleteFrom('file_uses')

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { admissionOf } from '../../../test/contracts/run-store.contract.js';
+import { admissionOf, eventsOf } from '../../../test/contracts/open-store.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
@@ -80,7 +80,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
   const open = async (retention = {}) => {
     opened = await stores[name]!(retention);
     store = opened.store;
-    await store.recover(() => undefined);
+    await store.recover(eventsOf());
   };
   afterEach(() => opened.close());
 
@@ -97,7 +97,8 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
         session: session === undefined ? undefined : { id: session, policy: 'enqueue', maxWaiting: 9 },
       }),
     );
-  const end = (runId: string) => store.finish({ owner: 'anonymous', id: runId }, { status: 'completed' }, '');
+  const end = (runId: string) =>
+    store.finish({ owner: 'anonymous', id: runId, attempt: 1 }, { status: 'completed' }, '');
   const read = async (runId: string, bytes: Uint8Array) => {
     const content = await store.files.read(runId, digestOf(bytes));
     if (!content) return undefined;

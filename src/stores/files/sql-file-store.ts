@@ -12,7 +12,7 @@ export class SqlFileStore extends FileStore {
   }
 
   async keep(runId: string, sha256: string, content: Blob): Promise<void> {
-    const pin = { run_id: runId, sha256, pinned_at: Date.now() };
+    const pin = { run_id: runId, sha256, pinned_at: this.database.now() };
     await this.database.attempt((db) =>
       db
         .insertInto('file_uses')

@@ -1,6 +1,7 @@
 import {
   type Admission,
   type Admitted,
+  atCapacity,
   idempotencyConflict,
   isInterrupted,
   type RunRecord,
@@ -10,23 +11,34 @@ import {
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { keyOf, recordOf, selectRuns } from './run-rows.js';
-import { queueOf, successorOf, takeQueuePosition } from './session-queue.js';
-import type { StoredQuery } from './stored-query.js';
+import { insertSegments, segmentsOf } from './segments.js';
+import { promoteAfter, queueOf, takeQueuePosition } from './session-queue.js';
+import type { WrittenQuery } from './written-query.js';
 import { insertTexts } from './texts.js';
+
+/** So near to the limit of waiting runs, admissions are counted one after another. */
+const NEAR_CAPACITY = 100;
+
+/** Who admits, and when. */
+export interface Admitting {
+  /** The process that executes the run if it starts at once. */
+  process: string;
+  /** The time of the database. */
+  now: number;
+}
 
 /**
  * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
  *
- * @param processId the process that will own the run
  * @param query the query of the admission as the tables have it
  * @throws {QueryError} see `RunStore.admit`
  */
 export async function admit(
   db: Db,
   driver: Driver,
-  processId: string,
+  { process, now }: Admitting,
   admission: Admission,
-  query: StoredQuery,
+  query: WrittenQuery,
 ): Promise<Admitted> {
   const { owner, session, idempotency } = admission;
   let interrupted: RunRecord | undefined;
@@ -46,19 +58,23 @@ export async function admit(
     refuseBehind(ahead.length, admission);
   }
   if (admission.refusal) throw admission.refusal;
+  const starts = admission.mayStart && ahead.length === 0;
+  if (!starts) await refuseAtCapacity(db, driver, admission.maxWaiting);
 
   if (interrupted) await forgetKey(db, interrupted.id);
-  const now = Date.now();
+  const notices = admission.notices(starts ? undefined : ahead.length);
   const record: RunRecord = {
     id: admission.runId,
     owner,
     sessionId: session?.id,
-    status: 'waiting',
+    status: starts ? 'running' : 'waiting',
     createdAt: now,
-    startedAt: undefined,
+    startedAt: starts ? now : undefined,
     endedAt: undefined,
-    lastSeq: 0,
+    lastSeq: notices.length,
     end: undefined,
+    attempt: 1,
+    detached: admission.detached,
   };
   await db
     .insertInto('runs')
@@ -70,7 +86,7 @@ export async function admit(
       queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
       status: record.status,
       created_at: now,
-      started_at: null,
+      started_at: record.startedAt ?? null,
       ended_at: null,
       outcome: null,
       last_seq: null,
@@ -79,9 +95,14 @@ export async function admit(
       kwargs: query.kwargs,
       idempotency_key: idempotencyKey,
       digest: idempotency ? JSON.stringify(idempotency.digest) : null,
-      process: processId,
+      process: starts ? process : '',
+      detached: admission.detached ? 1 : 0,
+      ready_at: ahead.length === 0 ? now : null,
     })
     .execute();
+  if (notices.length > 0) {
+    await insertSegments(db, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
+  }
   await insertTexts(db, owner, record.id, query.texts);
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
@@ -90,29 +111,31 @@ export async function admit(
 }
 
 /**
- * Removes a waiting run as if it had never been admitted. This is the body of one transaction.
+ * Removes a run as if it had never been admitted, unless another process executes it. This is the body of one transaction.
  *
- * @param processId the process that must own the run
- * @returns the run that is promoted by that, if there is one
+ * @param admitting who has admitted the run
+ * @returns whether another run was promoted by that
  */
 export async function undoAdmission(
   db: Db,
   driver: Driver,
-  processId: string,
+  { process, now }: Admitting,
   runId: string,
-): Promise<RunRecord | undefined> {
+): Promise<boolean> {
   const run = await db
     .deleteFrom('runs')
     .where('id', '=', runId)
-    .where('process', '=', processId)
-    .where('status', '=', 'waiting')
+    .where('ended_at', 'is', null)
+    .where((of) => of.or([of('status', '=', 'waiting'), of('process', '=', process)]))
     .returning(['session_key', 'queue_position'])
     .executeTakeFirst();
+  if (!run) return false;
   await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
-  if (run) await db.deleteFrom('texts').where('run_id', '=', runId).execute();
-  if (run?.session_key == null) return undefined;
+  await db.deleteFrom('texts').where('run_id', '=', runId).execute();
+  await db.deleteFrom('log').where('run_id', '=', runId).execute();
+  if (run.session_key === null) return false;
   await driver.lock(db, `session ${run.session_key}`);
-  return successorOf(db, run.session_key, run.queue_position!);
+  return (await promoteAfter(db, run.session_key, run.queue_position!, now)) !== undefined;
 }
 
 /** The run that an idempotency key started. */
@@ -129,10 +152,27 @@ async function forgetKey(db: Db, runId: string): Promise<void> {
 }
 
 /** Refuses a query with runs ahead of it, if the session policy or a limit requires that. */
-function refuseBehind(ahead: number, { session, refusalIfQueued }: Admission): void {
+function refuseBehind(ahead: number, { session }: Admission): void {
   if (ahead === 0) return;
   if (session!.policy === 'reject') throw sessionBusy();
-  if (session!.policy !== 'enqueue') return;
-  if (ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
-  if (refusalIfQueued) throw refusalIfQueued;
+  if (session!.policy === 'enqueue' && ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
+}
+
+/** Refuses a query that would wait, if too many runs of the service wait. */
+async function refuseAtCapacity(db: Db, driver: Driver, maxWaiting: number): Promise<void> {
+  let waiting = await countWaiting(db);
+  if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
+    await driver.lock(db, 'capacity');
+    waiting = await countWaiting(db);
+  }
+  if (waiting >= maxWaiting) throw atCapacity(waiting);
+}
+
+async function countWaiting(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('runs')
+    .select((of) => of.fn.countAll<string | number>().as('count'))
+    .where('status', '=', 'waiting')
+    .executeTakeFirstOrThrow();
+  return Number(count);
 }

@@ -3,7 +3,7 @@ import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent } from './segments.js';
-import { successorOf } from './session-queue.js';
+import { promoteAfter } from './session-queue.js';
 import { addTurn } from './turns.js';
 
 /** A run that has ended, and the run that is promoted by that. */
@@ -15,10 +15,10 @@ export interface Finished {
 /** How a run is to end. */
 export interface Ending {
   runId: string;
-  /** The owner that the run must have; undefined if any owner is right. */
-  owner: string | undefined;
-  /** The process that must own the run; undefined for an orphaned run. */
+  /** The process that must own the run; undefined for a run that must be waiting. */
   process: string | undefined;
+  /** The attempt that the run must be at. */
+  attempt: number;
   /** The extent of the log, if it is known. */
   log: LogExtent | undefined;
   end: RunEnd;
@@ -31,7 +31,7 @@ export interface Ending {
  * Ends a run. This is the body of one transaction: `done` in the log, the status, the turn, and the promotion of the next
  * run. It is repeatable: an attempt that was committed is recognised by its end and its time.
  *
- * @returns undefined if the run does not exist, has ended in another way, or belongs to another owner or process
+ * @returns undefined if the run does not exist, has ended in another way, belongs to another process, or is at another attempt
  */
 export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Finished | undefined> {
   const found = await selectRuns(db)
@@ -39,7 +39,7 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
     .where('id', '=', ending.runId)
     .where('owner', 'is not', null)
     .executeTakeFirst();
-  if (!found || (ending.owner !== undefined && recordOf(found).owner !== ending.owner)) return undefined;
+  if (!found) return undefined;
   const { session_key: sessionKey, queue_position: position } = found;
   if (sessionKey !== null) await driver.lock(db, `session ${sessionKey}`);
 
@@ -53,17 +53,17 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }
-  return { run, next: sessionKey === null ? undefined : await successorOf(db, sessionKey, position!) };
+  if (sessionKey === null) return { run, next: undefined };
+  return { run, next: await promoteAfter(db, sessionKey, position!, ending.endedAt) };
 }
 
-/** Records the end of a run and `done`. Undefined if the run has ended, or belongs to another process. */
+/** Records the end of a run and `done`. Undefined if the run is not in the state that the ending requires. */
 async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | undefined> {
   const { last, endOffset, length } = ending.log ?? (await readLogExtent(db, run.id));
   const done = doneText(ending.end);
   const seq = last + 1;
-  const unfinished = db.updateTable('runs').where('id', '=', run.id).where('ended_at', 'is', null);
-  const owned = ending.process === undefined ? unfinished : unfinished.where('process', '=', ending.process);
-  const { numUpdatedRows } = await owned
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
     .set({
       status: ending.end.status,
       ended_at: ending.endedAt,
@@ -72,7 +72,13 @@ async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | 
       log_length: length + done.length,
       parts: null,
       kwargs: null,
+      checkpoint: null,
     })
+    .where('id', '=', run.id)
+    .where('ended_at', 'is', null)
+    .where('attempt', '=', ending.attempt)
+    .$if(ending.process !== undefined, (of) => of.where('process', '=', ending.process!))
+    .$if(ending.process === undefined, (of) => of.where('status', '=', 'waiting'))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return undefined;
   await insertSegments(db, [

@@ -1,95 +1,122 @@
+import { randomUUID } from 'node:crypto';
 import type { Database } from '../drivers/database.js';
-import { FinalError } from '../drivers/final-errors.js';
 import type { Db } from '../schema/tables.js';
 
 /**
  * A process's right to its runs, and its watch over the rights of the others.
  *
- * Every unfinished run names its process in `runs.process`. A process has a row in `processes` while its lease is valid.
- * With respect to its process, a run is in one of three states:
+ * A process has a lease: a row in `processes`, under an id that is used for this lease only. With respect to processes, a run
+ * is in one of four states:
  *
- * - **Owned**: its process has a row. Only that process starts the run, appends to its log and finishes it.
- * - **Orphaned**: its process has no row. No process may write to the run, except to recover it.
+ * - **Waiting**: `runs.process` is empty. The run belongs to no process. It may be started when it is ready (`ready_at`): it is
+ *   the first of its session.
+ * - **Owned**: `runs.process` names a lease that is valid. Only that process calls the handler, appends to the log and ends
+ *   the run.
+ * - **Orphaned**: `runs.process` names a lease that has ended. No process may write to the run, except to recover it.
  * - **Ended**: `ended_at` is set. This state is final.
  *
- * These are the transitions:
+ * These are the transitions. Each is one transaction that names the state, the process and the attempt that it expects, so
+ * that only one of several processes succeeds:
  *
- * - → owned: a process admits the run.
- * - Owned → orphaned: the row of its process is deleted. A process deletes its own row in an orderly shutdown (`release`).
- *   Another process deletes it when the heartbeat in it has not changed for the time of a lease (`expireOthers`). A file
- *   has one process at a time, so the process that opens it deletes all older rows (`acquire`).
- * - Orphaned → owned: the run waits, and a process adopts it. The update requires that the run is still orphaned, so that
- *   only one process succeeds.
- * - Orphaned → ended: the run was executing, and a process finishes it as `interrupted`. Only the first end is recorded.
- * - Owned → ended: the owning process finishes the run.
+ * - → owned: a query is admitted, and starts at once in a slot of the process that admits it.
+ * - → waiting: a query is admitted, and there is no slot or the session has an unfinished run.
+ * - Waiting → owned: a process with a free slot starts the run (`startWaiting`).
+ * - Waiting → ended: any process ends it: it was cancelled.
+ * - Owned → ended: the process ends the run.
+ * - Owned → waiting: the process hands the run over, when it shuts down and the run has another attempt (`takeBack`).
+ * - Owned → orphaned: the lease ends. A process ends its own lease in an orderly shutdown (`release`). Another process ends it
+ *   when the heartbeat has not changed for the time of a lease (`expireOthers`). A file has one process at a time, so the
+ *   process that opens it ends all older leases (`acquire`).
+ * - Orphaned → waiting: the run has another attempt (`takeBack`).
+ * - Orphaned → ended: the run has none, and ends as `interrupted`.
  *
- * A process that loses its lease may not notice: it was frozen, or cut off. Therefore every commit to the log reads the
- * row of its own process in the same transaction (`fence`), with a lock that delays the deletion of the row. Either the
- * commit comes first, and then the recovery sees it; or the deletion comes first, and then the commit fails. A process
- * that finds its own row missing makes its runs unwritable, and only then acquires a new lease.
+ * A process that loses its lease may not notice: it was frozen, or cut off. Therefore every commit to a log reads the row of
+ * the lease in the same transaction (`fence`), with a lock that delays the end of the lease. Either the commit comes first,
+ * and then the recovery sees it; or the end comes first, and then the commit writes nothing. A process that finds its lease
+ * ended gives up its runs, and acquires a lease with a new id: nothing of before can be written under it.
  *
  * The clocks of machines are not compared. A process measures with its own monotonic clock how long it has seen the same
  * heartbeat. It measures anew when it could not reach the database, because the others may not have reached it either.
+ * All times that are stored are those of the database (`Database.now`).
  */
 export class Lease {
+  #processId = randomUUID();
+  /** When the lease was renewed last, on the clock of this process. */
+  #renewedAt = -Infinity;
   /** The heartbeats of the other processes, and since when each has been the same. */
   readonly #seen = new Map<string, { heartbeat: number; since: number }>();
 
   /**
    * @param database that the processes share
-   * @param processId of this process
    * @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds
    */
   constructor(
     private readonly database: Database,
-    private readonly processId: string,
     readonly leaseMs: number,
   ) {}
 
-  /** Acquires the lease. On a database that is not shared, it ends the leases of all earlier processes. */
+  /** Identifies the lease of this process. */
+  get processId(): string {
+    return this.#processId;
+  }
+
+  /** Acquires a lease. On a database that is not shared, it ends the leases of all earlier processes. */
   async acquire(): Promise<void> {
+    const id = randomUUID();
     await this.database.attemptTransaction(async (db) => {
       if (!this.database.driver.isShared) await db.deleteFrom('processes').execute();
       await db
         .insertInto('processes')
-        .values({ id: this.processId, heartbeat: 0 })
+        .values({ id, heartbeat: 0 })
         .onConflict((conflict) => conflict.column('id').doNothing())
         .execute();
     });
+    this.#processId = id;
+    this.#renewedAt = performance.now();
+    await this.database.synchronize();
+  }
+
+  /** Whether the others may have ended the lease by now, because the last heartbeat is so long ago. */
+  get mayHaveEnded(): boolean {
+    return performance.now() - this.#renewedAt > this.leaseMs / 2;
   }
 
   /** Sends a heartbeat. False if the lease has ended. */
   async renew(): Promise<boolean> {
+    const now = performance.now();
     const { numUpdatedRows } = await this.database.attempt((db) =>
       db
         .updateTable('processes')
         .set((of) => ({ heartbeat: of('heartbeat', '+', 1) }))
-        .where('id', '=', this.processId)
+        .where('id', '=', this.#processId)
         .executeTakeFirst(),
     );
-    return numUpdatedRows > 0n;
+    if (numUpdatedRows === 0n) return false;
+    this.#renewedAt = now;
+    await this.database.synchronize();
+    return true;
   }
 
-  /** @throws Error if the lease has ended; otherwise it cannot end before the transaction does */
-  async fence(db: Db): Promise<void> {
-    const row = await db
+  /** Returns which of these leases have ended. The others cannot end before the transaction does. */
+  async fence(db: Db, processes: string[]): Promise<string[]> {
+    const rows = await db
       .selectFrom('processes')
       .select('id')
-      .where('id', '=', this.processId)
+      .where('id', 'in', processes)
       .forKeyShare()
-      .executeTakeFirst();
-    if (row) return;
-    throw new FinalError(
-      'The lease of this process has ended: other processes saw no heartbeat and own its runs now.',
-    );
+      .execute();
+    const valid = new Set(rows.map(({ id }) => id));
+    return processes.filter((id) => !valid.has(id));
   }
 
-  /** Ends the leases of processes that were silent for too long. */
-  async expireOthers(): Promise<void> {
+  /** Ends the leases of processes that were silent for too long. Returns whether there was one. */
+  async expireOthers(): Promise<boolean> {
+    let hasExpired = false;
     const others = await this.database.attempt((db) =>
-      db.selectFrom('processes').selectAll().where('id', '!=', this.processId).execute(),
+      db.selectFrom('processes').selectAll().where('id', '!=', this.#processId).execute(),
     );
     const now = performance.now();
+    for (const id of this.#seen.keys()) if (!others.some((other) => other.id === id)) this.#seen.delete(id);
     for (const { id, heartbeat } of others) {
       const seen = this.#seen.get(id);
       if (seen?.heartbeat !== heartbeat) {
@@ -99,8 +126,10 @@ export class Lease {
         await this.database.attempt((db) =>
           db.deleteFrom('processes').where('id', '=', id).where('heartbeat', '=', heartbeat).execute(),
         );
+        hasExpired = true;
       }
     }
+    return hasExpired;
   }
 
   /** Measures the silence of the other processes anew. */
@@ -108,10 +137,10 @@ export class Lease {
     this.#seen.clear();
   }
 
-  /** Ends the lease, so that other processes can adopt waiting runs at once. An outage is ignored: the lease expires. */
+  /** Ends the lease, so that other processes recover the runs of this process at once. An outage is ignored: it expires. */
   async release(): Promise<void> {
     await this.database
-      .attempt((db) => db.deleteFrom('processes').where('id', '=', this.processId).execute())
+      .attempt((db) => db.deleteFrom('processes').where('id', '=', this.#processId).execute())
       .catch(() => undefined);
   }
 }

@@ -4,13 +4,15 @@ import type { LogExtent } from './segments.js';
 /** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
 export class LocalRun implements RunRecord {
   status: RunStatus;
-  startedAt: number | undefined;
+  readonly startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
   readonly id: string;
   readonly owner: string;
   readonly sessionId: string | undefined;
   readonly createdAt: number;
+  readonly attempt: number;
+  detached: boolean;
 
   /** The newest committed envelopes. The older ones are in the database only. */
   tail: EventLog;
@@ -18,25 +20,32 @@ export class LocalRun implements RunRecord {
   waiting: string[] = [];
   /** The length of these envelopes, in characters. */
   waitingLength = 0;
+  /** A checkpoint that waits for its commit: the state as JSON, and how many of the waiting envelopes are before it. */
+  checkpoint: { state: string; after: number } | undefined;
   /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
   isUnwritable = false;
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
-  /** The run was first in its session's queue once, or has no session. A run is promoted only once. */
-  isPromoted = false;
   /** The log may have been trimmed up to here, in characters since its beginning. */
   trimmedOffset = 0;
 
   /**
-   * @param record the run as it was admitted, or as it was read from the database
+   * @param record the run as it was started
+   * @param process the id of this process when it started the run; see `Lease`
    * @param endOffset where its log ends, in characters since its beginning
    */
-  constructor(record: RunRecord, endOffset: number) {
+  constructor(
+    record: RunRecord,
+    readonly process: string,
+    endOffset: number,
+  ) {
     this.id = record.id;
     this.owner = record.owner;
     this.sessionId = record.sessionId;
     this.createdAt = record.createdAt;
     this.startedAt = record.startedAt;
+    this.attempt = record.attempt;
+    this.detached = record.detached;
     this.status = record.status;
     this.tail = new EventLog(record.lastSeq, endOffset);
   }
@@ -77,6 +86,7 @@ export class LocalRun implements RunRecord {
   /** A copy of the run's present state. */
   snapshot(): RunRecord {
     const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = this;
-    return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end };
+    const { attempt, detached } = this;
+    return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
   }
 }

@@ -7,13 +7,16 @@ const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
 /** How many ended runs stay in memory, and how long, for followers that still read their last envelopes. */
 const ENDED_RUNS = { count: 1_000, ms: 10_000 };
 
-/** The unfinished runs that this process owns, and the runs of this process that ended just now. */
+/** The unfinished runs that this process executes, and the runs of this process that ended just now. */
 export class LocalRuns {
   readonly #unfinished = new Map<string, LocalRun>();
   readonly #ended = new Map<string, LocalRun>();
   /** The length of each tail as it is counted in `#tailLength`; the tail that grew last comes last. */
   readonly #tailLengths = new Map<LocalRun, number>();
   #tailLength = 0;
+
+  /** @param now the time of the database */
+  constructor(private readonly now: () => number) {}
 
   get unfinished(): ReadonlyMap<string, LocalRun> {
     return this.#unfinished;
@@ -27,7 +30,7 @@ export class LocalRuns {
   find(owner: string, runId: string): LocalRun | undefined {
     const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
     if (run?.owner !== owner) return undefined;
-    if (run.endedAt === undefined || Date.now() - run.endedAt < ENDED_RUNS.ms) return run;
+    if (run.endedAt === undefined || this.now() - run.endedAt < ENDED_RUNS.ms) return run;
     this.drop(runId);
     return undefined;
   }
@@ -38,22 +41,14 @@ export class LocalRuns {
     return run?.owner === owner ? run : undefined;
   }
 
-  /** The unfinished runs that wait behind other runs of their session. */
-  queued(): LocalRun[] {
-    return [...this.#unfinished.values()].filter((run) => !run.isPromoted);
-  }
-
-  /** Marks a run as first in its session's queue. Returns undefined if it was promoted before, or is not in this process. */
-  promote(runId: string): LocalRun | undefined {
-    const run = this.#unfinished.get(runId);
-    if (!run || run.isPromoted) return undefined;
-    run.isPromoted = true;
-    return run;
-  }
-
-  /** Makes all runs unwritable, because other processes own them now. */
-  disown(): void {
-    for (const run of this.#unfinished.values()) run.isUnwritable = true;
+  /** Forgets all unfinished runs, because other processes own them now. Returns them. */
+  disown(): LocalRun[] {
+    const runs = [...this.#unfinished.values()];
+    for (const run of runs) {
+      run.isUnwritable = true;
+      this.drop(run.id);
+    }
+    return runs;
   }
 
   /** Limits the tails in memory after one of them grew. */
@@ -72,7 +67,7 @@ export class LocalRuns {
     this.#unfinished.delete(run.id);
     this.#ended.set(run.id, run);
     for (const [id, oldest] of this.#ended) {
-      const isOld = Date.now() - oldest.endedAt! >= ENDED_RUNS.ms;
+      const isOld = this.now() - oldest.endedAt! >= ENDED_RUNS.ms;
       if (!isOld && this.#ended.size <= ENDED_RUNS.count) break;
       this.drop(id);
     }

@@ -2,7 +2,7 @@ import { QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRun } from './local-run.js';
-import { insertSegments, ROWS_PER_STATEMENT, type Segment, segmentsOf } from './segments.js';
+import { insertSegments, ROWS_PER_STATEMENT, segmentsOf } from './segments.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -27,6 +27,13 @@ class Commit {
   }
 }
 
+/** What a commit writes of a run. */
+interface Taken {
+  run: LocalRun;
+  envelopes: string[];
+  checkpoint: LocalRun['checkpoint'];
+}
+
 /**
  * Writes the logs of all runs of the process in group commits. One commit is in progress at a time; what is appended
  * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
@@ -38,13 +45,13 @@ export class LogWriter {
 
   /**
    * @param database where the logs are kept
-   * @param fence called at the beginning of each commit; throws if this process does not own its runs any more. Undefined
-   * if no other process uses the database
+   * @param fence called at the beginning of each commit with the ids under which this process has started the runs; returns
+   * those that are not valid any more. Undefined if no other process uses the database
    * @param onCommitted called for each run of a commit, after it
    */
   constructor(
     private readonly database: Database,
-    private readonly fence: ((db: Db) => Promise<void>) | undefined,
+    private readonly fence: ((db: Db, processes: string[]) => Promise<string[]>) | undefined,
     private readonly onCommitted: (run: LocalRun) => void,
   ) {}
 
@@ -61,10 +68,17 @@ export class LogWriter {
     run.waiting.push(envelope);
     run.waitingLength += envelope.length;
     this.#waitingLength += envelope.length;
-    this.#next ??= new Commit();
-    this.#next.runs.add(run);
-    if (!this.#current) void this.#commitAll();
-    return this.#next.done;
+    return this.#join(run);
+  }
+
+  /**
+   * Stores the state of a handler in the commit of everything that was appended before.
+   *
+   * @returns resolves when the state is committed; rejects if it cannot be written
+   */
+  checkpoint(run: LocalRun, state: string): Promise<void> {
+    run.checkpoint = { state, after: run.waiting.length };
+    return this.#join(run);
   }
 
   /** Resolves when no envelope of a run waits for its commit. */
@@ -74,6 +88,15 @@ export class LogWriter {
       if (!commit) return;
       await commit.done.catch(() => undefined);
     }
+  }
+
+  /** Makes a run part of the next commit. */
+  #join(run: LocalRun): Promise<void> {
+    this.#next ??= new Commit();
+    this.#next.runs.add(run);
+    const { done } = this.#next;
+    if (!this.#current) void this.#commitAll();
+    return done;
   }
 
   async #commitAll(): Promise<void> {
@@ -89,10 +112,9 @@ export class LogWriter {
   }
 
   async #commit(commit: Commit): Promise<void> {
-    const taken = [...commit.runs].map((run) => ({ run, envelopes: this.#takeWaiting(run) }));
-    const segments = taken.flatMap(({ run, envelopes }) => segmentsOf(run, envelopes));
+    const taken = [...commit.runs].map((run) => ({ run, ...this.#takeWaiting(run) }));
     try {
-      await this.#insert(segments);
+      await this.#write(taken);
     } catch (error) {
       for (const { run } of taken) this.#closeLog(run);
       return commit.reject(error);
@@ -104,23 +126,41 @@ export class LogWriter {
     commit.resolve();
   }
 
-  #insert(segments: Segment[]): Promise<void> {
+  async #write(taken: Taken[]): Promise<void> {
+    const segments = taken.flatMap(({ run, envelopes }) => segmentsOf(run, envelopes));
+    const checkpoints = taken.filter(({ checkpoint }) => checkpoint !== undefined);
     const { fence } = this;
-    if (!fence && segments.length <= ROWS_PER_STATEMENT) {
+    if (!fence && checkpoints.length === 0 && segments.length <= ROWS_PER_STATEMENT) {
       return this.database.persistStatement((db) => insertSegments(db, segments));
     }
-    return this.database.persistTransaction(async (db) => {
-      await fence?.(db);
+    const processes = [...new Set(taken.map(({ run }) => run.process))];
+    const expired = await this.database.persistTransaction(async (db) => {
+      const invalid = (await fence?.(db, processes)) ?? [];
+      if (invalid.length > 0) return invalid;
       await insertSegments(db, segments);
+      for (const { run, checkpoint } of checkpoints) {
+        await storeCheckpoint(db, run, run.lastSeq + checkpoint!.after, checkpoint!.state);
+      }
+      return [];
     });
+    if (expired.length > 0) await this.#writeOwned(taken, expired);
   }
 
-  #takeWaiting(run: LocalRun): string[] {
-    const envelopes = run.waiting;
+  /** Writes what belongs to runs that this process still owns. */
+  async #writeOwned(taken: Taken[], expired: string[]): Promise<void> {
+    const owned = taken.filter(({ run }) => !expired.includes(run.process));
+    if (owned.length === 0) throw leaseEnded();
+    for (const { run } of taken) if (expired.includes(run.process)) this.#closeLog(run);
+    await this.#write(owned);
+  }
+
+  #takeWaiting(run: LocalRun): Omit<Taken, 'run'> {
+    const { waiting: envelopes, checkpoint } = run;
     this.#waitingLength -= run.waitingLength;
     run.waiting = [];
     run.waitingLength = 0;
-    return envelopes;
+    run.checkpoint = undefined;
+    return { envelopes, checkpoint };
   }
 
   /** Makes a run unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
@@ -128,4 +168,19 @@ export class LogWriter {
     this.#takeWaiting(run);
     run.isUnwritable = true;
   }
+}
+
+async function storeCheckpoint(db: Db, run: LocalRun, seq: number, state: string): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ checkpoint: state, checkpoint_seq: seq })
+    .where('id', '=', run.id)
+    .where('process', '=', run.process)
+    .where('attempt', '=', run.attempt)
+    .execute();
+}
+
+function leaseEnded(): QueryError {
+  const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
+  return new QueryError('interrupted', detail);
 }

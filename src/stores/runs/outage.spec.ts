@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { admissionOf } from '../../../test/contracts/run-store.contract.js';
+import { admissionOf, eventsOf } from '../../../test/contracts/open-store.js';
+import { eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { message, type QueryError, type RunStore } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
@@ -52,7 +53,6 @@ async function untilAvailable(store: RunStore): Promise<void> {
 /** Checks what a store promises for the time of an outage, and after it. */
 async function checkOutage(store: SqlRunStore, begin: () => Promise<void>, end: () => Promise<void>) {
   const { run } = await store.admit(admissionOf());
-  await store.start(run);
   await store.append(run, textOf('before'));
 
   await begin();
@@ -82,7 +82,7 @@ it('On a full disk, runs wait until there is space again, and queries are refuse
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-full-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(() => undefined);
+  await store.recover(eventsOf());
   const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(driver.db);
   const fill = async () => {
     // SQLite raises this limit to the present number of pages. Free space within these pages is used up below.
@@ -101,11 +101,10 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-end-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(() => undefined);
+  await store.recover(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run } = await store.admit(admissionOf({ session }));
   const next = (await store.admit(admissionOf({ session }))).run;
-  await store.start(run);
   const faults = [
     Object.assign(new Error('NOT NULL constraint failed'), { code: 'SQLITE_CONSTRAINT_NOTNULL' }),
     Object.assign(new Error('too big'), { code: 'SQLITE_TOOBIG' }),
@@ -129,7 +128,7 @@ it('A repeated query does not find a run whose admission is undone, because the 
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-undone-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(() => undefined);
+  await store.recover(eventsOf());
   const repeated = () => admissionOf({ idempotency: { key: 'k', digest: 'd' } });
   const transact = driver.transact.bind(driver);
   const lose: Driver['transact'] = async (work) => {
@@ -156,11 +155,38 @@ it('A repeated query does not find a run whose admission is undone, because the 
   await rm(directory, { recursive: true });
 });
 
+it('Runs of a file that were started, but whose start was not reported, wait again when the database can be used', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-started-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver, { leaseMs: 40 });
+  let offers = 0;
+  await store.recover(eventsOf({ ready: () => offers++ }));
+  const { run } = await store.admit(admissionOf({ mayStart: false }));
+  const transact = driver.transact.bind(driver);
+  driver.transact = async (work) => {
+    driver.transact = transact;
+    await transact(work);
+    throw new Error('Connection terminated unexpectedly');
+  };
+  expect((await refusal(() => store.take(1))).code).toBe('unavailable');
+  // The service tries again when it is told.
+  let [seen, taken] = [offers, [] as string[]];
+  await eventually(async () => {
+    if (offers > seen) taken = (await store.take(1)).map(({ id }) => id);
+    seen = offers;
+    return taken.length > 0;
+  });
+  expect(taken).toEqual([run.id]);
+  expect(await store.find(run.owner, run.id)).toMatchObject({ status: 'running', attempt: 1, lastSeq: 0 });
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
 it('A session that was erased stays erased when the answer of the database was lost', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-erased-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(() => undefined);
+  await store.recover(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run } = await store.admit(admissionOf({ session }));
   await store.finish(run, { status: 'completed' }, 'text');
@@ -188,10 +214,10 @@ describe('Postgres', () => {
   }, 30_000);
   afterAll(() => server.close());
 
-  const open = async (schema: string, leaseMs?: number) => {
+  const open = async (schema: string) => {
     const driver = await PostgresDriver.open(new URL(server.url), { schema, poolSize: 3 });
-    const store = new SqlRunStore(driver, { leaseMs });
-    await store.recover(() => undefined);
+    const store = new SqlRunStore(driver);
+    await store.recover(eventsOf());
     return { driver, store };
   };
 
@@ -328,52 +354,8 @@ describe('Postgres', () => {
       '0003_lines',
       '0004_words',
       '0005_texts',
+      '0006_attempts',
     ]);
     for (const { store } of opened) await store.close();
-  });
-
-  it('refuses the writes of a process whose lease has expired', async () => {
-    const frozen = await open('frozen');
-    const { run } = await frozen.store.admit(admissionOf());
-    await frozen.store.start(run);
-    await frozen.store.append(run, textOf('before'));
-    const other = await open('frozen', 50);
-    for (;;) {
-      const found = await other.store.find(run.owner, run.id);
-      if (found!.end) break;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    await expect(frozen.store.append(run, textOf('late'))).rejects.toThrow(
-      'The lease of this process has ended',
-    );
-    expect(await frozen.store.finish(run, { status: 'completed' }, '')).toBeUndefined();
-    const [first, done, ...more] = await logOf(other.store, run.owner, run.id);
-    expect([first, more]).toEqual([textOf('before'), []]);
-    expect(JSON.parse(done!)).toMatchObject({ type: 'done', data: { error: { code: 'interrupted' } } });
-    // The followers of the frozen process see the same end.
-    expect(await logOf(frozen.store, run.owner, run.id)).toEqual([first, done]);
-    expect(await frozen.store.find(run.owner, run.id)).toMatchObject({ status: 'failed', lastSeq: 2 });
-    await frozen.store.close();
-    await other.store.close();
-  });
-
-  it('promotes a queued run after another process has finished the run ahead of it', async () => {
-    const [first, second] = [await open('queued', 400), await open('queued', 400)];
-    const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
-    const a = (await first.store.admit(admissionOf({ session }))).run;
-    const taken: string[] = [];
-    await second.store.close();
-    const third = await PostgresDriver.open(new URL(server.url), { schema: 'queued' });
-    const store = new SqlRunStore(third, { leaseMs: 400 });
-    await store.recover(({ run, isFirst }) => taken.push(`${run.id} ${isFirst}`));
-    const b = (await store.admit(admissionOf({ session }))).run;
-    expect(await first.store.finish(a, { status: 'completed' }, '')).toMatchObject({
-      next: undefined,
-    });
-    while (taken.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(taken).toEqual([`${b.id} true`]);
-    expect(await store.start(b)).toBe(true);
-    await first.store.close();
-    await store.close();
   });
 });

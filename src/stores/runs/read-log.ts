@@ -6,9 +6,11 @@ import {
   type QueryError,
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import type { VoidRange } from './attempts.js';
+import type { Segment } from './segments.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
-const SLICE_LENGTH = 64 * 1024;
+export const SLICE_LENGTH = 64 * 1024;
 /** The most rows that one statement reads. It limits the reads of logs whose envelopes were committed one by one. */
 const SLICE_ROWS = 1_000;
 
@@ -37,6 +39,21 @@ export async function readLog(
   const [head] = segments;
   if (!head || head.first > after + 1) throw await expired(db, run, after);
 
+  return sliceOf(segments, after, run);
+}
+
+/**
+ * Makes a slice of the segments after a cursor.
+ *
+ * @param segments consecutive; the first one has the envelope after the cursor
+ * @param run `lastSeq` is the number of its newest envelope; `ended` tells whether that is `done`
+ */
+export function sliceOf(
+  segments: Omit<Segment, 'run_id'>[],
+  after: number,
+  run: { lastSeq: number; ended: boolean },
+): LogSlice {
+  const head = segments[0]!;
   const texts = [
     head.envelopes
       .split('\n')
@@ -60,28 +77,36 @@ export async function readLog(
   };
 }
 
-/** Reads the text of a run's answer, as far as the log has it. */
-export async function readAnswerText(db: Db, runId: string): Promise<string> {
+/** Reads the text of a run's answer, as far as the log has it, without the void envelopes. */
+export async function readAnswerText(db: Db, runId: string, voids: VoidRange[]): Promise<string> {
   const text = new AnswerText();
   for (let after = 0; !text.isFull;) {
     const segments = await db
       .selectFrom('log')
-      .select(['last', 'envelopes'])
+      .select(['first', 'last', 'envelopes'])
       .where('run_id', '=', runId)
       .where('last', '>', after)
       .orderBy('last')
       .limit(SLICE_ROWS)
       .execute();
     if (segments.length === 0) break;
-    for (const { envelopes } of segments) {
-      for (const envelope of envelopes.split('\n')) text.add(JSON.parse(envelope) as Envelope);
+    for (const { first, envelopes } of segments) {
+      for (const [index, envelope] of envelopes.split('\n').entries()) {
+        const isVoid = voids.some(([from, to]) => first + index >= from && first + index <= to);
+        if (!isVoid) text.add(JSON.parse(envelope) as Envelope);
+      }
     }
     after = segments.at(-1)!.last;
   }
   return text.value;
 }
 
-async function expired(db: Db, run: { id: string; lastSeq: number }, after: number): Promise<QueryError> {
+/** The error of a cursor whose envelopes were trimmed. */
+export async function expired(
+  db: Db,
+  run: { id: string; lastSeq: number },
+  after: number,
+): Promise<QueryError> {
   const row = await db
     .selectFrom('log')
     .select((of) => of.fn.min('first').as('first'))

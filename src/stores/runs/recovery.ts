@@ -1,89 +1,130 @@
 import { Logger } from '@nestjs/common';
-import { INTERRUPTED, QueryError, type RunRecord, type StoredRun } from '../../query/index.js';
+import { INTERRUPTED, QueryError, type RecoveryEvents, type RunRecord } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { undoAdmission } from './admit.js';
+import type { Db } from '../schema/tables.js';
+import { type OwnedAttempt, takeBack, voidRanges } from './attempts.js';
 import { finish } from './finish.js';
 import type { Lease } from './lease.js';
-import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
 import { readAnswerText } from './read-log.js';
-import { recordOf, selectRuns } from './run-rows.js';
-import { readLogExtent } from './segments.js';
-import { isFirstInQueue } from './session-queue.js';
-import { restoreParts } from './texts.js';
 
 /** How many orphaned runs one statement selects. */
 const BATCH = 100;
+/** How many runs are recovered at the same time. */
+const CONCURRENCY = 4;
 /** How many heartbeats a process sends in the time of a lease. */
 const HEARTBEATS = 4;
 
 /**
- * Recovers orphaned runs: it ends those that were executing as `interrupted`, and adopts those that were waiting. It also
- * promotes runs of this process that wait behind runs of other processes. `Lease` describes who owns a run.
+ * Recovers orphaned runs: those with another attempt wait for it, the others end as `interrupted`. `Lease` describes who owns
+ * a run.
  *
- * On a shared database, it does this with each heartbeat; on a file, only once, when the store is opened.
+ * It does this when the store is opened, and again and again: other processes may end, and after an outage there may be runs
+ * that wait. The heartbeat, which only a shared database needs, has a timer of its own: a process that recovers thousands of
+ * runs stays alive for the others.
  */
 export class Recovery {
-  #timer: NodeJS.Timeout | undefined;
-  #execute: (stored: StoredRun) => void = () => undefined;
-  #round: Promise<void> = Promise.resolve();
-  #stopped = false;
-
-  constructor(
-    private readonly database: Database,
-    private readonly processId: string,
-    private readonly lease: Lease,
-    private readonly localRuns: LocalRuns,
-  ) {}
+  static readonly #logger = new Logger('Recovery');
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #recoveryTimer: NodeJS.Timeout | undefined;
+  #events: RecoveryEvents | undefined;
+  #heartbeat: Promise<void> = Promise.resolve();
+  #recovery: Promise<void> = Promise.resolve();
+  #isRecovering = false;
+  #renewing: Promise<void> | undefined;
+  #isStopped = false;
+  /** Runs that this process owns in the database but does not execute, as the last round has seen them. */
+  #strays = new Set<string>();
 
   /**
-   * Acquires the lease and recovers the runs that are orphaned now.
-   *
-   * @param execute called for each run that this process adopts or promotes; see `RunStore.recover`
+   * @param database has the runs
+   * @param lease of this process
+   * @param localRuns the runs that this process executes
+   * @param isStarting whether the database is asked to start this run
    */
-  async start(execute: (stored: StoredRun) => void): Promise<void> {
-    this.#execute = execute;
+  constructor(
+    private readonly database: Database,
+    private readonly lease: Lease,
+    private readonly localRuns: LocalRuns,
+    private readonly isStarting: (runId: string) => boolean,
+  ) {}
+
+  /** Acquires the lease and recovers the runs that are orphaned now. */
+  async start(events: RecoveryEvents): Promise<void> {
     await this.lease.acquire();
+    this.#events = events;
     await this.#recoverOrphaned();
-    if (this.database.driver.isShared) this.#schedule();
+    if (this.database.driver.isShared) this.#scheduleHeartbeat();
+    this.#scheduleRecovery();
   }
 
-  /** Ends the lease. Other processes adopt the waiting runs of this process then. */
+  /** Makes sure that the lease is valid, if this process has not renewed it in time: it may have been frozen. */
+  async renewLate(): Promise<void> {
+    // Before the start there is no lease that could be renewed.
+    if (!this.#events || !this.database.driver.isShared || !this.lease.mayHaveEnded) return;
+    await (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)));
+  }
+
+  /** Ends the lease. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#round;
+    this.#isStopped = true;
+    clearTimeout(this.#heartbeatTimer);
+    clearTimeout(this.#recoveryTimer);
+    await Promise.all([this.#heartbeat, this.#recovery]);
     await this.lease.release();
   }
 
-  /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
-  undoAdmission(runId: string): Promise<void> {
-    return this.database
-      .persistTransaction((db) => undoAdmission(db, this.database.driver, this.processId, runId))
-      .then((next) => next && this.#promote(next.id))
-      .catch((error: unknown) => this.#report(error));
+  get #intervalMs(): number {
+    return this.lease.leaseMs / HEARTBEATS;
   }
 
-  #schedule(): void {
-    if (this.#stopped) return;
-    this.#timer = setTimeout(() => {
-      this.#round = this.#runRound()
+  #scheduleHeartbeat(): void {
+    if (this.#isStopped) return;
+    this.#heartbeatTimer = setTimeout(() => {
+      this.#heartbeat = this.#beat()
         .catch((error: unknown) => this.#report(error))
-        .finally(() => this.#schedule());
-    }, this.lease.leaseMs / HEARTBEATS);
-    this.#timer.unref();
+        .finally(() => this.#scheduleHeartbeat());
+    }, this.#intervalMs);
+    this.#heartbeatTimer.unref();
   }
 
-  async #runRound(): Promise<void> {
-    const isOurs = await this.lease.renew();
-    if (!isOurs) {
-      // The order matters: with a new lease, the fence lets commits pass again.
-      this.localRuns.disown();
-      await this.lease.acquire();
-    }
-    await this.lease.expireOthers();
+  /** Does nothing while a round is under way. */
+  #scheduleRecovery(delayMs = this.#intervalMs): void {
+    if (this.#isStopped || this.#isRecovering) return;
+    clearTimeout(this.#recoveryTimer);
+    this.#recoveryTimer = setTimeout(() => {
+      this.#isRecovering = true;
+      this.#recovery = this.#recoverRound()
+        .catch((error: unknown) => this.#report(error))
+        .finally(() => {
+          this.#isRecovering = false;
+          this.#scheduleRecovery();
+        });
+    }, delayMs);
+    this.#recoveryTimer.unref();
+  }
+
+  async #beat(): Promise<void> {
+    await (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)));
+    if (await this.lease.expireOthers()) this.#scheduleRecovery(0);
+  }
+
+  async #renew(): Promise<void> {
+    if (await this.lease.renew()) return;
+    const runs = this.localRuns.disown();
+    Recovery.#logger.warn(
+      `This process was silent for more than ${this.lease.leaseMs} ms: other processes own its ${runs.length} runs now.`,
+    );
+    for (const { id } of runs) this.#events!.lost(id);
+    await this.lease.acquire();
+  }
+
+  async #recoverRound(): Promise<void> {
+    // A file has no heartbeat. The clock of the machine may have been set, or have stood still during a suspension.
+    if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
-    for (const { id } of this.localRuns.queued()) if (await this.#isFirst(id)) await this.#promote(id);
+    await this.#returnStrays();
+    this.#events!.ready();
   }
 
   #report(error: unknown): void {
@@ -91,84 +132,122 @@ export class Recovery {
     // An outage was logged already.
     if (error instanceof QueryError) return;
     const message = 'The other processes that use the database cannot be observed';
-    new Logger('Recovery').error(message, (error as Error).stack);
+    Recovery.#logger.error(message, (error as Error).stack);
   }
 
   async #recoverOrphaned(): Promise<void> {
-    for (;;) {
-      const rows = await this.database.attempt((db) =>
-        selectRuns(db)
-          .where('ended_at', 'is', null)
-          .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
-          .orderBy('created_at')
-          .orderBy('queue_position')
-          .limit(BATCH)
-          .execute(),
+    await this.database.attempt(releaseWaiting);
+    for (let recovered = BATCH; recovered === BATCH && !this.#isStopped;) {
+      const orphaned = await this.database.attempt(selectOrphaned);
+      recovered = orphaned.length;
+      // Several processes recover at the same time. Each begins with other runs.
+      const rest = orphaned.toSorted(() => Math.random() - 0.5);
+      await Promise.all(
+        Array.from({ length: CONCURRENCY }, async () => {
+          for (let run = rest.pop(); run; run = rest.pop()) await this.#recover(run);
+        }),
       );
-      if (rows.length === 0) return;
-      const orphaned = rows.map(recordOf);
-      // Running runs first: waiting runs of their sessions become first in the queue by that.
-      for (const { id, status } of orphaned) if (status === 'running') await this.#interrupt(id);
-      for (const run of orphaned) if (run.status === 'waiting') await this.#adopt(run);
     }
   }
 
-  async #interrupt(runId: string): Promise<void> {
+  async #recover(run: OwnedAttempt): Promise<void> {
+    const restarts = run.attempt <= this.#events!.restarts;
+    const ended = restarts ? undefined : await this.#interrupt(run);
+    if (restarts ? !(await this.database.attemptTransaction((db) => takeBack(db, run))) : !ended) return;
+    this.#events!.recovered(run.id, ended);
+    this.#events!.ready();
+  }
+
+  async #interrupt({ id: runId, attempt, process }: OwnedAttempt): Promise<RunRecord | undefined> {
+    const row = await this.database.attempt((db) =>
+      db.selectFrom('runs').select('void').where('id', '=', runId).executeTakeFirst(),
+    );
     const ending = {
       runId,
-      owner: undefined,
-      process: undefined,
+      process,
+      attempt,
       log: undefined,
       end: INTERRUPTED,
-      endedAt: Date.now(),
-      text: await this.database.attempt((db) => readAnswerText(db, runId)),
+      endedAt: this.database.now(),
+      text: await this.database.attempt((db) => readAnswerText(db, runId, voidRanges(row?.void ?? null))),
     };
     const finished = await this.database.attemptTransaction((db) => finish(db, this.database.driver, ending));
-    if (finished?.next) await this.#promote(finished.next.id);
+    return finished?.run;
   }
 
-  async #adopt(run: RunRecord): Promise<void> {
-    const { numUpdatedRows } = await this.database.attempt((db) =>
+  /**
+   * Gives back what this process owns without knowing it: the database has committed a start, but its answer was lost. A run
+   * is given back when two rounds have seen it.
+   */
+  async #returnStrays(): Promise<void> {
+    const { processId } = this.lease;
+    const owned = await this.database.attempt((db) =>
       db
-        .updateTable('runs')
-        .set({ process: this.processId })
-        .where('id', '=', run.id)
-        .where('status', '=', 'waiting')
-        .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
-        .executeTakeFirst(),
-    );
-    if (numUpdatedRows === 0n) return;
-    const { endOffset } = await this.database.attempt((db) => readLogExtent(db, run.id));
-    this.localRuns.add(new LocalRun(run, endOffset));
-    const isFirst = await this.#isFirst(run.id);
-    if (isFirst) this.localRuns.promote(run.id);
-    const stored = await this.#readStored(run.id, isFirst);
-    if (stored) this.#execute(stored);
-  }
-
-  /** Promotes a run of this process, and executes it. Does nothing if it was promoted before, has ended, or is not ours. */
-  async #promote(runId: string): Promise<void> {
-    const stored = await this.#readStored(runId, true);
-    if (stored && this.localRuns.promote(runId)) this.#execute(stored);
-  }
-
-  #isFirst(runId: string): Promise<boolean> {
-    return this.database.attempt((db) => isFirstInQueue(db, runId));
-  }
-
-  /** Undefined for a run that has ended meanwhile: its query is no longer kept. */
-  async #readStored(runId: string, isFirst: boolean): Promise<StoredRun | undefined> {
-    const row = await this.database.attempt((db) =>
-      selectRuns(db)
-        .select(['parts', 'kwargs'])
-        .where('id', '=', runId)
+        .selectFrom('runs')
+        .select('id')
+        .where('process', '=', processId)
         .where('ended_at', 'is', null)
-        .executeTakeFirst(),
+        .execute(),
     );
-    if (!row) return undefined;
-    const cutParts = JSON.parse(row.parts!) as StoredRun['parts'];
-    const parts = await this.database.attempt((db) => restoreParts(db, runId, cutParts));
-    const kwargs = JSON.parse(row.kwargs!) as StoredRun['kwargs'];
-    return { run: recordOf(row), parts, kwargs, isFirst };
+    const isKnown = (id: string) => this.localRuns.unfinished.has(id) || this.isStarting(id);
+    const strays = owned.map(({ id }) => id).filter((id) => !isKnown(id));
+    for (const id of strays) {
+      if (!this.#strays.has(id)) continue;
+      await this.database.attempt((db) =>
+        db
+          .updateTable('runs')
+          .set({ status: 'waiting', process: '' })
+          .where('id', '=', id)
+          .where('process', '=', processId)
+          .where('ended_at', 'is', null)
+          .execute(),
+      );
+    }
+    this.#strays = new Set(strays);
   }
+}
+
+/** The runs that execute in processes that are gone. */
+function selectOrphaned(db: Db): Promise<OwnedAttempt[]> {
+  return db
+    .selectFrom('runs')
+    .select(['id', 'attempt', 'process'])
+    .where('ended_at', 'is', null)
+    .where('process', '!=', '')
+    .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
+    .orderBy('created_at')
+    .limit(BATCH)
+    .execute();
+}
+
+/** Waiting runs belonged to a process in earlier versions. Those of processes that are gone may be started by any process. */
+async function releaseWaiting(db: Db): Promise<void> {
+  const orphaned = await db
+    .selectFrom('runs')
+    .select(['id', 'session_key', 'queue_position', 'created_at'])
+    .where('ended_at', 'is', null)
+    .where('status', '=', 'waiting')
+    .where('process', '!=', '')
+    .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
+    .execute();
+  for (const run of orphaned) {
+    const isFirst = run.session_key === null || (await isFirstOf(db, run.session_key, run.queue_position!));
+    await db
+      .updateTable('runs')
+      .set({ process: '', ready_at: isFirst ? run.created_at : null })
+      .where('id', '=', run.id)
+      .where('status', '=', 'waiting')
+      .execute();
+  }
+}
+
+async function isFirstOf(db: Db, sessionKey: string, position: number): Promise<boolean> {
+  const ahead = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('session_key', '=', sessionKey)
+    .where('queue_position', '<', position)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return ahead === undefined;
 }

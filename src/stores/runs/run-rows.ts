@@ -21,7 +21,23 @@ export interface RunRow {
   ended_at: number | null;
   outcome: string | null;
   last_seq: number;
+  attempt: number;
+  detached: number;
 }
+
+/** The columns of a `RunRow`, except for `last_seq`. */
+const COLUMNS = [
+  'id',
+  'owner',
+  'session',
+  'status',
+  'created_at',
+  'started_at',
+  'ended_at',
+  'outcome',
+  'attempt',
+  'detached',
+] as const;
 
 /** Selects the columns of `RunRecord`s. The `last_seq` of an unfinished run comes from its log. */
 export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
@@ -31,7 +47,7 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .where('log.run_id', '=', sql.ref<string>('runs.id'));
   return db
     .selectFrom('runs')
-    .select(['id', 'owner', 'session', 'status', 'created_at', 'started_at', 'ended_at', 'outcome'])
+    .select(COLUMNS)
     .select(sql<number>`coalesce(${sql.ref('runs.last_seq')}, ${newest}, 0)`.as('last_seq'));
 }
 
@@ -47,6 +63,8 @@ export function recordOf(row: RunRow): RunRecord {
     endedAt: row.ended_at ?? undefined,
     lastSeq: row.last_seq,
     end: row.outcome === null ? undefined : (JSON.parse(row.outcome) as RunEnd),
+    attempt: row.attempt,
+    detached: row.detached === 1,
   };
 }
 

@@ -28,43 +28,27 @@ export async function takeQueuePosition(db: Db, sessionKey: string, now: number)
 }
 
 /**
- * The run to promote when the run at a queue position has left the queue: the first run, if it waited behind that one.
- * Undefined if there is none.
+ * Promotes the first run of a session when the run at a queue position has left the queue: a process may start it now. It is
+ * repeatable.
+ *
+ * @returns the first run, if it waited behind that one
  */
-export async function successorOf(
+export async function promoteAfter(
   db: Db,
   sessionKey: string,
   position: number,
+  now: number,
 ): Promise<RunRecord | undefined> {
   const first = await selectRuns(db)
-    .select('queue_position')
+    .select(['queue_position', 'ready_at'])
     .where('session_key', '=', sessionKey)
     .where('ended_at', 'is', null)
     .orderBy('queue_position')
     .limit(1)
     .executeTakeFirst();
-  const wasBehind = first && first.queue_position! > position && first.status === 'waiting';
-  return wasBehind ? recordOf(first) : undefined;
-}
-
-/** Whether no unfinished run of its session is ahead of a run. Also true without a session. */
-export async function isFirstInQueue(db: Db, runId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('runs')
-    .select('runs.id')
-    .where('runs.id', '=', runId)
-    .where((of) =>
-      of.not(
-        of.exists(
-          of
-            .selectFrom('runs as others')
-            .select('others.id')
-            .whereRef('others.session_key', '=', 'runs.session_key')
-            .whereRef('others.queue_position', '<', 'runs.queue_position')
-            .where('others.ended_at', 'is', null),
-        ),
-      ),
-    )
-    .executeTakeFirst();
-  return row !== undefined;
+  if (!first || first.queue_position! < position || first.status !== 'waiting') return undefined;
+  if (first.ready_at === null) {
+    await db.updateTable('runs').set({ ready_at: now }).where('id', '=', first.id).execute();
+  }
+  return recordOf(first);
 }

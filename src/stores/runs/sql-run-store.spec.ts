@@ -3,38 +3,43 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import pg from 'pg';
-import type { RetentionOptions, StoredRun } from '../../query/index.js';
-import { admissionOf, runStoreContract } from '../../../test/contracts/run-store.contract.js';
-import { deferred } from '../../../test/support/conditions.js';
+import { attemptsContract } from '../../../test/contracts/attempts.contract.js';
+import { admissionOf, eventsOf, type OpenStore } from '../../../test/contracts/open-store.js';
+import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
+import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
+import type { RecoveryEvents, RetentionOptions } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
-runStoreContract('SqlRunStore in a file', async (retention?: Partial<RetentionOptions>) => {
+async function openFile(retention?: Partial<RetentionOptions>): Promise<OpenStore> {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
   let driver: LibsqlDriver;
   let store: SqlRunStore;
-  const open = async (execute: (stored: StoredRun) => void = () => undefined) => {
+  const open = async (events?: Partial<RecoveryEvents>) => {
     driver = await LibsqlDriver.open(join(directory, 'runs.db'));
     store = new SqlRunStore(driver, { retention });
-    await store.recover(execute);
+    await store.recover(eventsOf(events));
     return store;
   };
   return {
     store: await open(),
     sweep: () => store.sweep(),
-    restart: async (execute) => {
+    restart: async (events) => {
       await crash(driver, store);
-      return open(execute);
+      return open(events);
     },
     close: async () => {
       await store.close();
       await rm(directory, { recursive: true });
     },
   };
-});
+}
+
+runStoreContract('SqlRunStore in a file', openFile);
+attemptsContract('SqlRunStore in a file', () => openFile());
 
 describe('on Postgres', () => {
   let server: PostgresServer | undefined;
@@ -48,28 +53,41 @@ describe('on Postgres', () => {
   }, 30_000);
   afterAll(() => server?.close());
 
-  runStoreContract('SqlRunStore in Postgres', async (retention?: Partial<RetentionOptions>) => {
+  const openPostgres = async (retention?: Partial<RetentionOptions>): Promise<OpenStore> => {
     const schema = `test_${process.pid}_${++schemas}`;
     let driver: PostgresDriver;
     let store: SqlRunStore;
-    const open = async (leaseMs?: number, execute: (stored: StoredRun) => void = () => undefined) => {
+    let advanced = 0;
+    const open = async (leaseMs?: number, events?: Partial<RecoveryEvents>) => {
       driver = await PostgresDriver.open(new URL(url), { schema });
+      const now = driver.now.bind(driver);
+      driver.now = async () => (await now()) + advanced;
       store = new SqlRunStore(driver, { retention, leaseMs });
-      await store.recover(execute);
+      await store.recover(eventsOf(events));
       return store;
+    };
+    const isRecovered = async () => {
+      const leases = driver.db.selectFrom('processes').select('processes.id');
+      if ((await leases.execute()).length > 1) return false;
+      const orphaned = await driver.db
+        .selectFrom('runs')
+        .select('id')
+        .where('ended_at', 'is', null)
+        .where('process', '!=', '')
+        .where('process', 'not in', leases)
+        .execute();
+      return orphaned.length === 0;
     };
     return {
       store: await open(),
       sweep: () => store.sweep(),
-      restart: async (execute) => {
+      advanceClock: (milliseconds) => void (advanced += milliseconds),
+      restart: async (events) => {
         await crash(driver, store);
-        await open(50, execute);
-        // Wait until the lease of the crashed process has expired and its runs are recovered.
-        for (;;) {
-          const processes = await driver.db.selectFrom('processes').select('id').execute();
-          const queue = await store.queue('anonymous', 's');
-          if (processes.length === 1 && queue.every(({ status }) => status === 'waiting')) return store;
-        }
+        // The lease of the crashed process expires soon.
+        await open(100, events);
+        await eventually(isRecovered);
+        return store;
       },
       close: async () => {
         await store.close();
@@ -79,17 +97,19 @@ describe('on Postgres', () => {
         await client.end();
       },
     };
-  });
+  };
+
+  runStoreContract('SqlRunStore in Postgres', openPostgres);
+  attemptsContract('SqlRunStore in Postgres', () => openPostgres());
 });
 
 it('A run is promoted also when the end before it is reported earlier than its admission', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(() => undefined);
+  await store.recover(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run: first } = await store.admit(admissionOf({ session }));
-  await store.start(first);
 
   const transact = driver.transact.bind(driver);
   const [committed, reported] = [deferred(), deferred()];
@@ -103,10 +123,11 @@ it('A run is promoted also when the end before it is reported earlier than its a
   const admitting = store.admit(admissionOf({ session }));
   await committed.promise;
   const finishing = store.finish(first, { status: 'completed' }, '');
-  while ((await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 0);
+  await eventually(async () => (await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 1);
   reported.resolve();
   const { run: second } = await admitting;
   expect((await finishing)!.next).toMatchObject({ id: second.id });
+  expect(await store.take(1)).toMatchObject([{ id: second.id }]);
   await store.close();
   await rm(directory, { recursive: true });
 });

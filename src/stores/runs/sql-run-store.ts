@@ -1,16 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import {
   type Admission,
   type Admitted,
+  type AttemptRef,
   type LogSlice,
   QueryError,
+  type RecoveryEvents,
   type RunEnd,
   type RunRecord,
   type RunRef,
   runNotFound,
   RunStore,
-  type StoredRun,
+  type Signals,
+  type StoredQuery,
   type Turn,
   type TurnsPage,
 } from '../../query/index.js';
@@ -21,41 +23,33 @@ import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { Contents } from '../files/contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
-import { admit } from './admit.js';
+import { voidRanges } from './attempts.js';
+import { BatchedReads } from './batched-reads.js';
+import { Ends } from './ends.js';
 import { Erasure } from './erasure.js';
-import { type Ending, type Finished, finish } from './finish.js';
+import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
-import { LocalRun } from './local-run.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
-import { readLog } from './read-log.js';
+import { readAnswerText, readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
-import { storedQuery } from './stored-query.js';
+import { Starts } from './starts.js';
 import { Sweeper } from './sweeper.js';
-import { readText } from './texts.js';
+import { readText, restoreParts } from './texts.js';
 import { readTurns } from './turns.js';
 
-const LEASE_MS = 10_000;
+const LEASE_MS = 8_000;
 const SWEEP_MS = 60_000;
-
-const END_NOT_STORED: RunEnd = {
-  status: 'failed',
-  error: {
-    code: 'internal',
-    message:
-      'The service could not store the end of the run, and has logged the cause. Send the query again.',
-  },
-};
 
 export interface SqlStoreOptions {
   /** Members that are absent have their default. */
   retention?: Partial<StoredRetention> | undefined;
   /**
-   * How long a process may be silent before the others recover its runs, in milliseconds. Without effect if the database
-   * is not shared. Default 10,000.
+   * How long a process may be silent before the others recover its runs, in milliseconds. The store looks for runs to recover
+   * four times in that time. Default 8,000.
    */
   leaseMs?: number | undefined;
 }
@@ -69,13 +63,14 @@ export interface SqlStoreOptions {
 export class SqlRunStore extends RunStore {
   readonly durable = true;
   readonly files: SqlFileStore;
-  /** Identifies this process among those that share the database. */
-  readonly #processId = randomUUID();
+  override readonly signals: Signals;
   readonly #database: Database;
-  readonly #localRuns = new LocalRuns();
-  /** The admissions that are under way, by run. One that has failed is here until it is undone. */
-  readonly #admitting = new Map<string, Promise<Admitted>>();
+  readonly #localRuns: LocalRuns;
+  readonly #lease: Lease;
+  readonly #starts: Starts;
+  readonly #ends: Ends;
   readonly #writer: LogWriter;
+  readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
   readonly #sweeper: Sweeper;
   readonly #fileSweeper: FileSweeper;
@@ -90,27 +85,35 @@ export class SqlRunStore extends RunStore {
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
     const database = new Database(driver);
     this.#database = database;
+    this.signals = driver.signals;
+    const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
+    this.#lease = lease;
+    this.#localRuns = new LocalRuns(() => database.now());
 
     const { contentDirectory } = driver;
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
-    const contents = new Contents(database, storage, this.#processId);
+    const contents = new Contents(database, storage, () => lease.processId);
     this.files = new SqlFileStore(database, contents);
     this.#fileSweeper = new FileSweeper(database, contents, retention);
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
     this.#sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
 
-    const lease = new Lease(database, this.#processId, options.leaseMs ?? LEASE_MS);
-    this.#recovery = new Recovery(database, this.#processId, lease, this.#localRuns);
+    this.#starts = new Starts(database, lease, this.#localRuns, () => this.#recovery.renewLate());
+    this.#recovery = new Recovery(database, lease, this.#localRuns, (runId) =>
+      this.#starts.isStarting(runId),
+    );
+    this.#reads = driver.isShared ? new BatchedReads(database) : undefined;
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
     this.#writer = new LogWriter(database, fence, (run) => {
       this.#localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id).catch(reportSweep);
     });
+    this.#ends = new Ends(database, this.#localRuns, this.#writer);
   }
 
-  override async recover(execute: (stored: StoredRun) => void): Promise<void> {
-    await this.#recovery.start(execute);
+  override async recover(events: RecoveryEvents): Promise<void> {
+    await this.#recovery.start(events);
     this.#sweepTimer = setInterval(() => void this.sweep().catch(reportSweep), SWEEP_MS);
     this.#sweepTimer.unref();
   }
@@ -121,47 +124,39 @@ export class SqlRunStore extends RunStore {
       db
         .updateTable('processes')
         .set((of) => ({ heartbeat: of.ref('heartbeat') }))
-        .where('id', '=', this.#processId)
+        .where('id', '=', this.#lease.processId)
         .execute(),
     );
   }
 
-  async admit(admission: Admission): Promise<Admitted> {
-    const { runId } = admission;
-    const admitting = this.#admit(admission);
-    this.#admitting.set(runId, admitting);
-    const settle = () => void this.#admitting.delete(runId);
-    const admitted = await admitting.catch((error: unknown) => {
-      // The transaction may have been committed. Its run would block the queue of its session forever.
-      const wasTried = error instanceof QueryError && error.cause !== undefined;
-      if (wasTried) void this.#recovery.undoAdmission(runId).finally(settle);
-      else settle();
-      throw error;
-    });
-    settle();
-    // A repeated query must not find a run whose admission is going to be undone.
-    if (!admitted.created) await this.#admitting.get(admitted.run.id);
-    return admitted;
+  admit(admission: Admission): Promise<Admitted> {
+    return this.#starts.admit(admission);
   }
 
-  async start({ owner, id: runId }: RunRef): Promise<boolean> {
-    const run = this.#localRuns.findUnfinished(owner, runId);
-    if (run?.status !== 'waiting' || run.isFinishing) return false;
-    run.status = 'running';
-    run.startedAt = Date.now();
-    const { status, startedAt } = run;
-    const { numUpdatedRows } = await this.#database.persistStatement((db) =>
-      db
-        .updateTable('runs')
-        .set({ status, started_at: startedAt })
+  take(count: number): Promise<RunRecord[]> {
+    return this.#starts.take(count);
+  }
+
+  async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
+    if (!isRunId(runId)) throw runNotFound();
+    // `persist`, because a run waits for the end of an outage.
+    return this.#database.persist(async (db) => {
+      const row = await db
+        .selectFrom('runs')
+        .select(['parts', 'kwargs', 'checkpoint', 'attempt', 'void'])
         .where('id', '=', runId)
-        .where('process', '=', this.#processId)
+        .where('owner', '=', JSON.stringify(owner))
         .where('ended_at', 'is', null)
-        .executeTakeFirst(),
-    );
-    if (numUpdatedRows > 0n) return true;
-    run.isUnwritable = true;
-    return false;
+        .executeTakeFirst();
+      if (!row) throw runNotFound();
+      const cutParts = JSON.parse(row.parts!) as StoredQuery['parts'];
+      return {
+        parts: await restoreParts(db, runId, cutParts),
+        kwargs: JSON.parse(row.kwargs!) as StoredQuery['kwargs'],
+        text: row.attempt === 1 ? '' : await readAnswerText(db, runId, voidRanges(row.void)),
+        checkpoint: row.checkpoint ?? undefined,
+      };
+    });
   }
 
   append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
@@ -171,52 +166,52 @@ export class SqlRunStore extends RunStore {
     return this.#writer.append(run, envelope);
   }
 
-  async finish({ owner, id: runId }: RunRef, end: RunEnd, text: string): Promise<Finished | undefined> {
-    const run = this.#localRuns.findUnfinished(owner, runId);
-    if (!run || run.isFinishing) return undefined;
-    run.isFinishing = true;
-    await this.#writer.settled(run);
-    const endedAt = Date.now();
-    const ending = { runId, owner, process: this.#processId, log: run.logExtent, end, endedAt, text };
-    const finished = await this.#finish(ending);
-    if (!finished) {
-      // Another process has ended the run: its end is in the database only.
-      this.#localRuns.drop(runId);
-      return undefined;
-    }
-    run.finish(finished.run);
-    this.#localRuns.limitTails(run);
-    this.#localRuns.end(run);
-    // A repeated transaction names the same next run again. It is promoted once.
-    const next = finished.next && (await this.#promote(finished.next.id));
-    return { run: finished.run, next: next?.snapshot() };
+  async detach({ owner, id }: RunRef): Promise<boolean> {
+    if (!isRunId(id)) return false;
+    const { numUpdatedRows } = await this.#database.attempt(() =>
+      this.driver.writeStatement((db) =>
+        db
+          .updateTable('runs')
+          .set({ detached: 1 })
+          .where('id', '=', id)
+          .where('owner', '=', JSON.stringify(owner))
+          .where('detached', '=', 0)
+          .where('ended_at', 'is', null)
+          .executeTakeFirst(),
+      ),
+    );
+    const run = this.#localRuns.findUnfinished(owner, id);
+    if (run) run.detached = true;
+    return numUpdatedRows > 0n;
   }
 
-  /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
-  async #finish(ending: Ending): Promise<Finished | undefined> {
-    try {
-      return await this.#database.persistTransaction((db) => finish(db, this.driver, ending));
-    } catch (error) {
-      if (error instanceof QueryError) throw error;
-      new Logger('SqlRunStore').error(
-        `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
-        (error as Error).stack,
-      );
-      const failed = { ...ending, end: END_NOT_STORED, text: '' };
-      return this.#database.persistTransaction(
-        (db) => finish(db, this.driver, failed),
-        () => true,
-      );
-    }
+  async checkpoint({ owner, id, attempt }: AttemptRef, state: string): Promise<void> {
+    const run = this.#localRuns.findUnfinished(owner, id);
+    if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw unwritable();
+    await this.#writer.checkpoint(run, state);
+  }
+
+  handOver(run: AttemptRef): Promise<boolean> {
+    return this.#ends.handOver(run);
+  }
+
+  finish(run: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
+    return this.#ends.finish(run, end, text);
   }
 
   find(owner: string, runId: string): RunRecord | undefined | Promise<RunRecord | undefined> {
-    return this.#localRuns.find(owner, runId)?.snapshot() ?? this.#findStored(owner, runId);
+    const local = this.#localRuns.find(owner, runId);
+    // Another process may have erased a run that has ended.
+    const mayBeErased = this.driver.isShared && local?.endedAt !== undefined;
+    return local && !mayBeErased ? local.snapshot() : this.#findStored(owner, runId);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
     const tail = this.#localRuns.find(owner, id)?.tail;
-    return tail && after + 1 >= tail.oldest ? tail.read(after) : this.#readStored(owner, id, after);
+    if (tail && after + 1 >= tail.oldest) return tail.read(after);
+    return this.#reads && isRunId(id)
+      ? this.#reads.read(owner, id, after)
+      : this.#readStored(owner, id, after);
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
@@ -241,6 +236,8 @@ export class SqlRunStore extends RunStore {
 
   /** Drops what exceeds the retention. The store does this once a minute. */
   async sweep(): Promise<void> {
+    // What is old is decided by the present time of the database.
+    await this.#database.synchronize();
     await this.#sweeper.sweep();
     await this.#fileSweeper.sweep();
   }
@@ -250,24 +247,6 @@ export class SqlRunStore extends RunStore {
     clearInterval(this.#sweepTimer);
     await this.#recovery.stop();
     await this.#database.close();
-  }
-
-  async #admit(admission: Admission): Promise<Admitted> {
-    const query = await storedQuery(admission);
-    const admitted = await this.#database.attemptTransaction((db) =>
-      admit(db, this.driver, this.#processId, admission, query),
-    );
-    if (!admitted.created) return admitted;
-    const run = new LocalRun(admitted.run, 0);
-    run.isPromoted = admitted.ahead.length === 0;
-    this.#localRuns.add(run);
-    return admitted;
-  }
-
-  /** Promotes a run of this process. The database may name a run whose admission it has not reported yet. */
-  async #promote(runId: string): Promise<LocalRun | undefined> {
-    await this.#admitting.get(runId)?.catch(() => undefined);
-    return this.#localRuns.promote(runId);
   }
 
   async #findStored(owner: string, runId: string): Promise<RunRecord | undefined> {

@@ -21,7 +21,7 @@ export class Sweeper {
 
   /** Drops what is too old, and then the oldest of what is too long. */
   async sweep(): Promise<void> {
-    const now = Date.now();
+    const now = this.database.now();
     await this.#dropOldRuns(now - this.retention.runMs);
     await this.#dropOldSessions(now - this.retention.sessionMs);
     await this.#limitLogs();

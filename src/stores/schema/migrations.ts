@@ -178,6 +178,29 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
     }
     await schema.alterTable('runs').dropColumn('query').execute();
   },
+
+  // Any process may start a waiting run, and a run may have several attempts.
+  '0006_attempts': async (db) => {
+    const { schema } = db;
+    const add = (name: string) => schema.alterTable('runs').addColumn(name, 'text').execute();
+    const count = (name: string, value: number) =>
+      schema
+        .alterTable('runs')
+        .addColumn(name, 'bigint', (column) => column.notNull().defaultTo(value))
+        .execute();
+    await count('attempt', 1);
+    await count('detached', 0);
+    await add('checkpoint');
+    await add('void');
+    await schema.alterTable('runs').addColumn('checkpoint_seq', 'bigint').execute();
+    await schema.alterTable('runs').addColumn('ready_at', 'bigint').execute();
+    await schema
+      .createIndex('runs_ready')
+      .on('runs')
+      .columns(['ready_at'])
+      .where('status' as never, '=', 'waiting')
+      .execute();
+  },
 };
 
 const MIGRATION_TABLE = 'migrations';

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 
 /**
  * The tables. They are the same in SQLite and in Postgres: text, whole numbers and, for contents, bytes. Times are
@@ -50,8 +50,20 @@ export interface Tables {
     idempotency_key: string | null;
     /** The digest of the query that the idempotency key stands for, as JSON. */
     digest: string | null;
-    /** The process that owns the run. */
+    /** The process that owns the run; empty while the run waits. */
     process: string;
+    /** Which execution of the handler this is, or will be: the fence of the run. */
+    attempt: Generated<number>;
+    /** 1 if the run continues when nobody follows it, otherwise 0. */
+    detached: Generated<number>;
+    /** When the run became the first of its session; null before. A waiting run that is ready may be started. */
+    ready_at: number | null;
+    /** The state of the last checkpoint, as JSON. */
+    checkpoint: string | null;
+    /** The number of the newest envelope at the last checkpoint. */
+    checkpoint_seq: number | null;
+    /** The numbers of void envelopes as JSON: `[[first, last], …]`. */
+    void: string | null;
   };
   /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */
   log: {

@@ -1,3 +1,4 @@
+import type { Signals } from '../../../src/query/index.js';
 import type { Driver } from '../../../src/stores/drivers/driver.js';
 import type { Db } from '../../../src/stores/schema/tables.js';
 
@@ -8,7 +9,14 @@ export class FaultyDriver implements Driver {
   /** How many of the next transactions are committed without telling the store. */
   lostAnswers = 0;
 
-  constructor(private readonly driver: Driver) {}
+  /**
+   * @param driver of the database
+   * @param aheadMs returns how far the clock of the database is ahead of that of the driver
+   */
+  constructor(
+    private readonly driver: Driver,
+    private readonly aheadMs: () => number,
+  ) {}
 
   get name(): string {
     return this.driver.name;
@@ -16,6 +24,10 @@ export class FaultyDriver implements Driver {
 
   get isShared(): boolean {
     return this.driver.isShared;
+  }
+
+  get signals(): Signals {
+    return this.driver.signals;
   }
 
   get contentDirectory(): string | undefined {
@@ -38,6 +50,11 @@ export class FaultyDriver implements Driver {
 
   writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#commit(() => this.driver.writeStatement(work));
+  }
+
+  async now(): Promise<number> {
+    if (this.isDown) throw connectionLost();
+    return (await this.driver.now()) + this.aheadMs();
   }
 
   lock(db: Db, name: string): Promise<void> {

@@ -26,6 +26,7 @@ import type { HostOptions, Message, StoreAddress } from './host.js';
 import { GRACE_MS, LEASE_MS, MEMORY_BYTES, RUN_MS, SESSION_MS, STOP_DEADLINE_MS } from './settings.js';
 
 const LEAK_DEADLINE_MS = 10_000;
+const POOL_SIZE = 4;
 
 let app: INestApplication | undefined;
 let store: RunStore | undefined;
@@ -56,8 +57,10 @@ const handler: HandlerFunction = async (query, context) => {
 const retention = { runMs: RUN_MS, sessionMs: SESSION_MS };
 
 async function openDriver({ name, url, schema }: StoreAddress): Promise<FaultyDriver> {
-  if (name === 'sqlite') return new FaultyDriver(await LibsqlDriver.open(url!));
-  return new FaultyDriver(await PostgresDriver.open(new URL(url!), { schema: schema!, poolSize: 4 }));
+  // A file has the clock of this process.
+  if (name === 'sqlite') return new FaultyDriver(await LibsqlDriver.open(url!), () => 0);
+  const postgres = await PostgresDriver.open(new URL(url!), { schema: schema!, poolSize: POOL_SIZE });
+  return new FaultyDriver(postgres, () => clockOffset);
 }
 
 async function openStore({ store: address, settings }: HostOptions): Promise<RunStore> {
@@ -135,7 +138,8 @@ const commands = {
 
   async isAvailable(): Promise<boolean> {
     try {
-      await store!.check();
+      // As many at once as there are connections, so that none is left that was cut.
+      await Promise.all(Array.from({ length: 2 * POOL_SIZE }, async () => store!.check()));
       return true;
     } catch {
       return false;

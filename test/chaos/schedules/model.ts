@@ -25,6 +25,8 @@ export interface ModelRun extends Submission {
   readySince: number | undefined;
   /** It continues without followers. */
   isDetached: boolean;
+  /** The process of the host has admitted or started it. */
+  isKnownToHost: boolean;
   /** The texts of the messages that are known to be in the log, in their order. */
   emitted: string[];
   /** From here on it is not known whether the messages are in the log; undefined where all of them are. */
@@ -107,13 +109,11 @@ export class Model {
     if (known && known.end !== 'interrupted') return { status: 200, known };
     const { sessionPolicy, maxWaitingPerSession, maxRunning, maxWaiting } = this.settings;
     const ahead = session === undefined ? 0 : (this.session(owner, session)?.queue.length ?? 0);
-    const atCapacity = { status: 503, code: 'at_capacity' } as const;
     if (ahead > 0 && sessionPolicy === 'reject') return { status: 409, code: 'session_busy' };
-    if (ahead > 0 && sessionPolicy === 'enqueue') {
-      if (ahead > maxWaitingPerSession) return { status: 429, code: 'session_full' };
-      if (this.waiting >= maxWaiting) return atCapacity;
-    }
-    return this.takenSlots + this.waiting >= maxRunning + maxWaiting ? atCapacity : { status: 200 };
+    if (sessionPolicy === 'enqueue' && ahead > maxWaitingPerSession)
+      return { status: 429, code: 'session_full' };
+    const starts = ahead === 0 && this.takenSlots < maxRunning;
+    return starts || this.waiting < maxWaiting ? { status: 200 } : { status: 503, code: 'at_capacity' };
   }
 
   /** Adds a run that was admitted. */
@@ -127,7 +127,7 @@ export class Model {
     const ahead = queue.slice(0, -1);
     if (ahead.length === 0) this.#makeReady(run);
     else if (this.settings.sessionPolicy === 'interrupt') {
-      for (const older of ahead.reverse()) this.end(older, 'cancelled');
+      this.cancelAll(ahead);
     }
     return run;
   }
@@ -138,6 +138,7 @@ export class Model {
       ...submission,
       id,
       isDetached,
+      isKnownToHost: true,
       status: 'waiting',
       end: undefined,
       isExecuting: false,
@@ -163,6 +164,7 @@ export class Model {
 
   start(run: ModelRun): void {
     run.status = 'running';
+    run.isKnownToHost = true;
     run.isExecuting = true;
   }
 
@@ -184,6 +186,12 @@ export class Model {
     session.queue = session.queue.filter((other) => other !== run);
     session.turns.push(run);
     if (wasFirst && session.queue[0]) this.#makeReady(session.queue[0]);
+  }
+
+  /** Cancels runs of a session: the first one last, so that no other is promoted before it is cancelled. */
+  cancelAll([first, ...waiting]: ModelRun[]): void {
+    for (const run of waiting) this.end(run, 'cancelled');
+    if (first) this.end(first, 'cancelled');
   }
 
   /** Marks the first run of each queue as ready, where it is not known since when. */

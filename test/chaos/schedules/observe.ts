@@ -106,8 +106,9 @@ async function restlessness(
   const running = live.filter(([, view]) => view!.status === 'running').map(([run]) => run);
   const waiting = live.filter(([, view]) => view!.status === 'waiting').map(([run]) => run);
   const load = await world.host.tell('load');
-  if (load.running !== running.length || load.waiting !== waiting.length) {
-    return `${running.length} run and ${waiting.length} wait, but the load is ${JSON.stringify(load)}`;
+  const known = waiting.filter(({ isKnownToHost }) => isKnownToHost).length;
+  if (load.running !== running.length || load.waiting !== known) {
+    return `${running.length} run and ${known} wait, but the load is ${JSON.stringify(load)}`;
   }
   for (const [key, queue] of queues) {
     const ofModel = live.map(([run]) => run).filter(({ owner, session }) => keyOf(owner, session) === key);

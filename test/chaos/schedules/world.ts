@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { follow, get, type Reply, request } from '../../support/client.js';
 import { Client, endOf, messagesOf } from './client.js';
 import type { Figures } from './figures.js';
@@ -129,7 +130,7 @@ export class World {
     await this.until('the load is that of the model', async () => {
       const load = await this.host.tell('load');
       const expected = this.#expectedLoad();
-      return JSON.stringify(load) === JSON.stringify(expected)
+      return isDeepStrictEqual(load, expected)
         ? undefined
         : `${JSON.stringify(load)} instead of ${JSON.stringify(expected)}`;
     });
@@ -179,7 +180,7 @@ export class World {
     const { model } = this;
     return {
       running: model.running,
-      waiting: model.waiting,
+      waiting: model.unfinished.filter((run) => run.status === 'waiting' && run.isKnownToHost).length,
       followers: [...this.clients].filter(({ run }) => run.status !== 'ended').length,
       overdue: model.overdue.length,
     };

@@ -94,7 +94,9 @@ async function recover(world: World, retried: Set<ModelRun>): Promise<void> {
     if (run.status === 'running') allowed.mustEnd(run, 'interrupted');
     if (run.status === 'waiting' && isInterrupting(model, run, retried)) allowed.end(run, 'cancelled');
     run.isExecuting = false;
-    run.isDetached = true;
+    // A run that is sent again was admitted by this process, unless the process that was killed had admitted it.
+    run.isKnownToHost = retried.has(run) && run.isKnownToHost;
+    if (run.status === 'waiting' && !run.isDetached) world.addClient(await world.follow(run), run, 0);
   }
   await observe(world, allowed);
 }

@@ -58,7 +58,7 @@ export class Erase extends Command {
     const session = world.model.session(owner, id);
     if (!session) return checkProblem(reply, 404, 'not_found');
     assert.equal(reply.status, 204);
-    for (const run of [...session.queue].reverse()) world.model.end(run, 'cancelled');
+    world.model.cancelAll([...session.queue]);
     world.model.erase(owner, id);
   }
 }

@@ -133,13 +133,18 @@ export class CutAndRetry extends Command {
   }
 }
 
-/** Adds a run whose order among others is not known yet; says what it may do to the others. */
+/**
+ * Adds a run whose order among others is not known yet; says what it may do to the others.
+ *
+ * @param together runs that were asked for at the same time: any of them may be the newest
+ */
 export function addObserved(
   world: World,
   submission: Submission,
   id: string,
   isDetached: boolean,
   allowed: Allowed,
+  together: ReadonlySet<ModelRun> = new Set(),
 ): ModelRun {
   const { model } = world;
   const { owner, session } = submission;
@@ -147,7 +152,7 @@ export function addObserved(
     for (const older of model.session(owner, session)?.queue ?? []) {
       allowed.end(older, 'cancelled');
       // A handler that ignores its signal ends later than the run that interrupts it.
-      allowed.ending.add(older);
+      if (!together.has(older)) allowed.ending.add(older);
     }
   }
   return model.add(id, submission, isDetached);

@@ -136,7 +136,7 @@ async function addRuns({ world, answers, allowed }: Batch, replies: Reply[]): Pr
     const id = isAsync ? (await reply.json<RunJson & Record<string, unknown>>()).id : reply.runId;
     if (submission.key !== undefined) assert.equal(id, runOf.get(submission) ?? id, 'one run per key');
     runOf.set(submission, id);
-    const run = model.runs.get(id) ?? addObserved(world, submission, id, isAsync, allowed);
+    const run = model.runs.get(id) ?? addObserved(world, submission, id, isAsync, allowed, added);
     added.add(run);
     if (isAsync) run.isDetached = true;
     else world.addClient(reply, run, 0);

@@ -1,7 +1,7 @@
 import { type Admission, cutParts, jsonOf, type LongText, LoopShare } from '../../query/index.js';
 
 /** A query as the tables have it. */
-export interface StoredQuery {
+export interface WrittenQuery {
   /** The parts as JSON, with the long texts of a session cut. */
   parts: string;
   /** JSON. */
@@ -11,7 +11,7 @@ export interface StoredQuery {
 }
 
 /** Writes a query as JSON before its transaction begins. Other requests have their turn during this. */
-export async function storedQuery({ parts, kwargs, session }: Admission): Promise<StoredQuery> {
+export async function writtenQuery({ parts, kwargs, session }: Admission): Promise<WrittenQuery> {
   const texts: LongText[] = [];
   if (!session) return { parts: await jsonOf(parts), kwargs: await jsonOf(kwargs), texts };
   const cut: Admission['parts'] = [];

@@ -1,0 +1,80 @@
+import type { RunStatus } from '../contract/wire.js';
+import type { HostCode } from '../contract/errors.js';
+import type { ErrorCode } from '../contract/errors.js';
+
+/** A run, as listeners are told about it. Contents of the query and of the answer are not part of it. */
+export interface ObservedRun {
+  id: string;
+  owner: string;
+  sessionId: string | undefined;
+  /** The number of the attempt, from 1. */
+  attempt: number;
+}
+
+/** A query became a run. */
+export interface RunAdmitted {
+  run: ObservedRun;
+  /** Whether the run waits, in the queue of its session or for a slot. */
+  waits: boolean;
+}
+
+/** The handler of a run is called. */
+export interface RunStarted {
+  run: ObservedRun;
+  /** How long the run has waited since its admission, in milliseconds. */
+  waitedMs: number;
+}
+
+/** A run has ended. */
+export interface RunEnded {
+  run: ObservedRun;
+  status: Exclude<RunStatus, 'waiting' | 'running'>;
+  /** Why the run failed; undefined for another status. */
+  errorCode: ErrorCode | HostCode | undefined;
+  /** How long the run has waited, in milliseconds. */
+  waitedMs: number;
+  /** From the call of the handler to the end, in milliseconds; undefined if the handler was not called. */
+  executedMs: number | undefined;
+  /** From the call of the handler to its first envelope, in milliseconds; undefined if this process has seen none. */
+  firstEnvelopeMs: number | undefined;
+  /** How many envelopes the log has, `done` included. */
+  envelopes: number;
+  /** Characters of JSON that the handler has emitted in this process. */
+  length: number;
+  /** The sums of what the handler has emitted as `usage` envelopes in this process; empty without any. */
+  usage: Readonly<Record<string, number>>;
+}
+
+/** A follower of a run has come or gone. */
+export interface FollowerChanged {
+  runId: string;
+  /** How many followers the run has in this process now. */
+  followers: number;
+}
+
+/**
+ * Is told what happens to runs in this process. Implement the methods that you need. They are called after the fact, and are not
+ * waited for. What a listener throws is logged, and has no other effect.
+ *
+ * Each method has a channel of `node:diagnostics_channel` with the same message: `nest-agent-query:admitted`,
+ * `nest-agent-query:started`, `nest-agent-query:ended`, `nest-agent-query:followed`, `nest-agent-query:unfollowed`.
+ *
+ * With several processes, the process that admits, executes or ends a run reports that.
+ *
+ * @example
+ * @Injectable()
+ * class UsageListener implements RunListener {
+ *   constructor(private readonly accounts: AccountsService) {}
+ *
+ *   async ended({ run, usage }: RunEnded) {
+ *     await this.accounts.add(run.owner, usage);
+ *   }
+ * }
+ */
+export interface RunListener {
+  admitted?(event: RunAdmitted): unknown;
+  started?(event: RunStarted): unknown;
+  ended?(event: RunEnded): unknown;
+  followed?(event: FollowerChanged): unknown;
+  unfollowed?(event: FollowerChanged): unknown;
+}

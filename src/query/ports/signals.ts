@@ -1,0 +1,57 @@
+import type { Awaitable } from './file-store.js';
+
+/**
+ * What one process of the service tells the others about a run. A signal only says where to look: it carries no envelope and
+ * no status, it may be lost, and it may come twice.
+ *
+ * | type | meaning |
+ * |---|---|
+ * | `news` | the log of the run has grown, or the run has ended |
+ * | `started` | the process executes the run now; processes with followers of the run answer with `follow` |
+ * | `follow` | the process has followers of the run. `offset` says how far the fastest has read, in characters of JSON |
+ * | `leave` | the process has no follower of the run any more |
+ * | `detach` | the run continues from now on when nobody follows it |
+ * | `cancel` | the process that executes the run shall cancel it |
+ * | `ready` | runs wait for a free slot |
+ */
+export type Signal =
+  | { type: 'news' | 'started' | 'leave' | 'detach' | 'cancel'; runId: string }
+  | { type: 'follow'; runId: string; offset: number }
+  | { type: 'ready' };
+
+/** What a process does with the signals of the others. */
+export interface SignalReceiver {
+  /** @param from identifies the process that sent the signal */
+  receive(signal: Signal, from: string): void;
+  /** Signals of the others may have been lost: everything that they could have said must be looked up. */
+  missed(): void;
+}
+
+/**
+ * Carries signals between the processes that share a store. It is part of the store, as `store.signals`.
+ *
+ * @example
+ * class MyRunStore extends RunStore {
+ *   readonly signals: Signals = new MySignals();
+ *   // …
+ * }
+ */
+export abstract class Signals {
+  /** Whether there may be other processes. If not, nothing is sent. */
+  abstract readonly isShared: boolean;
+
+  /** Sends a signal to all other processes. Never throws. Signals of one tick are sent together. */
+  abstract send(signal: Signal): void;
+
+  /** Begins to pass the signals of the other processes to `receiver`. Resolves when no later signal is missed silently. */
+  abstract listen(receiver: SignalReceiver): Awaitable<void>;
+}
+
+/** The signals of a store that belongs to one process: there is nobody to send them to. */
+export class LocalSignals extends Signals {
+  readonly isShared = false;
+
+  send(): void {}
+
+  listen(): void {}
+}

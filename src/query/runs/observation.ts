@@ -1,0 +1,71 @@
+import type { Envelope } from '../contract/wire.js';
+import type { ObservedRun } from '../ports/run-listener.js';
+import type { RunRecord } from '../ports/run-store.js';
+import type { Observers } from './observers.js';
+
+/** What this process has seen of one run, for the listeners. */
+export class Observation {
+  #admittedAt = performance.now();
+  #startedAt: number | undefined;
+  #firstEnvelopeMs: number | undefined;
+  #length = 0;
+  #usage: Record<string, number> = {};
+
+  constructor(private readonly observers: Observers) {}
+
+  /** The store has admitted the run. */
+  admitted(run: RunRecord): void {
+    if (this.observers.want('admitted'))
+      this.observers.tell('admitted', { run: observed(run), waits: run.status === 'waiting' });
+  }
+
+  /** The handler is called. */
+  started(run: RunRecord): void {
+    this.#startedAt = performance.now();
+    if (this.observers.want('started'))
+      this.observers.tell('started', { run: observed(run), waitedMs: waitedMs(run, this.#waitedMs()) });
+  }
+
+  /** The handler has emitted an envelope with so many characters of JSON. */
+  emitted({ type, data }: Envelope, length: number): void {
+    this.#length += length;
+    this.#firstEnvelopeMs ??= performance.now() - this.#startedAt!;
+    if (type === 'usage') this.#addUsage(data);
+  }
+
+  /** The store has recorded the end. */
+  ended(run: RunRecord): void {
+    if (!this.observers.want('ended')) return;
+    const end = run.end!;
+    this.observers.tell('ended', {
+      run: observed(run),
+      status: end.status,
+      errorCode: end.status === 'failed' ? end.error.code : undefined,
+      waitedMs: waitedMs(run, this.#waitedMs()),
+      executedMs: this.#startedAt === undefined ? undefined : performance.now() - this.#startedAt,
+      firstEnvelopeMs: this.#firstEnvelopeMs,
+      envelopes: run.lastSeq,
+      length: this.#length,
+      usage: this.#usage,
+    });
+  }
+
+  #waitedMs(): number {
+    return (this.#startedAt ?? performance.now()) - this.#admittedAt;
+  }
+
+  #addUsage(data: unknown): void {
+    for (const [name, value] of Object.entries(data ?? {})) {
+      if (typeof value === 'number') this.#usage[name] = (this.#usage[name] ?? 0) + value;
+    }
+  }
+}
+
+/** A run that this process has not admitted has waited longer than this process knows it. */
+function waitedMs({ createdAt, startedAt }: RunRecord, knownMs: number): number {
+  return startedAt === undefined ? knownMs : Math.max(knownMs, startedAt - createdAt);
+}
+
+function observed({ id, owner, sessionId, attempt }: RunRecord): ObservedRun {
+  return { id, owner, sessionId, attempt };
+}

@@ -1,0 +1,182 @@
+import type { Followers, Member } from '../event-log/followers.js';
+import type { FollowerGroups } from '../event-log/run-followers.js';
+import { runNotFound } from '../contract/refusals.js';
+import { settlesWithin } from '../platform/deadline.js';
+import type { Dispatcher } from '../ports/dispatcher.js';
+import type { RunRecord, RunStore } from '../ports/run-store.js';
+import type { Signal, SignalReceiver } from '../ports/signals.js';
+import { Observation } from './observation.js';
+import type { Observers } from './observers.js';
+import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+
+/** How long a process waits for news of a run before it looks itself. */
+const LOOK_MS = 250;
+
+/** How many runs that wait in this process are looked at when signals were missed. */
+const LOOKED_AT = 100;
+
+/** What this process and the others that share the store tell one another about runs. */
+export class Processes implements SignalReceiver {
+  constructor(
+    private readonly store: RunStore,
+    private readonly dispatcher: Dispatcher,
+    private readonly scheduler: Scheduler,
+    private readonly groups: FollowerGroups,
+    private readonly observers: Observers,
+  ) {}
+
+  /**
+   * Begins to listen to the other processes, and recovers the runs of those that are gone.
+   *
+   * @param restarts how often a run may be executed again
+   * @param executes whether this process executes runs
+   */
+  async join(restarts: number, executes: boolean): Promise<void> {
+    await this.store.signals.listen(this);
+    await this.store.recover({
+      restarts,
+      lost: (runId) => this.scheduler.lose(runId),
+      recovered: (runId, ended) => {
+        if (ended) new Observation(this.observers).ended(ended);
+        this.#hasNews(runId);
+      },
+      ready: () => this.scheduler.ready(),
+    });
+    this.scheduler.ready();
+    if (executes) await this.dispatcher.receive(this.scheduler);
+  }
+
+  /** Part of `SignalReceiver`. */
+  receive(signal: Signal, from: string): void {
+    switch (signal.type) {
+      case 'ready':
+        return this.scheduler.ready();
+      case 'news':
+        return this.#receiveNews(signal.runId);
+      case 'started':
+        return this.#startedElsewhere(signal.runId);
+      case 'follow':
+        return this.groups.get(signal.runId)?.followedBy(from, signal.offset);
+      case 'leave':
+        return this.groups.get(signal.runId)?.leftBy(from);
+      case 'detach':
+        return this.scheduler.get(signal.runId)?.ignoreDisconnects();
+      case 'cancel':
+        return this.scheduler.get(signal.runId)?.stop({ status: 'cancelled' });
+    }
+  }
+
+  /** Part of `SignalReceiver`. */
+  missed(): void {
+    this.groups.catchUp();
+    this.scheduler.ready();
+    for (const { id } of this.scheduler.waiting.slice(0, LOOKED_AT)) void this.#look(id);
+  }
+
+  /**
+   * Cancels a run that waits, or that another process executes, and waits until it has ended or its handler should have
+   * stopped.
+   *
+   * @param run the run
+   * @param stopDeadlineMs how long its handler may take to stop
+   * @throws {QueryError} `not_found` · `unavailable`
+   */
+  async cancel(run: RunRecord, stopDeadlineMs: number): Promise<{ run: RunRecord; stopped: boolean }> {
+    const { signals } = this.store;
+    const group = this.groups.of(run.id);
+    const watcher = new Watcher(group);
+    const since = performance.now();
+    try {
+      for (let found = run; ; found = await this.#find(run)) {
+        const passedMs = performance.now() - since;
+        // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
+        if (found.endedAt !== undefined)
+          return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
+        if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
+        if (found.status === 'waiting') await this.#endWaiting(found);
+        else {
+          this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
+          signals.send({ type: 'cancel', runId: run.id });
+          await watcher.news(LOOK_MS);
+        }
+      }
+    } finally {
+      watcher.leave();
+    }
+  }
+
+  /** Ends a run that waits. Another process may start it first. */
+  async #endWaiting(run: RunRecord): Promise<void> {
+    const finished = await this.store.finish(run, { status: 'cancelled' }, '');
+    if (!finished) return;
+    new Observation(this.observers).ended(finished.run);
+    this.#hasNews(run.id);
+    if (finished.next) this.scheduler.enqueued(finished.next.id);
+  }
+
+  /** The log of a run has news that no runner of this process has made. */
+  #hasNews(runId: string): void {
+    this.groups.get(runId)?.notify();
+    this.store.signals.send({ type: 'news', runId });
+    void this.#look(runId);
+  }
+
+  #receiveNews(runId: string): void {
+    this.groups.get(runId)?.notify();
+    void this.#look(runId);
+  }
+
+  #startedElsewhere(runId: string): void {
+    const runner = this.scheduler.get(runId);
+    if (runner?.isWaiting) this.scheduler.drop(runner);
+    const group = this.groups.get(runId);
+    group?.report();
+    group?.notify();
+  }
+
+  /** Drops a run that waited in this process, if another process has started or ended it. */
+  async #look(runId: string): Promise<void> {
+    const runner = this.scheduler.get(runId);
+    if (!runner?.isWaiting) return;
+    const found = await Promise.resolve(this.store.find(runner.owner, runId)).catch(() => undefined);
+    if (found && found.status !== 'waiting' && runner.isWaiting) this.scheduler.drop(runner);
+  }
+
+  async #find({ owner, id }: RunRecord): Promise<RunRecord> {
+    const found = await this.store.find(owner, id);
+    if (!found) throw runNotFound();
+    return found;
+  }
+}
+
+/** Waits for news of a run as a follower does, but reads nothing. */
+class Watcher implements Member {
+  readonly offset = Number.MAX_SAFE_INTEGER;
+  #hasNews = false;
+  #onNews: (() => void) | undefined;
+
+  constructor(private readonly group: Followers) {
+    group.join(this);
+  }
+
+  /** Resolves when there is news since the last call, or after a time. */
+  async news(withinMs: number): Promise<void> {
+    if (!this.#hasNews) {
+      await settlesWithin(withinMs, new Promise<void>((resolve) => (this.#onNews = resolve)));
+    }
+    this.#hasNews = false;
+  }
+
+  notify(): void {
+    this.#hasNews = true;
+    this.#onNews?.();
+  }
+
+  disconnect(): void {
+    this.leave();
+  }
+
+  leave(): void {
+    this.group.leave(this);
+  }
+}

@@ -1,0 +1,55 @@
+import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
+import { AgentHandler, type HandlerAnswer, type Query, type QueryContext } from '../ports/agent-handler.js';
+
+/**
+ * What `@Inject(REQUEST)` gives to a request-scoped handler and its dependencies: the run. There is no HTTP request, because
+ * a run may wait, and may be executed by another process.
+ */
+export type RunRequest = Pick<QueryContext, 'runId' | 'owner'>;
+
+/**
+ * The handler of a module, as its runs call it. A handler that is request-scoped, or depends on something that is, is made once
+ * for each run; durable dependencies are kept as the host's `ContextIdStrategy` says. `AgentService` depends on this class
+ * instead of the handler itself, so that it is a singleton in every case.
+ */
+export class RunHandler implements AgentHandler {
+  #singleton: AgentHandler | undefined;
+  #isScoped = false;
+
+  /**
+   * @param moduleRef of the module that has the handler
+   * @param declaredRestarts the static property `restarts` of the class: an instance does not exist before the first run
+   */
+  constructor(
+    private readonly moduleRef: ModuleRef,
+    private readonly declaredRestarts: number | undefined,
+  ) {}
+
+  get restarts(): number {
+    return this.#static?.restarts ?? this.declaredRestarts ?? 0;
+  }
+
+  handle(query: Query, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer> {
+    return this.#static ? this.#static.handle(query, context) : this.#handleOnce(query, context);
+  }
+
+  async #handleOnce(query: Query, context: QueryContext): Promise<HandlerAnswer> {
+    const request: RunRequest = { runId: context.runId, owner: context.owner };
+    const contextId = ContextIdFactory.getByRequest(request);
+    this.moduleRef.registerRequestByContextId(request, contextId);
+    const handler = await this.moduleRef.resolve(AgentHandler, contextId, { strict: true });
+    return handler.handle(query, context);
+  }
+
+  /** The handler, if there is one for all runs. It exists when the application has started. */
+  get #static(): AgentHandler | undefined {
+    if (this.#isScoped) return undefined;
+    try {
+      return (this.#singleton ??= this.moduleRef.get(AgentHandler, { strict: true }));
+    } catch {
+      // Nest refuses to return a provider that has no single instance.
+      this.#isScoped = true;
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import pg from 'pg';
+import { type Signal, type SignalReceiver, Signals } from '../../query/index.js';
+
+/** The most bytes of one notification. Postgres takes 7,999. */
+const PAYLOAD_BYTES = 7_500;
+
+/** How often the listening connection is checked, and how long an answer may take. */
+const CHECK_MS = 5_000;
+
+/** The pause before the connection is opened again: doubled each time, from `least` to `most`. */
+const BACKOFF = { least: 50, most: 5_000 };
+
+/**
+ * Signals through LISTEN and NOTIFY (Postgres, "Asynchronous Notification"). A process has one connection for both.
+ *
+ * Signals of one tick, and those that arrive while a statement is under way, are sent with one statement: a commit with
+ * notifications takes a lock that all processes share. Each signal is sent once per statement.
+ *
+ * A connection may be lost without a sign. Therefore it is checked, and opened again; then the receiver is told that signals
+ * may have been missed. What is sent without a connection is lost.
+ */
+export class PostgresSignals extends Signals {
+  static readonly #logger = new Logger('Signals');
+  readonly isShared = true;
+  readonly #processId = randomUUID();
+  readonly #channel: string;
+  readonly #unsent = new Map<string, Signal>();
+  #client: pg.Client | undefined;
+  #receiver: SignalReceiver | undefined;
+  #isSending = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #backoffMs = BACKOFF.least;
+
+  /**
+   * @param connection of `pg`. A pooler that gives a connection to several clients in turn does not pass notifications on
+   * @param schema of the tables: services with different schemas do not hear one another
+   */
+  constructor(
+    private readonly connection: pg.ClientConfig,
+    schema: string,
+  ) {
+    super();
+    // A digest, because the name of a channel has at most 63 bytes.
+    this.#channel = `agent_query_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
+  }
+
+  send(signal: Signal): void {
+    if (!this.#receiver || this.#isClosed) return;
+    if (this.#unsent.size === 0 && !this.#isSending) setImmediate(() => void this.#sendAll());
+    const key = signal.type === 'ready' ? 'ready' : `${signal.type} ${signal.runId}`;
+    // What is said last is sent last: a process that follows again after it has left is a follower.
+    this.#unsent.delete(key);
+    this.#unsent.set(key, signal);
+  }
+
+  async listen(receiver: SignalReceiver): Promise<void> {
+    this.#receiver = receiver;
+    await this.#connect();
+  }
+
+  async close(): Promise<void> {
+    if (this.#unsent.size > 0) await this.#sendAll();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#client?.end().catch(() => undefined);
+  }
+
+  /** Never rejects: without a connection, it tries again later. */
+  async #connect(): Promise<void> {
+    const client = new pg.Client({ ...this.connection, query_timeout: CHECK_MS });
+    const lose = (error?: Error) => this.#lose(client, error);
+    client.on('error', lose);
+    client.on('end', () => lose());
+    client.on('notification', ({ payload }) => this.#receive(payload));
+    try {
+      await client.connect();
+      await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
+    } catch (error) {
+      this.#client = client;
+      return lose(error as Error);
+    }
+    if (this.#isClosed) return void client.end().catch(() => undefined);
+    this.#client = client;
+    this.#backoffMs = BACKOFF.least;
+    this.#receiver!.missed();
+    this.#check(client);
+  }
+
+  /** Finds out whether the connection still exists. */
+  #check(client: pg.Client): void {
+    this.#timer = setTimeout(() => {
+      client.query('select 1').then(
+        () => this.#client === client && this.#check(client),
+        (error: Error) => this.#lose(client, error),
+      );
+    }, CHECK_MS).unref();
+  }
+
+  #lose(client: pg.Client, error?: Error): void {
+    if (this.#isClosed || this.#client !== client) return;
+    this.#client = undefined;
+    clearTimeout(this.#timer);
+    PostgresSignals.#logger.debug(
+      `The connection for signals was lost: ${error?.message ?? 'it was closed'}`,
+    );
+    // `end` waits for the server, which may be gone.
+    client.end().catch(() => undefined);
+    this.#timer = setTimeout(() => void this.#connect(), this.#backoffMs).unref();
+    this.#backoffMs = Math.min(2 * this.#backoffMs, BACKOFF.most);
+  }
+
+  async #sendAll(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    while (this.#unsent.size > 0) {
+      const payloads = this.#payloads([...this.#unsent.values()]);
+      this.#unsent.clear();
+      const values = payloads.map((_, index) => `pg_notify($1, $${index + 2})`);
+      const client = this.#client;
+      try {
+        await client?.query(`select ${values.join(', ')}`, [this.#channel, ...payloads]);
+      } catch (error) {
+        this.#lose(client!, error as Error);
+      }
+    }
+    this.#isSending = false;
+  }
+
+  /** The signals as JSON, with the sender first, in texts that are short enough for a notification. */
+  #payloads(signals: Signal[]): string[] {
+    const payloads: string[] = [];
+    let texts: string[] = [];
+    let length = 0;
+    const close = () => {
+      if (texts.length > 0) payloads.push(`[${JSON.stringify(this.#processId)},${texts.join(',')}]`);
+      texts = [];
+      length = 0;
+    };
+    for (const signal of signals) {
+      const text = JSON.stringify(signal);
+      if (length + text.length > PAYLOAD_BYTES) close();
+      texts.push(text);
+      length += text.length + 1;
+    }
+    close();
+    return payloads;
+  }
+
+  #receive(payload: string | undefined): void {
+    let from: string;
+    let signals: Signal[];
+    try {
+      [from, ...signals] = JSON.parse(payload ?? '') as [string, ...Signal[]];
+      if (!signals.every(({ type }) => typeof type === 'string')) throw new TypeError();
+    } catch {
+      return PostgresSignals.#logger.warn('A notification that is not one of this service was ignored.');
+    }
+    if (from === this.#processId || !this.#receiver) return;
+    for (const signal of signals) this.#receiver.receive(signal, from);
+  }
+}

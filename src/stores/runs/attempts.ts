@@ -1,0 +1,115 @@
+import { restartedText, type RunRecord } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
+import type { Db } from '../schema/tables.js';
+import { recordOf, selectRuns } from './run-rows.js';
+import { insertSegments, readLogExtent } from './segments.js';
+
+/** The first and the last number of envelopes that are void. */
+export type VoidRange = [first: number, last: number];
+
+/** A run that was started, and where its log ends, in characters since its beginning. */
+export interface Started {
+  run: RunRecord;
+  endOffset: number;
+}
+
+/**
+ * Starts waiting runs. This is the body of one transaction.
+ *
+ * @param process the process that executes them from now on
+ * @param count how many runs to start at most
+ * @param now the time of the database
+ */
+export async function startWaiting(
+  db: Db,
+  driver: Driver,
+  process: string,
+  count: number,
+  now: number,
+): Promise<Started[]> {
+  const ready = db
+    .selectFrom('runs')
+    .select('id')
+    .where('status', '=', 'waiting')
+    .where('process', '=', '')
+    .where('ready_at', 'is not', null)
+    .orderBy('ready_at')
+    .orderBy('created_at')
+    .limit(count);
+  // Runs that another process is starting at this moment are passed over.
+  const ids = (await (driver.isShared ? ready.forUpdate().skipLocked() : ready).execute()).map(
+    ({ id }) => id,
+  );
+  if (ids.length === 0) return [];
+  await db
+    .updateTable('runs')
+    .set((of) => ({ status: 'running', process, started_at: of.fn.coalesce('started_at', of.val(now)) }))
+    .where('id', 'in', ids)
+    .execute();
+  const rows = await selectRuns(db)
+    .select((of) =>
+      of
+        .selectFrom('log')
+        .select((log) => log.fn.max('log.end_offset').as('end_offset'))
+        .whereRef('log.run_id', '=', 'runs.id')
+        .as('end_offset'),
+    )
+    .where('id', 'in', ids)
+    .orderBy('ready_at')
+    .orderBy('created_at')
+    .execute();
+  return rows.map((row) => ({ run: recordOf(row), endOffset: row.end_offset ?? 0 }));
+}
+
+/** Names an attempt of a run, and the process that owns the run. */
+export interface OwnedAttempt {
+  id: string;
+  attempt: number;
+  process: string;
+}
+
+/**
+ * Ends an attempt of a run: the run waits for the next one, before all runs that are younger. Its log continues with
+ * `restarted`. This is the body of one transaction.
+ *
+ * @returns false if the run has ended, or the process does not own it at this attempt
+ */
+export async function takeBack(db: Db, { id, attempt, process }: OwnedAttempt): Promise<boolean> {
+  const row = await db
+    .updateTable('runs')
+    .set((of) => ({ status: 'waiting', process: '', attempt: attempt + 1, ready_at: of.ref('created_at') }))
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('attempt', '=', attempt)
+    .where('status', '=', 'running')
+    .returning(['checkpoint_seq', 'void'])
+    .executeTakeFirst();
+  if (!row) return false;
+  const { last, endOffset } = await readLogExtent(db, id);
+  const from = row.checkpoint_seq ?? 0;
+  const envelope = restartedText(attempt + 1, from);
+  await insertSegments(db, [
+    {
+      run_id: id,
+      first: last + 1,
+      last: last + 1,
+      start_offset: endOffset,
+      end_offset: endOffset + envelope.length,
+      envelopes: envelope,
+    },
+  ]);
+  if (last > from) {
+    const ranges = [...voidRanges(row.void), [from + 1, last]];
+    await db
+      .updateTable('runs')
+      .set({ void: JSON.stringify(ranges) })
+      .where('id', '=', id)
+      .execute();
+  }
+  return true;
+}
+
+/** The ranges of void envelopes, as the column `void` has them. */
+export function voidRanges(column: string | null): VoidRange[] {
+  return column === null ? [] : (JSON.parse(column) as VoidRange[]);
+}

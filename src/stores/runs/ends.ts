@@ -1,0 +1,92 @@
+import { Logger } from '@nestjs/common';
+import { type AttemptRef, QueryError, type RunEnd } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
+import { takeBack } from './attempts.js';
+import { type Ending, type Finished, finish } from './finish.js';
+import type { LocalRuns } from './local-runs.js';
+import type { LogWriter } from './log-writer.js';
+import { isRunId, recordOf, selectRuns } from './run-rows.js';
+
+const END_NOT_STORED: RunEnd = {
+  status: 'failed',
+  error: {
+    code: 'internal',
+    message:
+      'The service could not store the end of the run, and has logged the cause. Send the query again.',
+  },
+};
+
+/** Ends runs: those of this process, and those that wait. Gives runs of this process back to the queue. */
+export class Ends {
+  static readonly #logger = new Logger('Ends');
+
+  constructor(
+    private readonly database: Database,
+    private readonly localRuns: LocalRuns,
+    private readonly writer: LogWriter,
+  ) {}
+
+  /** See `RunStore.finish`. */
+  async finish(name: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
+    const { owner, id: runId, attempt } = name;
+    const run = this.localRuns.findUnfinished(owner, runId);
+    if (!run) return this.#finishWaiting(name, end, text);
+    if (run.isFinishing || run.attempt !== attempt) return undefined;
+    run.isFinishing = true;
+    await this.writer.settled(run);
+    const endedAt = this.database.now();
+    const { process, logExtent: log } = run;
+    const finished = await this.#finish({ runId, process, attempt, log, end, endedAt, text });
+    if (!finished) {
+      // Another process has the run: its state is in the database only.
+      this.localRuns.drop(runId);
+      return undefined;
+    }
+    run.finish(finished.run);
+    this.localRuns.limitTails(run);
+    this.localRuns.end(run);
+    return finished;
+  }
+
+  /** See `RunStore.handOver`. */
+  async handOver({ owner, id, attempt }: AttemptRef): Promise<boolean> {
+    const run = this.localRuns.findUnfinished(owner, id);
+    if (run?.attempt !== attempt || run.isFinishing) return false;
+    run.isFinishing = true;
+    await this.writer.settled(run);
+    const owned = { id, attempt, process: run.process };
+    const isHandedOver = await this.database.persistTransaction((db) => takeBack(db, owned));
+    this.localRuns.drop(id);
+    return isHandedOver;
+  }
+
+  async #finishWaiting(name: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
+    const { owner, id: runId, attempt } = name;
+    if (!isRunId(runId)) return undefined;
+    const row = await this.database.attempt((db) =>
+      selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst(),
+    );
+    if (!row || row.status !== 'waiting' || recordOf(row).attempt !== attempt) return undefined;
+    const endedAt = this.database.now();
+    return this.#finish({ runId, process: undefined, attempt, log: undefined, end, endedAt, text });
+  }
+
+  /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
+  async #finish(ending: Ending): Promise<Finished | undefined> {
+    const { driver } = this.database;
+    try {
+      return await this.database.persistTransaction((db) => finish(db, driver, ending));
+    } catch (error) {
+      if (error instanceof QueryError) throw error;
+      Ends.#logger.error(
+        `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
+        (error as Error).stack,
+      );
+      const failed = { ...ending, end: END_NOT_STORED, text: '' };
+      return this.database.persistTransaction(
+        (db) => finish(db, driver, failed),
+        () => true,
+      );
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import { Logger } from '@nestjs/common';
+import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
+import { admissionOf, codeOf, ids, readAll } from '../../../test/contracts/open-store.js';
+import { eventually } from '../../../test/support/conditions.js';
+import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
+import { type Admission, message, type RunEnd, type RunRecord } from '../../query/index.js';
+
+const COMPLETED: RunEnd = { status: 'completed' };
+const CANCELLED: RunEnd = { status: 'cancelled' };
+const DONE = '{"type":"done","data":{"status":"completed"}}';
+const textOf = (content: string) => JSON.stringify(message(content));
+const restartedOf = (attempt: number, from: number) =>
+  JSON.stringify({ type: 'restarted', data: { attempt, from } });
+
+/** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
+const LEASE_MS = 2_000;
+/** For a process that nobody but its successor watches. */
+const SHORT_LEASE_MS = 100;
+
+const stores = new PostgresStores();
+beforeAll(() => {
+  // What the operator reads about lost leases is not checked here.
+  Logger.overrideLogger(false);
+  return stores.start();
+}, 30_000);
+afterEach(() => stores.reset());
+afterAll(() => stores.close());
+
+const admit = async ({ store }: Member, admission: Partial<Admission> = {}) =>
+  (await store.admit(admissionOf(admission))).run;
+const sessionOf = (id: string, policy: 'enqueue' | 'reject' = 'enqueue') => ({ id, policy, maxWaiting: 99 });
+const admitTo = (member: Member, id: string, admission: Partial<Admission> = {}) =>
+  admit(member, { session: sessionOf(id), ...admission });
+const take = async ({ store }: Member, count = 99) => store.take(count);
+const find = ({ store }: Member, { owner, id }: RunRecord) => store.find(owner, id);
+const logOf = ({ store }: Member, run: RunRecord) => readAll(store, run);
+
+describe('The processes that are left when one has crashed', () => {
+  it('recover each of its runs once, and end those that have no attempt left', async () => {
+    const crashed = await stores.open({ leaseMs: LEASE_MS });
+    const runs: RunRecord[] = [];
+    for (let i = 0; i < 30; i++) {
+      const run = await admit(crashed, i % 3 === 0 ? { session: sessionOf(`${i}`) } : {});
+      runs.push(run);
+      await crashed.store.append(run, textOf(`${i}`));
+    }
+    // Every second run has used its attempts.
+    for (const [index, run] of runs.entries()) {
+      if (index % 2 === 0) continue;
+      await crashed.store.handOver(run);
+      [runs[index]] = (await take(crashed)) as [RunRecord];
+    }
+    await crashed.crash();
+    const others = [
+      await stores.open({ leaseMs: LEASE_MS, restarts: 1 }),
+      await stores.open({ leaseMs: LEASE_MS, restarts: 1 }),
+    ] as const;
+    const recovered = () => others.flatMap(({ told }) => told.recovered);
+    await eventually(() => recovered().length >= runs.length);
+    expect(recovered().sort()).toEqual(ids(runs).sort());
+    for (const [index, run] of runs.entries()) {
+      const log = await logOf(others[0], run);
+      expect(log.slice(0, 2)).toEqual([textOf(`${index}`), restartedOf(2, 0)]);
+      expect(log).toHaveLength(index % 2 ? 3 : 2);
+      if (index % 2) expect(JSON.parse(log[2]!)).toMatchObject({ data: { error: { code: 'interrupted' } } });
+      expect(await find(others[1], run)).toMatchObject(
+        index % 2 ? { status: 'failed', attempt: 2 } : { status: 'waiting', attempt: 2 },
+      );
+    }
+    expect(others.every(({ told }) => told.lost.length === 0)).toBe(true);
+    expect(await take(others[0])).toHaveLength(15);
+  });
+
+  it('take its runs at once if it was stopped in order', async () => {
+    const stopped = await stores.open();
+    const waiting = await admit(stopped, { mayStart: false });
+    const executing = await admit(stopped);
+    await stopped.store.close();
+    const other = await stores.open();
+    expect(await find(other, executing)).toMatchObject({ end: { error: { code: 'interrupted' } } });
+    expect(ids(await take(other))).toEqual([waiting.id]);
+  });
+});
+
+describe('A process that is cut off from the database for longer than its lease', () => {
+  let proxy: PostgresProxy;
+  let frozen: Member;
+  let other: Member;
+  beforeEach(async () => {
+    proxy = await PostgresProxy.start(stores.url);
+    frozen = await stores.open({ url: proxy.url, leaseMs: LEASE_MS, restarts: 1 });
+    other = await stores.open({ leaseMs: LEASE_MS, restarts: 1 });
+  });
+  afterEach(async () => {
+    proxy.arm(undefined);
+    await stores.reset();
+    await proxy.close();
+  });
+  const freeze = () => proxy.arm({ kind: 'delay', at: 1, delayMs: 2 * LEASE_MS, periodMs: 60_000 });
+  const thaw = () => proxy.arm(undefined);
+
+  it('loses its runs, is told so, and executes others under a new lease', async () => {
+    const run = await admit(frozen);
+    await frozen.store.append(run, textOf('before'));
+    freeze();
+    await eventually(() => other.told.recovered.length > 0);
+    expect(other.told.recovered).toEqual([run.id]);
+    expect(frozen.told.lost).toEqual([]);
+    const late = frozen.store.append(run, textOf('late'));
+    thaw();
+    await expect(late).rejects.toMatchObject({ code: 'interrupted' });
+    await eventually(() => frozen.told.lost.length > 0);
+    expect(frozen.told.lost).toEqual([run.id]);
+    // The old attempt has no effect any more.
+    await frozen.store.append(run, textOf('later'));
+    expect(await codeOf(() => frozen.store.checkpoint(run, '1'))).toBe('interrupted');
+    expect(await frozen.store.handOver(run)).toBe(false);
+    expect(await frozen.store.finish(run, COMPLETED, '')).toBeUndefined();
+    for (const member of [frozen, other]) {
+      expect(await find(member, run)).toMatchObject({ status: 'waiting', attempt: 2 });
+      expect(await logOf(member, run)).toEqual([textOf('before'), restartedOf(2, 0)]);
+    }
+
+    // It may execute the same run again.
+    const [again] = await take(frozen);
+    expect(again).toMatchObject({ id: run.id, attempt: 2 });
+    expect(await frozen.store.finish(run, CANCELLED, '')).toBeUndefined();
+    await frozen.store.append(again!, textOf('after'));
+    await frozen.store.finish(again!, COMPLETED, '');
+    expect(await logOf(other, run)).toEqual([textOf('before'), restartedOf(2, 0), textOf('after'), DONE]);
+    const fresh = await admit(frozen);
+    expect(fresh.status).toBe('running');
+    expect((await frozen.store.finish(fresh, COMPLETED, ''))!.run.status).toBe('completed');
+    expect(other.told.recovered).toEqual([run.id]);
+  });
+
+  it('ends no run that another process has started again meanwhile', async () => {
+    const run = await admitTo(frozen, 's');
+    freeze();
+    await eventually(() => other.told.recovered.length > 0);
+    const [again] = await take(other);
+    expect(again).toMatchObject({ id: run.id, attempt: 2 });
+    const late = frozen.store.finish(run, CANCELLED, 'late');
+    thaw();
+    expect(await late).toBeUndefined();
+    expect(await find(frozen, run)).toMatchObject({ status: 'running', attempt: 2 });
+    await other.store.append(again!, textOf('a'));
+    await other.store.finish(again!, COMPLETED, 'a');
+    expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), textOf('a'), DONE]);
+    expect(await frozen.store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
+      turns: [{ text: 'a' }],
+    });
+  });
+
+  it('starts nothing under the lease that has ended', async () => {
+    const waiting = await admit(other, { mayStart: false });
+    freeze();
+    await eventually(async () => (await leases()).length === 1);
+    // What it asks for now arrives when its lease has ended long ago.
+    const [taken, admitted] = [take(frozen), admit(frozen)];
+    thaw();
+    expect(ids(await taken)).toEqual([waiting.id]);
+    const runs = [(await taken)[0]!, await admitted];
+    const rounds = other.told.ready;
+    await eventually(() => other.told.ready > rounds + 2);
+    for (const run of runs) {
+      expect(run).toMatchObject({ status: 'running', attempt: 1 });
+      expect((await frozen.store.finish(run, COMPLETED, ''))!.run.status).toBe('completed');
+    }
+    expect(other.told.recovered).toEqual([]);
+  });
+
+  const leases = () => stores.administer(`select id from ${stores.schema}.processes`);
+});
+
+describe('A checkpoint', () => {
+  const KINDS = ['cut', 'lost'];
+  it.each(KINDS)(
+    'is stored with what was appended before, or not at all, if the process dies: %s',
+    async (kind) => {
+      const proxy = await PostgresProxy.start(stores.url);
+      const seen = new Set<string>();
+      for (let at = 1; at <= 5; at++) {
+        const dying = await stores.open({ url: proxy.url, leaseMs: SHORT_LEASE_MS });
+        const run = await admit(dying);
+        await dying.store.append(run, textOf('first '));
+        await dying.store.checkpoint(run, '1');
+        proxy.arm({ kind, at, periodMs: 60_000 });
+        // The end of the process is not waited for: nothing that it asks for is answered any more.
+        Promise.resolve(dying.store.append(run, textOf('second '))).catch(() => undefined);
+        dying.store.checkpoint(run, '2').catch(() => undefined);
+        await eventually(() => proxy.injected > 0);
+        proxy.arm(undefined);
+        await dying.crash();
+        const other = await stores.open({ leaseMs: SHORT_LEASE_MS, restarts: 1 });
+        await eventually(() => other.told.recovered.length > 0);
+        const { text, checkpoint } = await other.store.query(run);
+        seen.add(`${text}${checkpoint}`);
+        const [again] = await take(other);
+        await other.store.finish(again!, COMPLETED, '');
+        await stores.reset();
+      }
+      await proxy.close();
+      expect(['first 1', 'first second 2']).toEqual(expect.arrayContaining([...seen]));
+      expect(seen).toContain('first 1');
+    },
+  );
+});

@@ -1,0 +1,295 @@
+import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
+import { admissionOf, codeOf, ids, readAll } from '../../../test/contracts/open-store.js';
+import { eventually } from '../../../test/support/conditions.js';
+import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
+import { type Admission, message, type RunEnd, type RunRecord } from '../../query/index.js';
+
+const COMPLETED: RunEnd = { status: 'completed' };
+const CANCELLED: RunEnd = { status: 'cancelled' };
+const DONE = '{"type":"done","data":{"status":"completed"}}';
+const textOf = (content: string) => JSON.stringify(message(content));
+const restartedOf = (attempt: number, from: number) =>
+  JSON.stringify({ type: 'restarted', data: { attempt, from } });
+
+/** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
+const LEASE_MS = 2_000;
+
+const stores = new PostgresStores();
+beforeAll(() => {
+  // What the operator reads about lost leases is not checked here.
+  Logger.overrideLogger(false);
+  return stores.start();
+}, 30_000);
+afterEach(() => stores.reset());
+afterAll(() => stores.close());
+
+const admit = async ({ store }: Member, admission: Partial<Admission> = {}) =>
+  (await store.admit(admissionOf(admission))).run;
+const sessionOf = (id: string, policy: 'enqueue' | 'reject' = 'enqueue') => ({ id, policy, maxWaiting: 99 });
+const admitTo = (member: Member, id: string, admission: Partial<Admission> = {}) =>
+  admit(member, { session: sessionOf(id), ...admission });
+const take = async ({ store }: Member, count = 99) => store.take(count);
+const find = ({ store }: Member, { owner, id }: RunRecord) => store.find(owner, id);
+const logOf = ({ store }: Member, run: RunRecord) => readAll(store, run);
+
+describe('Two processes on one database', () => {
+  let one: Member;
+  let two: Member;
+  beforeEach(async () => {
+    one = await stores.open();
+    two = await stores.open();
+  });
+
+  it('see the same runs: their state, their logs and their turns', async () => {
+    const run = await admitTo(one, 's');
+    await one.store.append(run, textOf('a'));
+    expect(await find(two, run)).toEqual({ ...run, lastSeq: 1 });
+    expect(await logOf(two, run)).toEqual([textOf('a')]);
+    await one.store.finish(run, COMPLETED, 'a');
+    expect(await find(two, run)).toEqual(await find(one, run));
+    expect(await logOf(two, run)).toEqual([textOf('a'), DONE]);
+    const page = { after: 0, limit: 9 };
+    expect(await two.store.turns('anonymous', 's', page)).toEqual(
+      await one.store.turns('anonymous', 's', page),
+    );
+  });
+
+  it('start each run that waits once, in any of them', async () => {
+    for (let i = 0; i < 40; i++) await admit(i % 2 ? one : two, { mayStart: false });
+    const taken = await Promise.all([one, two, one, two, one, two].map((member) => take(member, 9)));
+    const all = ids(taken.flat());
+    expect(new Set(all).size).toBe(all.length);
+    const rest = ids([...(await take(one)), ...(await take(two))]);
+    expect(new Set([...all, ...rest]).size).toBe(40);
+    expect(all.length + rest.length).toBe(40);
+  });
+
+  it('execute a run only where it was started', async () => {
+    const run = await admit(one);
+    await two.store.append(run, textOf('foreign'));
+    expect(await codeOf(() => two.store.checkpoint(run, '1'))).toBe('interrupted');
+    expect(await two.store.handOver(run)).toBe(false);
+    expect(await two.store.finish(run, CANCELLED, '')).toBeUndefined();
+    expect(await find(one, run)).toMatchObject({ status: 'running', lastSeq: 0 });
+    expect((await one.store.finish(run, COMPLETED, ''))!.run.lastSeq).toBe(1);
+  });
+
+  it('continue a session in one another', async () => {
+    const a = await admitTo(one, 's');
+    const b = await admitTo(two, 's');
+    const c = await admitTo(one, 's');
+    expect(ids(await two.store.queue('anonymous', 's'))).toEqual([a.id, b.id, c.id]);
+    expect(await take(two)).toEqual([]);
+    expect((await one.store.finish(a, COMPLETED, 'a'))!.next).toMatchObject({ id: b.id });
+    expect(ids(await take(one))).toEqual([b.id]);
+    // Any of them ends what waits.
+    expect((await two.store.finish(c, CANCELLED, ''))!.next).toBeUndefined();
+    await one.store.finish(b, COMPLETED, 'b');
+    const { turns } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
+    expect(turns.map(({ runId }) => runId)).toEqual([a.id, c.id, b.id]);
+  });
+
+  it('execute one run of a session at a time, in order, whatever they do at the same time', async () => {
+    const step = fc.record({
+      isFirst: fc.boolean(),
+      type: fc.constantFrom('admit', 'admit', 'take', 'finish', 'cancel' as const),
+      session: fc.constantFrom('s', 't'),
+      count: fc.integer({ min: 1, max: 3 }),
+    });
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const owner = `owner ${++round}`;
+        const admitted: RunRecord[] = [];
+        const running = new Map<string, { run: RunRecord; member: Member }>();
+        const ended = new Set<string>();
+        const start = (member: Member, run: RunRecord) => {
+          expect(running.has(run.id) || ended.has(run.id)).toBe(false);
+          for (const { run: other } of running.values()) expect(other.sessionId).not.toBe(run.sessionId);
+          running.set(run.id, { run, member });
+        };
+        const finish = async (member: Member, run: RunRecord) => {
+          // It does not execute any more as soon as another one of its session may start.
+          running.delete(run.id);
+          if (await member.store.finish(run, COMPLETED, '')) ended.add(run.id);
+        };
+        const takeAndFinish = async (member: Member, count: number) => {
+          for (const run of await take(member, count)) start(member, run);
+        };
+        await Promise.all(
+          steps.map(async ({ isFirst, type, session, count }) => {
+            const member = isFirst ? one : two;
+            if (type === 'admit') {
+              const run = await admitTo(member, session, { owner, mayStart: false });
+              admitted.push(run);
+            } else if (type === 'take') {
+              await takeAndFinish(member, count);
+            } else if (type === 'finish') {
+              const [executing] = running.values();
+              if (executing) await finish(executing.member, executing.run);
+            } else {
+              const waiting = admitted.find(({ id }) => !running.has(id) && !ended.has(id));
+              if (waiting && (await member.store.finish(waiting, CANCELLED, ''))) ended.add(waiting.id);
+            }
+          }),
+        );
+        while (ended.size < admitted.length) {
+          for (const { run, member } of [...running.values()]) await finish(member, run);
+          await takeAndFinish(one, 1);
+          await takeAndFinish(two, 1);
+        }
+        for (const session of ['s', 't']) {
+          expect(await one.store.queue(owner, session)).toEqual([]);
+          const completed = (await two.store.turns(owner, session, { after: 0, limit: 99 }))?.turns ?? [];
+          expect(completed).toHaveLength(admitted.filter(({ sessionId }) => sessionId === session).length);
+        }
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it('start a run or end it, if one does this and the other that at the same time', async () => {
+    for (let i = 0; i < 20; i++) {
+      const run = await admit(one, { mayStart: false });
+      const [taken, finished] = await Promise.all([take(one), two.store.finish(run, CANCELLED, '')]);
+      expect([ids(taken), finished?.run.id]).toEqual(finished ? [[], run.id] : [[run.id], undefined]);
+      if (!finished) await one.store.finish(run, COMPLETED, '');
+      const log = await logOf(two, run);
+      expect(log).toHaveLength(1);
+      expect(await logOf(one, run)).toEqual(log);
+    }
+  });
+
+  it('admit no more runs than may wait in both together', async () => {
+    const codes = await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        codeOf(() => admit(index % 2 ? one : two, { mayStart: false, maxWaiting: 11 })),
+      ),
+    );
+    expect(codes.filter((code) => code === 'none')).toHaveLength(11);
+    expect(new Set(codes)).toEqual(new Set(['none', 'at_capacity']));
+  });
+
+  it('make one run of equal queries with one idempotency key', async () => {
+    const idempotency = { key: 'k', digest: '1' };
+    const admitted = await Promise.all(
+      Array.from({ length: 12 }, (_, index) =>
+        (index % 2 ? one : two).store.admit(admissionOf({ idempotency, session: sessionOf('s') })),
+      ),
+    );
+    expect(admitted.filter(({ created }) => created)).toHaveLength(1);
+    expect(new Set(admitted.map(({ run }) => run.id)).size).toBe(1);
+    expect(await two.store.queue('anonymous', 's')).toHaveLength(1);
+  });
+
+  it('give different places to queries of a session that come at the same time', async () => {
+    const runs = await Promise.all(Array.from({ length: 12 }, (_, i) => admitTo(i % 2 ? one : two, 's')));
+    expect(runs.filter(({ status }) => status === 'running')).toHaveLength(1);
+    const queue = await one.store.queue('anonymous', 's');
+    expect(new Set(ids(queue))).toEqual(new Set(ids(runs)));
+    expect(queue.map(({ status }) => status)).toEqual(['running', ...Array<string>(11).fill('waiting')]);
+  });
+
+  it('admit one query of a session with the policy reject', async () => {
+    const session = sessionOf('s', 'reject');
+    const codes = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => codeOf(() => admit(i % 2 ? one : two, { session }))),
+    );
+    expect(codes.filter((code) => code === 'none')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'session_busy')).toHaveLength(9);
+  });
+
+  it('do not find what one of them has erased', async () => {
+    const idempotency = { key: 'k', digest: '1' };
+    const run = await admitTo(one, 's', { idempotency });
+    await one.store.append(run, textOf('secret'));
+    expect(await codeOf(() => two.store.erase('anonymous', 's'))).toBe('session_busy');
+    await one.store.finish(run, COMPLETED, 'secret');
+    expect(await two.store.erase('anonymous', 's')).toBe(true);
+    for (const member of [one, two]) {
+      expect(await find(member, run)).toBeUndefined();
+      expect(await member.store.turns('anonymous', 's', { after: 0, limit: 9 })).toBeUndefined();
+      expect(await member.store.erase('anonymous', 's')).toBe(false);
+    }
+    // The process that has executed the run lets its followers read the end from memory.
+    expect(await codeOf(() => two.store.read(run, 0))).toBe('not_found');
+    expect((await one.store.admit(admissionOf({ idempotency: { key: 'k', digest: '2' } }))).created).toBe(
+      true,
+    );
+  });
+
+  it('erase a session or admit to it, if one does this and the other that at the same time', async () => {
+    for (let i = 0; i < 15; i++) {
+      const before = await admitTo(one, 's');
+      await one.store.finish(before, COMPLETED, '');
+      const [erased, after] = await Promise.all([
+        two.store.erase('anonymous', 's').catch((error: { code: string }) => error.code),
+        admitTo(one, 's'),
+      ]);
+      expect([true, 'session_busy']).toContain(erased);
+      expect(await find(one, before)).toEqual(erased === true ? undefined : expect.anything());
+      expect(await find(two, after)).toMatchObject({ status: 'running' });
+      expect(ids(await two.store.queue('anonymous', 's'))).toEqual([after.id]);
+      await one.store.finish(after, COMPLETED, '');
+      const { total } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
+      expect(total).toBe(erased === true ? 1 : 2);
+      await one.store.erase('anonymous', 's');
+    }
+  });
+
+  it('hand a run over to one another', async () => {
+    const run = await admit(one, { detached: true, parts: [{ type: 'text', text: 'x'.repeat(100_000) }] });
+    await one.store.append(run, textOf('kept '));
+    await one.store.checkpoint(run, '{"step":1}');
+    await one.store.append(run, textOf('void'));
+    await one.store.handOver(run);
+    const [again] = await take(two);
+    expect(again).toMatchObject({ id: run.id, attempt: 2, detached: true, lastSeq: 3 });
+    expect(await two.store.query(again!)).toEqual({
+      parts: [{ type: 'text', text: 'x'.repeat(100_000) }],
+      kwargs: {},
+      text: 'kept ',
+      checkpoint: '{"step":1}',
+    });
+    await one.store.append(run, textOf('late'));
+    await two.store.append(again!, textOf('whole'));
+    await two.store.finish(again!, COMPLETED, '');
+    const log = [textOf('kept '), textOf('void'), restartedOf(2, 1), textOf('whole'), DONE];
+    for (const member of [one, two]) expect(await logOf(member, run)).toEqual(log);
+    // The log of both attempts has one row of offsets.
+    expect(await two.store.read(run, 5)).toMatchObject({ endOffset: log.join('').length, ended: true });
+    expect(await one.store.read(run, 5)).toMatchObject({ endOffset: log.join('').length, ended: true });
+  });
+
+  it('learn that a run continues when nobody follows it', async () => {
+    const run = await admit(one);
+    expect([await two.store.detach(run), await one.store.detach(run)]).toEqual([true, false]);
+    expect(await find(two, run)).toMatchObject({ detached: true });
+    await one.store.handOver(run);
+    expect(await take(one)).toMatchObject([{ id: run.id, detached: true }]);
+  });
+});
+
+describe('The times of runs', () => {
+  it('are those of the database, whatever the clocks of the processes say', async () => {
+    const aheadMs = 3 * 60 * 60_000;
+    const since = Date.now() + aheadMs;
+    const isNow = (time: number | undefined) =>
+      time! > since - 10_000 && time! < Date.now() + aheadMs + 10_000;
+    const one = await stores.open({ clockAheadMs: aheadMs, leaseMs: LEASE_MS });
+    const two = await stores.open({ clockAheadMs: aheadMs, leaseMs: LEASE_MS, restarts: 0 });
+    const run = await admitTo(one, 's');
+    expect([isNow(run.createdAt), isNow(run.startedAt)]).toEqual([true, true]);
+    const waiting = await admitTo(one, 's');
+    expect(isNow((await one.store.finish(run, COMPLETED, ''))!.run.endedAt)).toBe(true);
+    const [started] = await take(one);
+    expect([started!.id, isNow(started!.startedAt)]).toEqual([waiting.id, true]);
+    await one.crash();
+    await eventually(() => two.told.recovered.length > 0);
+    expect(isNow((await find(two, waiting))!.endedAt)).toBe(true);
+    const { turns } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
+    for (const { createdAt, endedAt } of turns)
+      expect([isNow(Date.parse(createdAt)), isNow(Date.parse(endedAt))]).toEqual([true, true]);
+  });
+});

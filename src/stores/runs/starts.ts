@@ -1,0 +1,107 @@
+import { Logger } from '@nestjs/common';
+import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
+import type { Db } from '../schema/tables.js';
+import { admit, undoAdmission } from './admit.js';
+import { startWaiting } from './attempts.js';
+import type { Lease } from './lease.js';
+import { LocalRun } from './local-run.js';
+import type { LocalRuns } from './local-runs.js';
+import { writtenQuery } from './written-query.js';
+
+/** Admits queries, and starts runs in this process: with their admission, or later. */
+export class Starts {
+  /** The admissions that are under way, by run. One that has failed is here until it is undone. */
+  readonly #admitting = new Map<string, Promise<Admitted>>();
+  /** How many calls of `take` are under way. */
+  #taking = 0;
+
+  /**
+   * @param database has the runs
+   * @param lease of this process
+   * @param localRuns gets the runs that are started
+   * @param renewLate makes sure that the lease is valid; see `Recovery`
+   */
+  constructor(
+    private readonly database: Database,
+    private readonly lease: Lease,
+    private readonly localRuns: LocalRuns,
+    private readonly renewLate: () => Promise<void>,
+  ) {}
+
+  /** Whether the database may have started this run, and this process has not heard of it yet. */
+  isStarting(runId: string): boolean {
+    return this.#taking > 0 || this.#admitting.has(runId);
+  }
+
+  /** See `RunStore.admit`. */
+  async admit(admission: Admission): Promise<Admitted> {
+    const { runId } = admission;
+    const admitting = this.#admit(admission);
+    this.#admitting.set(runId, admitting);
+    const settle = () => void this.#admitting.delete(runId);
+    const admitted = await admitting.catch((error: unknown) => {
+      // The transaction may have been committed. Its run would block the queue of its session forever.
+      const wasTried = error instanceof QueryError && error.cause !== undefined;
+      if (wasTried) void this.#undo(runId).finally(settle);
+      else settle();
+      throw error;
+    });
+    settle();
+    // A repeated query must not find a run whose admission is going to be undone.
+    if (!admitted.created) await this.#admitting.get(admitted.run.id);
+    return admitted;
+  }
+
+  /** See `RunStore.take`. */
+  async take(count: number): Promise<RunRecord[]> {
+    this.#taking++;
+    try {
+      await this.renewLate();
+      const { processId } = this.lease;
+      const started = await this.database.attemptTransaction(async (db) => {
+        if (!(await this.#hasLease(db, processId))) return [];
+        return startWaiting(db, this.database.driver, processId, count, this.database.now());
+      });
+      for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
+      return started.map(({ run }) => run);
+    } finally {
+      this.#taking--;
+    }
+  }
+
+  async #admit(admission: Admission): Promise<Admitted> {
+    const query = await writtenQuery(admission);
+    await this.renewLate();
+    const { processId: process } = this.lease;
+    const now = this.database.now();
+    const admitted = await this.database.attemptTransaction((db) =>
+      admit(db, this.database.driver, { process, now }, admission, query),
+    );
+    const { run, created } = admitted;
+    if (!created || run.status !== 'running') return admitted;
+    const local = new LocalRun({ ...run, lastSeq: 0 }, process, 0);
+    for (const notice of admission.notices(undefined)) local.tail.append(notice);
+    this.localRuns.add(local);
+    return admitted;
+  }
+
+  /** Whether what this process starts is its own. If it is starting, or was frozen, others would recover the run at once. */
+  async #hasLease(db: Db, processId: string): Promise<boolean> {
+    return !this.database.driver.isShared || (await this.lease.fence(db, [processId])).length === 0;
+  }
+
+  /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
+  async #undo(runId: string): Promise<void> {
+    const { driver } = this.database;
+    const { processId: process } = this.lease;
+    const undo = (db: Db) => undoAdmission(db, driver, { process, now: this.database.now() }, runId);
+    try {
+      if (await this.database.persistTransaction(undo)) driver.signals.send({ type: 'ready' });
+    } catch (error) {
+      // The store was closed during an outage, which was logged.
+      if (error instanceof QueryError) return;
+      new Logger('Starts').error(`The admission of run ${runId} cannot be undone.`, (error as Error).stack);
+    }
+  }
+}

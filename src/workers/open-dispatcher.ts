@@ -1,0 +1,71 @@
+import type { Dispatcher } from '../query/index.js';
+
+/** The name of the queue, if none is given. */
+export const DEFAULT_QUEUE_NAME = 'agent-query';
+
+/**
+ * The options of `openDispatcher`.
+ *
+ * @example
+ * await openDispatcher('redis://host:6379', { name: 'reports' })
+ */
+export interface DispatcherOptions {
+  /**
+   * The name of the queue. Services that share a server need different names. `?queue=` in the URL takes precedence.
+   * Default `DEFAULT_QUEUE_NAME`.
+   */
+  name?: string | undefined;
+}
+
+/**
+ * Opens the queue that a URL names, for the option `dispatcher` of `QueryModule`. The module closes it.
+ *
+ * | URL | server | packages that it needs |
+ * |---|---|---|
+ * | `postgres://user:password@host:5432/database` | Postgres; the tables are in the schema `bullmq` | `bullmq`, `pg` |
+ * | `redis://user:password@host:6379/0`, `rediss://…` | Redis | `bullmq`, `ioredis` |
+ *
+ * The server need not be reachable: the service works without the queue, and runs that wait then start up to 2 s later.
+ *
+ * @param url one of the forms above
+ * @param options everything has a default
+ * @throws Error with a sentence for the operator: the URL has another form, or a package is missing. No message contains a
+ * password
+ *
+ * @example
+ * QueryModule.forRootAsync({
+ *   useFactory: async () => ({
+ *     handler: MyHandler,
+ *     store: await openStore('postgres://user@host/database'),
+ *     dispatcher: await openDispatcher('postgres://user@host/database'),
+ *   }),
+ * })
+ */
+export async function openDispatcher(url: string, options: DispatcherOptions = {}): Promise<Dispatcher> {
+  const isPostgres = /^postgres(ql)?:\/\//.test(url);
+  if (!isPostgres && !/^rediss?:\/\//.test(url)) {
+    // Not the URL itself: it may contain a password.
+    throw new Error('The queue URL must be postgres://<user>@<host>/<database> or redis://<host>.');
+  }
+  const server = new URL(url);
+  const name = server.searchParams.get('queue') ?? options.name ?? DEFAULT_QUEUE_NAME;
+  if (name === '' || name.includes(':')) throw new Error('The name of a queue must be a text without ":".');
+  server.searchParams.delete('queue');
+  // Loaded only for the server that is used.
+  const { connectTo } = isPostgres
+    ? await importWith('bullmq pg', () => import('./postgres-queue.js'))
+    : await importWith('bullmq ioredis', () => import('./redis-queue.js'));
+  const { QueueDispatcher } = await import('./queue-dispatcher.js');
+  return new QueueDispatcher(connectTo(server, name));
+}
+
+/** Imports a module that needs optional packages. */
+async function importWith<T>(packages: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const message = `This queue needs packages that are not installed. Run npm install ${packages}.`;
+    throw new Error(message, { cause: error });
+  }
+}

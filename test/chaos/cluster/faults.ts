@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Member } from '../../support/cluster/member.js';
+import type { Site } from './site.js';
+
+/** How long Postgres is away, or has no connection left, in milliseconds. */
+const OUTAGE_MS = [200, 3_000] as const;
+/** How long a process is frozen or cut off beyond its lease, in milliseconds. */
+const BEYOND_LEASE_MS = 2_000;
+
+/** Something that goes wrong. */
+export interface Fault {
+  /** Whether runs may end as `interrupted` because of it. */
+  interrupts: boolean;
+  /** Injects the fault. Resolves when it is over and all processes run again. */
+  inject(site: Site): Promise<void>;
+}
+
+/** The faults by their names. */
+export const FAULTS: Record<string, Fault> = {
+  /** A process is killed, and started again. */
+  kill: {
+    interrupts: true,
+    inject: async (site) => {
+      await kill(site, [site.any()]);
+    },
+  },
+  /** All processes but one are killed at the same time, and started again. */
+  killOthers: {
+    interrupts: true,
+    inject: async (site) => {
+      const [, ...others] = site.shuffled();
+      await kill(site, others);
+    },
+  },
+  /** All processes are killed at the same time, and started again. */
+  killAll: {
+    interrupts: true,
+    inject: async (site) => {
+      await kill(site, site.members);
+    },
+  },
+  /** A process is frozen for longer than its lease. */
+  freeze: {
+    interrupts: true,
+    inject: async (site) => {
+      const member = site.any();
+      member.freeze();
+      site.struck([member]);
+      await delay(site.leaseMs + BEYOND_LEASE_MS);
+      member.wake();
+    },
+  },
+  /** A process is cut off from Postgres for longer than its lease. */
+  cutOff: {
+    interrupts: true,
+    inject: async (site) => {
+      const member = site.any();
+      member.wasFrozen = true;
+      site.proxyOf(member).hold();
+      site.struck([member]);
+      await delay(site.leaseMs + BEYOND_LEASE_MS);
+      site.proxyOf(member).release();
+    },
+  },
+  /** A process is stopped in order, and replaced. */
+  deploy: {
+    interrupts: false,
+    inject: async (site) => {
+      const member = site.any();
+      site.struck([member]);
+      const [end] = await Promise.all([member.stop(), site.start(`${member.name}+`)]);
+      site.replace(member);
+      site.check(end === 0, `${member.name} ended with ${end}`);
+    },
+  },
+  fastRestart: { interrupts: false, inject: (site) => restartPostgres(site, () => site.server.stop()) },
+  immediateRestart: { interrupts: false, inject: (site) => restartPostgres(site, () => site.server.kill()) },
+  /** All connections of Postgres are used up, after those of the service were ended. */
+  connections: {
+    interrupts: false,
+    inject: async (site) => {
+      site.struck([]);
+      const clients = await occupy(site);
+      await delay(outageMs(site));
+      await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+    },
+  },
+  /** Postgres ends all connections of the service, those for signals too. */
+  terminate: {
+    interrupts: false,
+    inject: async (site) => {
+      site.struck([]);
+      await site.cluster.select(`select pg_terminate_backend(pid) ${OF_SERVICE}`);
+    },
+  },
+  /** The network swallows what is sent on the connections for signals, and says nothing. */
+  silence: {
+    interrupts: false,
+    inject: async (site) => {
+      site.struck([]);
+      const silenced = site.members.map((member) => site.proxyOf(member).silenceListeners());
+      site.check(!silenced.includes(0), `connections for signals: ${silenced.join(', ')}`);
+    },
+  },
+};
+
+const OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query'`;
+
+async function kill(site: Site, members: Member[]): Promise<void> {
+  await Promise.all(members.map((member) => member.kill()));
+  site.struck(members);
+  for (const member of members) {
+    await site.start(member.name);
+    site.replace(member);
+  }
+}
+
+async function restartPostgres(site: Site, stop: () => Promise<void>): Promise<void> {
+  await stop();
+  site.struck([]);
+  await delay(outageMs(site));
+  await site.server.start();
+}
+
+function outageMs({ random }: Site): number {
+  const [least, most] = OUTAGE_MS;
+  return least + random.below(most - least);
+}
+
+/** Takes all connections that the server has. */
+async function occupy(site: Site): Promise<pg.Client[]> {
+  const clients: pg.Client[] = [];
+  for (;;) {
+    const client = new pg.Client({ connectionString: site.server.url });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      clients.push(client);
+      await client.query(`select pg_terminate_backend(pid) ${OF_SERVICE}`);
+    } catch {
+      return clients;
+    }
+  }
+}

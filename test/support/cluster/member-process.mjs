@@ -1,0 +1,30 @@
+/**
+ * One process of a cluster: the service, with an agent that the queries steer (`steered-agent.mjs`).
+ * `node member-process.mjs <MemberOptions as JSON>` prints the URL of the service when it listens.
+ */
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { steeredAgent } from './steered-agent.mjs';
+
+const options = JSON.parse(process.argv[2]);
+const { database, role, leaseMs, postgres, restarts, dist = '../../../dist' } = options;
+const { QueryModule } = await import(`${dist}/index.js`);
+const { stopOnSignals } = await import(`${dist}/shutdown.js`);
+const { openStore } = await import(`${dist}/stores/index.js`);
+const { HealthController } = await import(`${dist}/telemetry/index.js`);
+const runs = { disconnect: 'continue', drainMs: 1_000, stopDeadlineMs: 1_000, ...options.runs };
+
+class Service {}
+
+const handler = Object.assign(steeredAgent(options), { restarts });
+const store = await openStore(database, { leaseMs, postgres });
+const module = {
+  module: Service,
+  controllers: [HealthController],
+  imports: [QueryModule.forRoot({ handler, store, runs, streams: { retryMs: 10 }, ...(role && { role }) })],
+};
+const app = await NestFactory.create(module, new FastifyAdapter(), { abortOnError: false });
+stopOnSignals(app, runs.drainMs, runs.stopDeadlineMs);
+await app.listen(0, '127.0.0.1');
+console.log(`listens on ${await app.getUrl()}`);

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * An agent that executes the steps of `kwargs.steps`, one after another. A step is an object with one member:
+ *
+ * - `emit`: n messages with consecutive numbers, `everyMs` apart, each with `length` characters more
+ * - `gate`: waits until the test opens the gate with this name
+ * - `checkpointed`: n parts of three messages each, with a checkpoint after each part; begins after the last checkpoint. In each
+ *   of the parts `gates`, it waits at the gate `part<number>` after one, two or three messages
+ * - `files`: one message per file, with its digest and size
+ * - `turns`: one message with the texts of the earlier turns
+ * - `deaf`: from here on, the signal is ignored
+ *
+ * Each call and each return is noted in the journal, a file that all processes of a cluster share.
+ *
+ * @param options `name` of the process, path of the `journal`, URL of the `gates`
+ */
+export function steeredAgent({ name, journal, gates }) {
+  return async function* steered(query, context) {
+    const note = (what) => {
+      const { runId, resumed } = context;
+      const entry = { what, runId, attempt: resumed?.attempt ?? 1, process: name, at: Date.now() };
+      appendFileSync(journal, `${JSON.stringify(entry)}\n`);
+    };
+    note('called');
+    const run = { query, context, gates, emitted: 0, signal: context.signal };
+    try {
+      for (const step of query.kwargs.steps ?? [{ emit: 1 }]) {
+        const [kind] = Object.keys(step).filter((key) => key in STEPS);
+        const result = STEPS[kind](run, step);
+        if (result instanceof Promise) await result;
+        else yield* result;
+      }
+    } catch (error) {
+      if (!context.signal.aborted) throw error;
+    } finally {
+      note(context.signal.aborted ? 'aborted' : 'returned');
+    }
+  };
+}
+
+const message = (content) => ({ type: 'message', data: { content } });
+
+const STEPS = {
+  async *emit(run, { emit, everyMs = 0, length = 0 }) {
+    for (let n = 0; n < emit; n++) {
+      if (everyMs > 0) await pause(run, everyMs);
+      run.emitted++;
+      yield message(`${run.emitted}${'x'.repeat(length)} `);
+    }
+  },
+  async gate(run, { gate }) {
+    await fetch(`${run.gates}/${gate}/${run.context.runId}`, { signal: run.signal });
+  },
+  async *checkpointed(run, { checkpointed, everyMs = 0, gates = [] }) {
+    const { resumed } = run.context;
+    for (let part = (resumed?.state?.part ?? 0) + 1; part <= checkpointed; part++) {
+      for (const letter of ['a', 'b', 'c']) {
+        await pause(run, everyMs);
+        yield message(`${part}${letter} `);
+        const isGate = gates.includes(part) && letter === 'abc'[part % 3];
+        if (isGate) await STEPS.gate(run, { gate: `part${part}` });
+      }
+      await run.context.checkpoint({ part });
+    }
+  },
+  async *files({ query }) {
+    for (const part of query.parts) {
+      if (part.type !== 'file') continue;
+      const bytes = Buffer.from(await part.file.arrayBuffer());
+      yield message(`${createHash('sha256').update(bytes).digest('hex')} ${bytes.length} `);
+    }
+  },
+  async *turns({ context }) {
+    yield message(JSON.stringify(context.session.turns.map(({ text }) => text)));
+  },
+  async deaf(run) {
+    run.signal = undefined;
+  },
+};
+
+async function pause({ signal }, ms) {
+  await delay(ms, undefined, { signal });
+}

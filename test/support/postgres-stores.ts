@@ -1,0 +1,93 @@
+import process from 'node:process';
+import pg from 'pg';
+import type { RecoveryEvents, RetentionOptions } from '../../src/query/index.js';
+import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
+import { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
+import { eventsOf } from '../contracts/open-store.js';
+import { type PostgresServer, startPostgres } from './postgres.js';
+
+/** One process of a service, as far as the database is concerned. */
+export interface Member {
+  store: SqlRunStore;
+  driver: PostgresDriver;
+  /** What the store has told: the ids of runs. */
+  told: { lost: string[]; recovered: string[]; ready: number };
+  /** Ends the process as a crash would: its lease stays. */
+  crash(): Promise<void>;
+}
+
+export interface MemberOptions {
+  leaseMs?: number;
+  restarts?: number;
+  retention?: Partial<RetentionOptions>;
+  /** The server, or a proxy before it. */
+  url?: string;
+  /** What the clock of the database is ahead of its real time, in milliseconds. */
+  clockAheadMs?: number;
+}
+
+/** A Postgres server, and for each test a schema that several stores use. */
+export class PostgresStores {
+  #server: PostgresServer | undefined;
+  #schemas = 0;
+  #members: Member[] = [];
+
+  /** Starts a server, unless the environment names one. */
+  async start(): Promise<void> {
+    if (process.env['TEST_DATABASE_URL'] === undefined) this.#server = await startPostgres(['fsync = off']);
+  }
+
+  get url(): string {
+    return process.env['TEST_DATABASE_URL'] ?? this.#server!.url;
+  }
+
+  get schema(): string {
+    return `processes_${process.pid}_${this.#schemas}`;
+  }
+
+  /** Opens a store on the schema of this test. */
+  async open(options: MemberOptions = {}): Promise<Member> {
+    const { leaseMs, restarts = 0, retention, url = this.url, clockAheadMs = 0 } = options;
+    const driver = await PostgresDriver.open(new URL(url), { schema: this.schema, poolSize: 4 });
+    const now = driver.now.bind(driver);
+    driver.now = async () => (await now()) + clockAheadMs;
+    const store = new SqlRunStore(driver, { leaseMs, retention });
+    const told: Member['told'] = { lost: [], recovered: [], ready: 0 };
+    const events: Partial<RecoveryEvents> = {
+      restarts,
+      lost: (runId) => told.lost.push(runId),
+      recovered: (runId) => told.recovered.push(runId),
+      ready: () => told.ready++,
+    };
+    await store.recover(eventsOf(events));
+    const crash = async () => {
+      await driver.db.destroy();
+      await store.close().catch(() => undefined);
+      this.#members = this.#members.filter((other) => other !== member);
+    };
+    const member = { store, driver, told, crash };
+    this.#members.push(member);
+    return member;
+  }
+
+  /** Executes statements as an administrator of the server. */
+  async administer<Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> {
+    const client = new pg.Client({ connectionString: this.url });
+    await client.connect();
+    const { rows } = await client.query<Row>(statement, values);
+    await client.end();
+    return rows;
+  }
+
+  /** Closes the stores of this test, and removes their schema. */
+  async reset(): Promise<void> {
+    for (const { store } of this.#members) await store.close();
+    this.#members = [];
+    await this.administer(`drop schema if exists ${this.schema} cascade`);
+    this.#schemas++;
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+  }
+}

@@ -1,0 +1,41 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { eventually } from './conditions.js';
+import { freePort } from './postgres.js';
+
+/** Why no Redis can be started; empty if it can. No npm package contains its binaries. */
+export const NO_REDIS = missing();
+
+function missing(): string {
+  try {
+    execFileSync('redis-server', ['--version']);
+    return '';
+  } catch {
+    return 'the program redis-server is not installed';
+  }
+}
+
+/** A Redis server for one test suite, on the loopback interface, which keeps nothing on disk. */
+export async function startRedis(port?: number) {
+  const chosen = port ?? (await freePort());
+  const options = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = spawn('redis-server', options, { stdio: 'ignore' });
+  const exited = once(server, 'exit');
+  await eventually(() => answers(chosen));
+  const kill = async () => {
+    server.kill('SIGKILL');
+    await exited;
+  };
+  return { url: `redis://127.0.0.1:${chosen}`, port: chosen, kill };
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const [event] = await Promise.race([
+    once(socket, 'connect').then(() => ['connect']),
+    once(socket, 'close').then(() => ['close']),
+  ]).catch(() => ['error']);
+  socket.destroy();
+  return event === 'connect';
+}
