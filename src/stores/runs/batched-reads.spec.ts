@@ -1,8 +1,9 @@
+import { setImmediate as tick } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { admissionOf, codeOf, readAll, refusalOf } from '../../../test/contracts/open-store.js';
-import { eventually } from '../../../test/support/conditions.js';
+import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
@@ -246,5 +247,32 @@ describe('Reads of one tick', () => {
     ]);
     expect(found).toMatchObject({ value: { count: 1 } });
     for (const refused of [absent, foreign]) expect(refused).toMatchObject({ reason: { code: 'not_found' } });
+  });
+});
+
+describe('Reads of several ticks', () => {
+  it('are two statements at a time, and those that come meanwhile share the next one', async () => {
+    const statements: Deferred<never[]>[] = [];
+    const persist = () => {
+      const statement = deferred<never[]>();
+      statements.push(statement);
+      return statement.promise;
+    };
+    const reads = new BatchedReads({ persist } as unknown as Database);
+    const results: Promise<unknown>[] = [];
+    for (const runId of ['a', 'b', 'c', 'd', 'e']) {
+      // The statements return no rows: there is no such run.
+      results.push(expect(reads.read('owner', runId, 0)).rejects.toMatchObject({ code: 'not_found' }));
+      await tick();
+    }
+    expect(statements).toHaveLength(2);
+    statements[0]!.resolve([]);
+    await tick();
+    expect(statements).toHaveLength(3);
+    statements[1]!.resolve([]);
+    statements[2]!.resolve([]);
+    await Promise.all(results);
+    await tick();
+    expect(statements).toHaveLength(3);
   });
 });

@@ -8,6 +8,9 @@ import type { Segment } from './segments.js';
 /** How many logs one statement reads. */
 const BATCH = 64;
 
+/** How many statements of a process read at the same time. Others would wait for connections that admissions need. */
+const STATEMENTS = 2;
+
 /** How many rows one statement reads of each log. */
 const ROWS = 200;
 
@@ -28,11 +31,14 @@ type Row = { n: number; is_found: boolean; last_seq: number; ended: boolean; log
 };
 
 /**
- * Reads logs that other processes write. Reads of the same tick share a statement, and equal reads share a result: the
- * followers of a run in this process read its log once.
+ * Reads logs that other processes write. Reads of the same tick share a statement, and so do those that come while others are
+ * under way: under load the statements become fewer and larger by themselves. Equal reads share a result: the followers of a
+ * run in this process read its log once.
  */
 export class BatchedReads {
-  #next = new Map<string, Read>();
+  readonly #next = new Map<string, Read>();
+  #isCollecting = false;
+  #statements = 0;
 
   constructor(private readonly database: Database) {}
 
@@ -45,7 +51,6 @@ export class BatchedReads {
     const key = JSON.stringify([owner, runId, after]);
     let read = this.#next.get(key);
     if (!read) {
-      if (this.#next.size === 0) void Promise.resolve().then(() => this.#readAll());
       let resolve!: Read['resolve'];
       let reject!: Read['reject'];
       const result = new Promise<LogSlice>(
@@ -53,14 +58,31 @@ export class BatchedReads {
       );
       read = { owner, runId, after, result, resolve, reject };
       this.#next.set(key, read);
+      this.#collect();
     }
     return read.result;
   }
 
-  #readAll(): void {
-    const reads = [...this.#next.values()];
-    this.#next = new Map();
-    for (let i = 0; i < reads.length; i += BATCH) void this.#readBatch(reads.slice(i, i + BATCH));
+  /** Reads after this tick. */
+  #collect(): void {
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    queueMicrotask(() => {
+      this.#isCollecting = false;
+      this.#readNext();
+    });
+  }
+
+  #readNext(): void {
+    while (this.#next.size > 0 && this.#statements < STATEMENTS) {
+      const reads = [...this.#next].slice(0, BATCH);
+      for (const [key] of reads) this.#next.delete(key);
+      this.#statements++;
+      void this.#readBatch(reads.map(([, read]) => read)).then(() => {
+        this.#statements--;
+        this.#collect();
+      });
+    }
   }
 
   async #readBatch(reads: Read[]): Promise<void> {
