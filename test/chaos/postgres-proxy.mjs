@@ -194,6 +194,7 @@ class Link {
   reset() {
     this.isSilent = true;
     this.client.resetAndDestroy();
+    this.server.destroy();
   }
 
   #receive(chunk) {

@@ -1,9 +1,17 @@
 import process from 'node:process';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import type { RecoveryEvents, RetentionOptions } from '../../src/query/index.js';
+import type {
+  Admission,
+  RecoveryEvents,
+  RetentionOptions,
+  RunEnd,
+  RunRecord,
+} from '../../src/query/index.js';
+import { message } from '../../src/query/index.js';
 import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
 import { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
-import { eventsOf } from '../contracts/open-store.js';
+import { admissionOf, eventsOf, readAll } from '../contracts/open-store.js';
 import { type PostgresServer, startPostgres } from './postgres.js';
 
 /** One process of a service, as far as the database is concerned. */
@@ -91,3 +99,37 @@ export class PostgresStores {
     await this.#server?.close();
   }
 }
+
+/** Stores on Postgres for the tests of a suite: a server for all of them, and a schema for each. */
+export function postgresStores(): PostgresStores {
+  const stores = new PostgresStores();
+  beforeAll(() => {
+    // What the operator reads about lost leases is not checked there.
+    Logger.overrideLogger(false);
+    return stores.start();
+  }, 30_000);
+  afterEach(() => stores.reset());
+  afterAll(() => stores.close());
+  return stores;
+}
+
+export const COMPLETED: RunEnd = { status: 'completed' };
+export const CANCELLED: RunEnd = { status: 'cancelled' };
+/** The end of the log of a run that has completed. */
+export const DONE = '{"type":"done","data":{"status":"completed"}}';
+export const textOf = (content: string) => JSON.stringify(message(content));
+export const restartedOf = (attempt: number, from: number) =>
+  JSON.stringify({ type: 'restarted', data: { attempt, from } });
+
+export const sessionOf = (id: string, policy: 'enqueue' | 'reject' = 'enqueue') => ({
+  id,
+  policy,
+  maxWaiting: 99,
+});
+export const admit = async ({ store }: Member, admission: Partial<Admission> = {}) =>
+  (await store.admit(admissionOf(admission))).run;
+export const admitTo = (member: Member, id: string, admission: Partial<Admission> = {}) =>
+  admit(member, { session: sessionOf(id), ...admission });
+export const take = async ({ store }: Member, count = 99) => store.take(count);
+export const find = ({ store }: Member, { owner, id }: RunRecord) => store.find(owner, id);
+export const logOf = ({ store }: Member, run: RunRecord) => readAll(store, run);

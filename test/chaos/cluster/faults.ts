@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import type { Member } from '../../support/cluster/member.js';
+import { CONNECTIONS_OF_SERVICE, occupyConnections } from '../../support/postgres.js';
 import type { Site } from './site.js';
 
 /** How long Postgres is away, or has no connection left, in milliseconds. */
@@ -81,9 +81,9 @@ export const FAULTS: Record<string, Fault> = {
     interrupts: false,
     inject: async (site) => {
       site.struck([]);
-      const clients = await occupy(site);
+      const release = await occupyConnections(site.server.url);
       await delay(outageMs(site));
-      await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+      await release();
     },
   },
   /** Postgres ends all connections of the service, those for signals too. */
@@ -91,7 +91,7 @@ export const FAULTS: Record<string, Fault> = {
     interrupts: false,
     inject: async (site) => {
       site.struck([]);
-      await site.cluster.select(`select pg_terminate_backend(pid) ${OF_SERVICE}`);
+      await site.cluster.select(`select pg_terminate_backend(pid) ${CONNECTIONS_OF_SERVICE}`);
     },
   },
   /** The network swallows what is sent on the connections for signals, and says nothing. */
@@ -104,8 +104,6 @@ export const FAULTS: Record<string, Fault> = {
     },
   },
 };
-
-const OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query'`;
 
 async function kill(site: Site, members: Member[]): Promise<void> {
   await Promise.all(members.map((member) => member.kill()));
@@ -126,20 +124,4 @@ async function restartPostgres(site: Site, stop: () => Promise<void>): Promise<v
 function outageMs({ random }: Site): number {
   const [least, most] = OUTAGE_MS;
   return least + random.below(most - least);
-}
-
-/** Takes all connections that the server has. */
-async function occupy(site: Site): Promise<pg.Client[]> {
-  const clients: pg.Client[] = [];
-  for (;;) {
-    const client = new pg.Client({ connectionString: site.server.url });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      clients.push(client);
-      await client.query(`select pg_terminate_backend(pid) ${OF_SERVICE}`);
-    } catch {
-      return clients;
-    }
-  }
 }

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { ask, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import type { Caller } from '../../support/cluster/caller.js';
@@ -6,10 +5,10 @@ import { PostgresProxy } from '../../chaos/postgres-proxy.mjs';
 import type { Cluster } from '../../support/cluster/cluster.js';
 import type { Member } from '../../support/cluster/member.js';
 import { clusterSuite } from '../../support/cluster/suite.js';
+import { CONNECTIONS_OF_SERVICE, occupyConnections } from '../../support/postgres.js';
 import { promise } from '../../promises.js';
 
 const COMPLETED = { status: 'completed' };
-const OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query'`;
 
 describe('Several processes, when Postgres fails', () => {
   const suite = clusterSuite(
@@ -61,9 +60,9 @@ describe('Several processes, when Postgres fails', () => {
     const callers = await running('connections');
     cluster.gates.open('connections');
     await callers[0]!.until('"5 "');
-    const others = await occupy();
+    const release = await occupyConnections(suite.server.url);
     const ready = await get(a.url, '/health/ready');
-    await Promise.all(others.map((client) => client.end()));
+    await release();
     expect(ready.status).toBe(503);
     await expectCompleted(callers);
   });
@@ -71,7 +70,7 @@ describe('Several processes, when Postgres fails', () => {
   it(promise('cluster.signals-lost'), async () => {
     const callers = await running('signals');
     // What the connections for signals have sent last.
-    const listening = `${OF_SERVICE} and query ~ '^(listen|select pg_notify|select 1)'`;
+    const listening = `${CONNECTIONS_OF_SERVICE} and query ~ '^(listen|select pg_notify|select 1)'`;
     const before = await cluster.select(`select pg_terminate_backend(pid) ${listening}`);
     expect(before).toHaveLength(2);
     cluster.gates.open('signals');
@@ -110,20 +109,4 @@ describe('Several processes, when Postgres fails', () => {
         expect(Math.abs(Date.parse(run[time]!) - now.getTime())).toBeLessThan(60_000);
     }
   });
-
-  /** Ends the connections of the service, and takes all that the server has. */
-  async function occupy(): Promise<pg.Client[]> {
-    const clients: pg.Client[] = [];
-    for (;;) {
-      const client = new pg.Client({ connectionString: suite.server.url });
-      client.on('error', () => undefined);
-      try {
-        await client.connect();
-        clients.push(client);
-        await client.query(`select pg_terminate_backend(pid) ${OF_SERVICE}`);
-      } catch {
-        return clients;
-      }
-    }
-  }
 });

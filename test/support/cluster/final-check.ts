@@ -38,7 +38,7 @@ export async function faultsOfStop(cluster: Cluster): Promise<string[]> {
   const ends = await Promise.all(running.map(async (member) => [member.name, await member.stop()]));
   const connections = await settledRows(
     cluster,
-    `select pid, query from pg_stat_activity where application_name = 'nest-agent-query'`,
+    `select pid, state, client_port, backend_start, query from pg_stat_activity where application_name = 'nest-agent-query'`,
     0,
   );
   return [
