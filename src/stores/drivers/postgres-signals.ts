@@ -29,7 +29,7 @@ export class PostgresSignals extends Signals {
   readonly #unsent = new Map<string, Signal>();
   #client: pg.Client | undefined;
   #receiver: SignalReceiver | undefined;
-  #isSending = false;
+  #sending: Promise<void> | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
   #backoffMs = BACKOFF.least;
@@ -49,7 +49,7 @@ export class PostgresSignals extends Signals {
 
   send(signal: Signal): void {
     if (!this.#receiver || this.#isClosed) return;
-    if (this.#unsent.size === 0 && !this.#isSending) setImmediate(() => void this.#sendAll());
+    if (this.#unsent.size === 0 && !this.#sending) setImmediate(() => void this.#flush());
     const key = signal.type === 'ready' ? 'ready' : `${signal.type} ${signal.runId}`;
     // What is said last is sent last: a process that follows again after it has left is a follower.
     this.#unsent.delete(key);
@@ -62,7 +62,7 @@ export class PostgresSignals extends Signals {
   }
 
   async close(): Promise<void> {
-    if (this.#unsent.size > 0) await this.#sendAll();
+    await this.#flush();
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#client?.end().catch(() => undefined);
@@ -112,9 +112,12 @@ export class PostgresSignals extends Signals {
     this.#backoffMs = Math.min(2 * this.#backoffMs, BACKOFF.most);
   }
 
+  /** Sends everything that waits. Never rejects. */
+  #flush(): Promise<void> {
+    return (this.#sending ??= this.#sendAll().finally(() => (this.#sending = undefined)));
+  }
+
   async #sendAll(): Promise<void> {
-    if (this.#isSending) return;
-    this.#isSending = true;
     while (this.#unsent.size > 0) {
       const payloads = this.#payloads([...this.#unsent.values()]);
       this.#unsent.clear();
@@ -126,7 +129,6 @@ export class PostgresSignals extends Signals {
         this.#lose(client!, error as Error);
       }
     }
-    this.#isSending = false;
   }
 
   /** The signals as JSON, with the sender first, in texts that are short enough for a notification. */
