@@ -21,6 +21,7 @@ export interface FollowersListener {
 
 /** The followers of a run that are in another process, together. News for them is a signal. */
 class RemoteFollowers implements Member {
+  readonly isCaller = false;
   missedRounds = 0;
 
   constructor(
@@ -49,6 +50,7 @@ export class RunFollowers extends Followers {
   #isLive = false;
   #hasEnded = false;
   #reportedOffset = 0;
+  #callers = 0;
 
   /**
    * @param runId the run
@@ -63,7 +65,12 @@ export class RunFollowers extends Followers {
     super();
   }
 
-  /** How many followers there are in this process. */
+  /** How many callers of this process follow the run. */
+  get callers(): number {
+    return this.#callers;
+  }
+
+  /** How many members there are in this process: callers, and those who wait for the end of the run. */
   get localSize(): number {
     return this.size - this.#remote.size;
   }
@@ -158,8 +165,7 @@ export class RunFollowers extends Followers {
 
   override join(member: Member): void {
     super.join(member);
-    if (!(member instanceof RemoteFollowers))
-      this.groups.onChange('followed', { runId: this.runId, followers: this.localSize });
+    if (member.isCaller) this.groups.onChange('followed', { runId: this.runId, followers: ++this.#callers });
     if (this.localSize === 1) this.report();
   }
 
@@ -167,8 +173,8 @@ export class RunFollowers extends Followers {
     const wasElsewhere = this.isElsewhere;
     const before = this.size;
     super.leave(member);
-    if (this.size < before && !(member instanceof RemoteFollowers))
-      this.groups.onChange('unfollowed', { runId: this.runId, followers: this.localSize });
+    if (this.size < before && member.isCaller)
+      this.groups.onChange('unfollowed', { runId: this.runId, followers: --this.#callers });
     if (this.signals.isShared && wasElsewhere && !this.isElsewhere)
       this.signals.send({ type: 'leave', runId: this.runId });
   }
@@ -203,10 +209,10 @@ export class FollowerGroups {
     readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,
   ) {}
 
-  /** How many followers there are in this process. */
+  /** How many callers of this process follow runs. */
   get size(): number {
     let size = 0;
-    for (const group of this.#groups.values()) size += group.localSize;
+    for (const group of this.#groups.values()) size += group.callers;
     return size;
   }
 

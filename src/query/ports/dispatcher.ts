@@ -22,12 +22,8 @@ export interface DispatchReceiver {
  * QueryModule.forRoot({ handler: MyHandler, store, dispatcher: new MyDispatcher() })
  */
 export abstract class Dispatcher {
-  /**
-   * A run is ready, and this process has no slot for it. Never throws.
-   *
-   * @param runId the run; undefined for all runs that are ready
-   */
-  abstract offer(runId?: string): void;
+  /** Runs are ready, and this process has no slot for them. Never throws. */
+  abstract offer(): void;
 
   /**
    * Begins to tell this process about runs that others have offered. Not called in a process that executes none. Never throws.

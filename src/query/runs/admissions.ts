@@ -162,7 +162,8 @@ export class Admissions {
     if (ahead === undefined) return notices;
     if (ahead > 0) return [...notices, `Waiting in the queue of the session: ${ahead} ahead.`];
     const { takenSlots } = this.scheduler;
-    return [...notices, `Waiting for a slot: ${takenSlots} handlers are executing, which is the limit.`];
+    const limit = takenSlots > 0 ? `: ${takenSlots} handlers are executing, which is the limit.` : '.';
+    return [...notices, `Waiting for a slot${limit}`];
   }
 
   /** Whether the files may be read by anything but the handler of this run in this process. */
@@ -176,9 +177,8 @@ export class Admissions {
     if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
     if (hasSlot) this.scheduler.release();
-    if (ahead.length === 0) return this.scheduler.enqueued(run.id);
-    if (this.services.options.sessionPolicy !== 'interrupt') return;
-    this.cancel(ahead);
+    if (ahead.length === 0) this.scheduler.enqueued();
+    else if (this.services.options.sessionPolicy === 'interrupt') this.cancel(ahead);
   }
 }
 

@@ -77,7 +77,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#scheduler = new Scheduler(role === 'api' ? 0 : runs.maxRunning, {
       take: (count) => store.take(count),
       adopt: (run) => this.#admissions.adopt(run),
-      offer: (runId) => this.#dispatcher.offer(runId),
+      offer: () => this.#dispatcher.offer(),
       cancelledLate: (run) => this.#cancelInBackground([run]),
     });
     const files = new Files(store.files, spool, limits.memoryBytes);
@@ -93,7 +93,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * the Observable only follows its log.
    *
    * The Observable fails with a `QueryError` if the query is not admitted: `session_busy`, `session_full`,
-   * `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`.
+   * `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or what the option `admit` throws.
    */
   query(query: Query, options: QueryOptions = {}): RunStream {
     return new RunStream(this.#admit(query, options));

@@ -111,14 +111,13 @@ export class Processes implements SignalReceiver {
     if (!finished) return;
     new Observation(this.observers).ended(finished.run);
     this.#hasNews(run.id);
-    if (finished.next) this.scheduler.enqueued(finished.next.id);
+    if (finished.next) this.scheduler.enqueued();
   }
 
   /** The log of a run has news that no runner of this process has made. */
   #hasNews(runId: string): void {
-    this.groups.get(runId)?.notify();
     this.store.signals.send({ type: 'news', runId });
-    void this.#look(runId);
+    this.#receiveNews(runId);
   }
 
   #receiveNews(runId: string): void {
@@ -151,6 +150,7 @@ export class Processes implements SignalReceiver {
 
 /** Waits for news of a run as a follower does, but reads nothing. */
 class Watcher implements Member {
+  readonly isCaller = false;
   readonly offset = Number.MAX_SAFE_INTEGER;
   #hasNews = false;
   #onNews: (() => void) | undefined;

@@ -43,8 +43,8 @@ export interface RunnerEvents {
   overdue(runner: Runner): void;
   /** An overdue handler has stopped. */
   stoppedLate(runner: Runner): void;
-  /** The run waits for its next attempt. */
-  handedOver(run: RunRef): void;
+  /** A run waits for its next attempt. */
+  handedOver(): void;
   /** The run was cancelled while it waited, but another process has started it by then. */
   cancelledLate(run: RunRecord): void;
 }
@@ -173,8 +173,8 @@ export class Runner implements FollowersListener {
   async start(record: RunRecord): Promise<void> {
     this.#record = record;
     this.#isHandling = true;
-    // A run that another process has admitted has its followers there.
     this.observation.started(record);
+    // A run that another process has admitted has its followers there.
     this.followers.goLive(this.query === undefined && !record.detached);
     try {
       if (!this.#end) await this.#inContext(() => this.#handle(record));
@@ -386,8 +386,7 @@ export class Runner implements FollowersListener {
   async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
     const { store } = this.services;
     if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#text.value);
-    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!)))
-      this.events.handedOver(this.run);
+    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
 import type { Awaitable } from '../ports/file-store.js';
-import type { RunRecord, RunRef } from '../ports/run-store.js';
+import type { RunRecord } from '../ports/run-store.js';
 import type { Runner, RunnerEvents } from './runner.js';
 
 /** The present load of the service. */
@@ -37,8 +37,8 @@ export interface SchedulerEvents {
   take(count: number): Awaitable<RunRecord[]>;
   /** Makes a runner for a run that was taken, and that another process has admitted. */
   adopt(run: RunRecord): Runner;
-  /** A run is ready, but this process has no slot for it; undefined for all runs that are ready. */
-  offer(runId: string | undefined): void;
+  /** Runs are ready, but this process has no slot for them. */
+  offer(): void;
   /** See `RunnerEvents`. */
   cancelledLate(run: RunRecord): void;
 }
@@ -140,9 +140,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   /** A run waits. If this process has no slot for it, another one may. */
-  enqueued(runId: string): void {
+  enqueued(): void {
     this.ready();
-    if (this.#hasReady) this.events.offer(runId);
+    if (this.#hasReady) this.events.offer();
   }
 
   /** Part of `DispatchReceiver`. */
@@ -195,7 +195,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     this.#remove(runner);
     this.#keepFollowed(runner);
     if (this.#overdue.has(runner)) this.#keepSlot(runner);
-    if (promoted) this.enqueued(promoted.id);
+    if (promoted) this.enqueued();
     else this.fill();
   }
 
@@ -215,8 +215,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   /** Part of `RunnerEvents`. */
-  handedOver(run: RunRef): void {
-    this.enqueued(run.id);
+  handedOver(): void {
+    this.enqueued();
   }
 
   /** Part of `RunnerEvents`. */
@@ -241,7 +241,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       this.#isClosed = true;
       await this.#taking;
       for (const runner of this.waiting) this.drop(runner);
-      this.events.offer(undefined);
+      this.events.offer();
     }
     if (waitingRuns === 'stop') for (const runner of [...this.#alive.values()]) runner.cancelUnlessFollowed();
     const idle = this.#idle();

@@ -21,7 +21,7 @@ import type { Db } from '../schema/tables.js';
  * - → owned: a query is admitted, and starts at once in a slot of the process that admits it.
  * - → waiting: a query is admitted, and there is no slot or the session has an unfinished run.
  * - Waiting → owned: a process with a free slot starts the run (`startWaiting`).
- * - Waiting → ended: any process ends it: it was cancelled.
+ * - Waiting → ended: any process ends it, because it was cancelled.
  * - Owned → ended: the process ends the run.
  * - Owned → waiting: the process hands the run over, when it shuts down and the run has another attempt (`takeBack`).
  * - Owned → orphaned: the lease ends. A process ends its own lease in an orderly shutdown (`release`). Another process ends it

@@ -151,11 +151,18 @@ export class Recovery {
   }
 
   async #recover(run: OwnedAttempt): Promise<void> {
-    const restarts = run.attempt <= this.#events!.restarts;
-    const ended = restarts ? undefined : await this.#interrupt(run);
-    if (restarts ? !(await this.database.attemptTransaction((db) => takeBack(db, run))) : !ended) return;
-    this.#events!.recovered(run.id, ended);
-    this.#events!.ready();
+    const events = this.#events!;
+    const mayRestart = run.attempt <= events.restarts;
+    const ended = mayRestart ? undefined : await this.#interrupt(run);
+    const isRecovered = mayRestart ? await this.#takeBack(run) : ended !== undefined;
+    // Another process was faster.
+    if (!isRecovered) return;
+    events.recovered(run.id, ended);
+    events.ready();
+  }
+
+  #takeBack(run: OwnedAttempt): Promise<boolean> {
+    return this.database.attemptTransaction((db) => takeBack(db, run));
   }
 
   async #interrupt({ id: runId, attempt, process }: OwnedAttempt): Promise<RunRecord | undefined> {
