@@ -220,7 +220,8 @@ function selectOrphaned(db: Db): Promise<OwnedAttempt[]> {
     .selectFrom('runs')
     .select(['id', 'attempt', 'process'])
     .where('ended_at', 'is', null)
-    .where('process', '!=', '')
+    // Those of earlier versions that wait are released: their lease may end after the last release.
+    .where('status', '=', 'running')
     .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
     .orderBy('created_at')
     .limit(BATCH)
