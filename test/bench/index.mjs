@@ -29,7 +29,8 @@ const began = Date.now();
 const load = startLoad();
 const kept = new Map();
 
-async function measure({ run, isFresh }, peer, round) {
+async function measure({ run, isFresh, startsItself }, peer, round) {
+  if (startsItself) return run({ peer, load, scale, round });
   const server = isFresh ? await startServer(peer) : (kept.get(peer) ?? (await startServer(peer)));
   if (!isFresh) kept.set(peer, server);
   try {

@@ -1,4 +1,5 @@
 /** What is measured. Each measure runs one peer once and returns figures; the first of them is the one that is compared. */
+import { cluster } from './cluster/measuring.mjs';
 import { events, first, idle, pace, queries, send, stall, store } from './measuring.mjs';
 import { PEERS } from './peers/index.mjs';
 
@@ -6,7 +7,10 @@ import { PEERS } from './peers/index.mjs';
 const BARE = ['throwAway', 'hash'];
 const DURABLE = ['oursFile', 'oursPostgres'];
 const LITTLE = ['oursLittle', 'oursFastifyLittle'];
-const ALL = Object.keys(PEERS).filter((peer) => ![...BARE, ...DURABLE, ...LITTLE].includes(peer));
+const CLUSTERS = ['clusterOne', 'clusterSignals', 'clusterQueue'];
+const ALL = Object.keys(PEERS).filter(
+  (peer) => ![...BARE, ...DURABLE, ...LITTLE, ...CLUSTERS].includes(peer),
+);
 const SERIOUS = ALL.filter((peer) => peer !== 'a2a');
 const PACED = ['limit', 'raw', 'ours', 'oursFastify', 'nest', 'nestFastify', 'betterSse'];
 const OURS = ['ours', 'oursFastify'];
@@ -15,7 +19,8 @@ const READERS = ['limit', ...OURS, 'nest', 'nestFastify'];
 const MB = 1e6;
 
 /**
- * `peers` are measured in turn, `rounds` times; a server that is `fresh` has been started for the measure. `isMore` tells
+ * `peers` are measured in turn, `rounds` times; a server that is `fresh` has been started for the measure. A
+ * measure that `startsItself` starts its processes. `isMore` tells
  * whether more of the first figure is better.
  */
 export const MEASURES = {
@@ -136,5 +141,12 @@ export const MEASURES = {
     isFresh: true,
     rounds: 1,
     run: store,
+  },
+  cluster: {
+    title:
+      '(i) one process, and two that admit with two that execute, on one Postgres: queries one after another, nothing, cancels, 1,000 runs of 20 single events a second, lost processes',
+    peers: CLUSTERS,
+    startsItself: true,
+    run: cluster,
   },
 };

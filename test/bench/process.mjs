@@ -9,10 +9,10 @@ const HERE = import.meta.dirname;
 
 export const isPinned = availableParallelism() > 1 && spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
-/** Starts a process; `cleanUp` is called when it is gone, however it ended. */
+/** Starts a process on a core, or on any; `cleanUp` is called when it is gone, however it ended. */
 function start(core, args, cleanUp = () => undefined) {
   const node = [process.execPath, '--expose-gc', '--no-warnings', ...args];
-  const [command, ...rest] = isPinned ? ['taskset', '-c', String(core), ...node] : node;
+  const [command, ...rest] = isPinned && core !== undefined ? ['taskset', '-c', String(core), ...node] : node;
   const child = spawn(command, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const gone = once(child, 'exit').then(async ([code]) => {
     await cleanUp();
@@ -43,6 +43,14 @@ export async function startServer(peer) {
   const { answer, ask, stop } = start(0, [`${HERE}/server.mjs`, ...args], () => database?.close());
   const { port } = await answer();
   return { port, usage: (question = {}) => ask(question), stop };
+}
+
+/** Starts a process of a cluster. There are more of them than cores: none is pinned. */
+export async function startMember(role, databaseUrl, queueUrl) {
+  const urls = queueUrl ? [databaseUrl, queueUrl] : [databaseUrl];
+  const { answer, ask, stop } = start(undefined, [`${HERE}/cluster/member.mjs`, role, ...urls]);
+  const { port } = await answer();
+  return { port, usage: () => ask({}), stop };
 }
 
 /** Starts the load process. */

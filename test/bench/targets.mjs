@@ -4,8 +4,39 @@ const ADAPTERS = [
   ['oursFastify', 'oursFastifyLittle', 'nestFastify', 'Fastify'],
 ];
 
+const CLUSTERS = [
+  ['clusterSignals', 'Signals'],
+  ['clusterQueue', 'A queue'],
+];
+
+/** What several processes are to reach. */
+const CLUSTER_TARGETS = [
+  ['local first, to one alone', 'first event where admitted, within 1.2 of one process', 1.2, ' ×'],
+  ['first p50 ms', 'first event in another process, p50 under 10 ms', 10, ' ms'],
+  ['follow p50 ms', 'followed elsewhere at 20,000 events/s, p50 under 15 ms', 15, ' ms'],
+  ['cancel p50 ms', 'cancel from another process, p50 under 30 ms', 30, ' ms'],
+  ['resume p50 ms', 'resume after kill -9, p50 under 50 ms', 50, ' ms'],
+  ['lost process s', 'lost process, done under 15 s', 15, ' s'],
+  ['idle core', 'idle, under 1 % of a core', 0.01, ''],
+  ['connections', 'idle, at most 8 connections a process', 8, ''],
+];
+
 /** @returns each target, what was measured and whether that reaches it */
 export function targets(results) {
+  return [...adapterTargets(results), ...clusterTargets(results.cluster)];
+}
+
+function clusterTargets(results) {
+  return CLUSTERS.flatMap(([peer, name]) =>
+    CLUSTER_TARGETS.map(([figure, what, bound, unit]) => ({
+      what: `${name}: ${what}`,
+      measured: `${shown(results[peer][figure])}${unit}`,
+      isReached: results[peer][figure] <= bound,
+    })),
+  );
+}
+
+function adapterTargets(results) {
   return ADAPTERS.flatMap(([ours, little, nest, adapter]) => {
     const figure = (id, peer, name) => results[id][peer][name ?? Object.keys(results[id][peer])[0]];
     const times = (id, peer) => figure(id, ours) / figure(id, peer);

@@ -46,7 +46,7 @@ export class Connection {
   #take(length) {
     const bytes = MEMORY.subarray(0, length);
     if (this.#begins && !/^HTTP\/1\.1 20[01]/.test(bytes.latin1Slice(0, 12))) {
-      throw new Error(`The server answered ${bytes.latin1Slice(0, 1000)}`);
+      throw new Error(`The server answered ${bytes.latin1Slice(0, Math.min(length, 1000))}`);
     }
     this.#begins = false;
     this.onRead(bytes);

@@ -73,9 +73,9 @@ const JOBS = {
     return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
   },
 
-  /** Opens streams and keeps them until `leave`. */
-  async hold({ port, body, connections }) {
-    held = await open(port, body, connections);
+  /** Opens more streams, `opening` at a time, and keeps them until `leave`. */
+  async hold({ port, body, connections, opening = OPENING }) {
+    held.push(...(await open(port, body, connections, opening)));
     return {};
   },
 
@@ -166,7 +166,7 @@ const JOBS = {
 };
 
 /** Opens streams, and waits until each has begun. */
-async function open(port, body, connections) {
+async function open(port, body, connections, opening) {
   const request = requestOf(body);
   const streams = [];
   const openNext = async () => {
@@ -181,7 +181,7 @@ async function open(port, body, connections) {
       connection.onRead = () => undefined;
     }
   };
-  await Promise.all(Array.from({ length: OPENING }, openNext));
+  await Promise.all(Array.from({ length: opening }, openNext));
   return streams;
 }
 

