@@ -73,7 +73,7 @@ export class MemoryRunStore extends RunStore {
     this.#sessions.enqueue(run);
     this.#waiting++;
     for (const notice of admission.notices(starts ? undefined : ahead.length)) this.#runs.append(run, notice);
-    if (starts) this.#start(run);
+    if (starts) this.#start(run, run.createdAt);
     else if (ahead.length === 0) this.#ready.add(run);
     return { run, created: true, ahead };
   }
@@ -82,7 +82,7 @@ export class MemoryRunStore extends RunStore {
     const taken: Run[] = [];
     for (const run of this.#ready) {
       if (taken.length === count) break;
-      this.#start(run);
+      this.#start(run, Date.now());
       taken.push(run);
     }
     return taken;
@@ -164,10 +164,10 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
-  #start(run: Run): void {
+  #start(run: Run, startedAt: number): void {
     this.#leaveQueue(run);
     run.status = 'running';
-    run.startedAt = Date.now();
+    run.startedAt = startedAt;
   }
 
   /** The run does not wait any more. */
