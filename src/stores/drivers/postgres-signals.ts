@@ -35,11 +35,11 @@ export class PostgresSignals extends Signals {
   #backoffMs = BACKOFF.least;
 
   /**
-   * @param connection of `pg`. A pooler that gives a connection to several clients in turn does not pass notifications on
+   * @param connection the configuration of `pg`, whose types a user of this package may not have. A pooler that gives a connection to several clients in turn does not pass notifications on
    * @param schema of the tables: services with different schemas do not hear one another
    */
   constructor(
-    private readonly connection: pg.ClientConfig,
+    private readonly connection: object,
     schema: string,
   ) {
     super();
