@@ -27,6 +27,13 @@ export interface Admitting {
   now: number;
 }
 
+/** Whether an admission is one statement, because there is nothing to be read, and nothing to be written but the run. */
+export function isOneStatement(admission: Admission): boolean {
+  const { session, idempotency, mayStart, parts } = admission;
+  const isAlone = mayStart && !session && !idempotency && !parts.some((part) => part.type === 'file');
+  return isAlone && admission.notices(undefined).length === 0;
+}
+
 /**
  * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
  *

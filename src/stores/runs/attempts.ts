@@ -1,7 +1,7 @@
 import { restartedText, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
-import { recordOf, selectRuns } from './run-rows.js';
+import { COLUMNS, newestOf, recordOf } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
 
 /** The first and the last number of envelopes that are void. */
@@ -14,51 +14,53 @@ export interface Started {
 }
 
 /**
- * Starts waiting runs. This is the body of one transaction.
+ * Starts waiting runs, in one statement.
  *
- * @param process the process that executes them from now on
+ * @param process the process that executes them from now on. It starts none if its lease has ended
  * @param count how many runs to start at most
  * @param now the time of the database
  */
 export async function startWaiting(
   db: Db,
-  driver: Driver,
+  { isShared }: Driver,
   process: string,
   count: number,
   now: number,
 ): Promise<Started[]> {
-  const ready = db
-    .selectFrom('runs')
-    .select('id')
-    .where('status', '=', 'waiting')
-    .where('process', '=', '')
-    .where('ready_at', 'is not', null)
-    .orderBy('ready_at')
-    .orderBy('created_at')
-    .limit(count);
-  // Runs that another process is starting at this moment are passed over.
-  const ids = (await (driver.isShared ? ready.forUpdate().skipLocked() : ready).execute()).map(
-    ({ id }) => id,
-  );
-  if (ids.length === 0) return [];
-  await db
+  const rows = await db
+    .with('lease', (of) => {
+      const lease = of.selectFrom('processes').select('id').where('id', '=', process);
+      return isShared ? lease.forKeyShare() : lease;
+    })
+    .with('ready', (of) => {
+      const ready = of
+        .selectFrom('runs')
+        .select('id')
+        .where('status', '=', 'waiting')
+        .where('process', '=', '')
+        .where('ready_at', 'is not', null)
+        .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))
+        .orderBy('ready_at')
+        .orderBy('created_at')
+        .limit(count);
+      // Runs that another process is starting at this moment are passed over.
+      return isShared ? ready.forUpdate().skipLocked() : ready;
+    })
     .updateTable('runs')
     .set((of) => ({ status: 'running', process, started_at: of.fn.coalesce('started_at', of.val(now)) }))
-    .where('id', 'in', ids)
+    .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
+    .returning(COLUMNS)
+    .returning((of) => [
+      'ready_at',
+      newestOf(of, 'last').as('last_seq'),
+      newestOf(of, 'end_offset').as('end_offset'),
+    ])
     .execute();
-  const rows = await selectRuns(db)
-    .select((of) =>
-      of
-        .selectFrom('log')
-        .select((log) => log.fn.max('log.end_offset').as('end_offset'))
-        .whereRef('log.run_id', '=', 'runs.id')
-        .as('end_offset'),
-    )
-    .where('id', 'in', ids)
-    .orderBy('ready_at')
-    .orderBy('created_at')
-    .execute();
-  return rows.map((row) => ({ run: recordOf(row), endOffset: row.end_offset ?? 0 }));
+  rows.sort((a, b) => a.ready_at! - b.ready_at! || a.created_at - b.created_at);
+  return rows.map((row) => ({
+    run: recordOf({ ...row, last_seq: row.last_seq ?? 0 }),
+    endOffset: row.end_offset ?? 0,
+  }));
 }
 
 /** Names an attempt of a run, and the process that owns the run. */

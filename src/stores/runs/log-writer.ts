@@ -2,7 +2,13 @@ import { QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRun } from './local-run.js';
-import { insertSegments, ROWS_PER_STATEMENT, segmentsOf } from './segments.js';
+import {
+  insertSegments,
+  insertSegmentsUnder,
+  ROWS_PER_STATEMENT,
+  type Segment,
+  segmentsOf,
+} from './segments.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -128,22 +134,31 @@ export class LogWriter {
 
   async #write(taken: Taken[]): Promise<void> {
     const segments = taken.flatMap(({ run, envelopes }) => segmentsOf(run, envelopes));
-    const checkpoints = taken.filter(({ checkpoint }) => checkpoint !== undefined);
     const { fence } = this;
-    if (!fence && checkpoints.length === 0 && segments.length <= ROWS_PER_STATEMENT) {
+    const hasState = taken.some(({ checkpoint }) => checkpoint !== undefined);
+    if (segments.length === 0 && !hasState) return;
+    const isOneStatement = segments.length <= ROWS_PER_STATEMENT && !hasState;
+    if (!fence && isOneStatement) {
       return this.database.persistStatement((db) => insertSegments(db, segments));
     }
     const processes = [...new Set(taken.map(({ run }) => run.process))];
-    const expired = await this.database.persistTransaction(async (db) => {
-      const invalid = (await fence?.(db, processes)) ?? [];
+    const expired = isOneStatement
+      ? await this.database.persistStatement((db) => insertSegmentsUnder(db, processes, segments))
+      : await this.#writeInTransaction(taken, segments, processes);
+    if (expired.length > 0) await this.#writeOwned(taken, expired);
+  }
+
+  /** Returns the leases that have ended. If there is one, nothing was written. */
+  #writeInTransaction(taken: Taken[], segments: Segment[], processes: string[]): Promise<string[]> {
+    return this.database.persistTransaction(async (db) => {
+      const invalid = (await this.fence?.(db, processes)) ?? [];
       if (invalid.length > 0) return invalid;
       await insertSegments(db, segments);
-      for (const { run, checkpoint } of checkpoints) {
-        await storeCheckpoint(db, run, run.lastSeq + checkpoint!.after, checkpoint!.state);
+      for (const { run, checkpoint } of taken) {
+        if (checkpoint) await storeCheckpoint(db, run, run.lastSeq + checkpoint.after, checkpoint.state);
       }
       return [];
     });
-    if (expired.length > 0) await this.#writeOwned(taken, expired);
   }
 
   /** Writes what belongs to runs that this process still owns. */

@@ -162,10 +162,10 @@ it('Runs of a file that were started, but whose start was not reported, wait aga
   let offers = 0;
   await store.recover(eventsOf({ ready: () => offers++ }));
   const { run } = await store.admit(admissionOf({ mayStart: false }));
-  const transact = driver.transact.bind(driver);
-  driver.transact = async (work) => {
-    driver.transact = transact;
-    await transact(work);
+  const write = driver.writeStatement.bind(driver);
+  driver.writeStatement = async (work) => {
+    driver.writeStatement = write;
+    await write(work);
     throw new Error('Connection terminated unexpectedly');
   };
   expect((await refusal(() => store.take(1))).code).toBe('unavailable');

@@ -216,16 +216,18 @@ export class Recovery {
 
 /** The runs that execute in processes that are gone. */
 function selectOrphaned(db: Db): Promise<OwnedAttempt[]> {
-  return db
-    .selectFrom('runs')
-    .select(['id', 'attempt', 'process'])
-    .where('ended_at', 'is', null)
-    // Those of earlier versions that wait are released: their lease may end after the last release.
-    .where('status', '=', 'running')
-    .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
-    .orderBy('created_at')
-    .limit(BATCH)
-    .execute();
+  return (
+    db
+      .selectFrom('runs')
+      .select(['id', 'attempt', 'process'])
+      .where('ended_at', 'is', null)
+      // Those of earlier versions that wait are released: their lease may end after the last release.
+      .where('status', '=', 'running')
+      .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
+      .orderBy('created_at')
+      .limit(BATCH)
+      .execute()
+  );
 }
 
 /** Waiting runs belonged to a process in earlier versions. Those of processes that are gone may be started by any process. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type SelectQueryBuilder, sql } from 'kysely';
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
 import type { Db, Tables } from '../schema/tables.js';
 
@@ -26,7 +26,7 @@ export interface RunRow {
 }
 
 /** The columns of a `RunRow`, except for `last_seq`. */
-const COLUMNS = [
+export const COLUMNS = [
   'id',
   'owner',
   'session',
@@ -39,16 +39,20 @@ const COLUMNS = [
   'detached',
 ] as const;
 
+/** Where the log of a run ends: null for an empty log. */
+export function newestOf(of: ExpressionBuilder<Tables, 'runs'>, column: 'last' | 'end_offset') {
+  return of
+    .selectFrom('log')
+    .select((log) => log.fn.max<number | null>(`log.${column}`).as(column))
+    .whereRef('log.run_id', '=', 'runs.id');
+}
+
 /** Selects the columns of `RunRecord`s. The `last_seq` of an unfinished run comes from its log. */
 export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
-  const newest = db
-    .selectFrom('log')
-    .select((of) => of.fn.max('log.last').as('last'))
-    .where('log.run_id', '=', sql.ref<string>('runs.id'));
   return db
     .selectFrom('runs')
     .select(COLUMNS)
-    .select(sql<number>`coalesce(${sql.ref('runs.last_seq')}, ${newest}, 0)`.as('last_seq'));
+    .select((of) => of.fn.coalesce('runs.last_seq', newestOf(of, 'last'), of.lit(0)).as('last_seq'));
 }
 
 /** Makes the record of a row. WARNING: the row's `owner` must not be null. */

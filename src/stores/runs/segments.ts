@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Db, Tables } from '../schema/tables.js';
 
 /** A segment that has this many characters is complete; the next envelope begins another one. */
@@ -56,6 +57,35 @@ export async function insertSegments(db: Db, segments: Segment[]): Promise<void>
       .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
       .execute();
   }
+}
+
+/**
+ * Inserts segments in one statement, if all these leases are valid. They cannot end before the statement has ended. It is
+ * repeatable, as `insertSegments` is. For Postgres: SQLite has no data-modifying `with`.
+ *
+ * @param segments up to `ROWS_PER_STATEMENT`
+ * @returns the leases that have ended. If there is one, nothing was inserted
+ */
+export async function insertSegmentsUnder(db: Db, leases: string[], segments: Segment[]): Promise<string[]> {
+  const rows = segments.map(
+    (of) => sql`(${of.run_id}, ${of.first}::bigint, ${of.last}::bigint, ${of.start_offset}::bigint,
+      ${of.end_offset}::bigint, ${of.envelopes})`,
+  );
+  const isValid = sql`(select count(*) from leased) = ${leases.length}`;
+  const valid = await db
+    .with('leased', (of) => of.selectFrom('processes').select('id').where('id', 'in', leases).forKeyShare())
+    .with('inserted', (of) =>
+      of
+        .insertInto('log')
+        .columns(['run_id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
+        .expression(sql`select * from (values ${sql.join(rows)}) as segment where ${isValid}`)
+        .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
+        .returning('run_id'),
+    )
+    .selectFrom('leased')
+    .select('id')
+    .execute();
+  return leases.filter((lease) => !valid.some(({ id }) => id === lease));
 }
 
 /** Where a log ends, and how much of it is kept. */

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { admit, undoAdmission } from './admit.js';
+import { admit, isOneStatement, undoAdmission } from './admit.js';
 import { startWaiting } from './attempts.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
@@ -59,10 +59,10 @@ export class Starts {
     try {
       await this.renewLate();
       const { processId } = this.lease;
-      const started = await this.database.attemptTransaction(async (db) => {
-        if (!(await this.#hasLease(db, processId))) return [];
-        return startWaiting(db, this.database.driver, processId, count, this.database.now());
-      });
+      const { driver } = this.database;
+      const started = await this.database.attempt(() =>
+        driver.writeStatement((db) => startWaiting(db, driver, processId, count, this.database.now())),
+      );
       for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
       return started.map(({ run }) => run);
     } finally {
@@ -75,8 +75,10 @@ export class Starts {
     await this.renewLate();
     const { processId: process } = this.lease;
     const now = this.database.now();
-    const admitted = await this.database.attemptTransaction((db) =>
-      admit(db, this.database.driver, { process, now }, admission, query),
+    const { driver } = this.database;
+    const work = (db: Db) => admit(db, driver, { process, now }, admission, query);
+    const admitted = await this.database.attempt(() =>
+      isOneStatement(admission) ? driver.writeStatement(work) : driver.transact(work),
     );
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
@@ -84,11 +86,6 @@ export class Starts {
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
     this.localRuns.add(local);
     return admitted;
-  }
-
-  /** Whether what this process starts is its own. If it is starting, or was frozen, others would recover the run at once. */
-  async #hasLease(db: Db, processId: string): Promise<boolean> {
-    return !this.database.driver.isShared || (await this.lease.fence(db, [processId])).length === 0;
   }
 
   /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
