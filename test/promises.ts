@@ -478,6 +478,25 @@ export const PROMISES = {
     section: 'module',
     sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',
   },
+  'kwargs.typed': {
+    section: 'module',
+    sentence:
+      'With the option kwargs, a handler receives an instance of that class, with every other key unchanged.',
+  },
+  'kwargs.faults': {
+    section: 'module',
+    sentence:
+      'With the option kwargs, the faults of kwargs are listed with their pointers among all faults of the query.',
+  },
+  'kwargs.in-process': {
+    section: 'module',
+    sentence:
+      'AgentService.query refuses kwargs that break the rules of the option kwargs, and keeps nothing.',
+  },
+  'kwargs.recovered': {
+    section: 'module',
+    sentence: 'A run that is executed after a restart gives its handler kwargs of the same class.',
+  },
   'host.pipes': {
     section: 'module',
     sentence: 'Global pipes of the host do not change queries, and stay strict.',

@@ -17,10 +17,16 @@ import {
 import { Settings, settingsOf } from './options/settings.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
-import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
+import { AgentHandler } from './ports/agent-handler.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
+
+type GivenHandler = QueryModuleFactoryOptions['handler'];
+
+type ModuleExtras = Omit<QueryModuleExtras, 'handler'>;
+
+type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras & { kwargs: Type<K> };
 
 /**
  * `POST {base}/query` for an agent.
@@ -62,11 +68,13 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
 })
 export class QueryModule {
   /**
-   * Mounts the endpoint with fixed options.
+   * Mounts the endpoint with fixed options. A handler that expects kwargs of a class is given with that class.
    *
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
    */
-  static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
+  static forRoot<K extends object>(options: TypedModuleOptions<K>): DynamicModule;
+  static forRoot(options: QueryModuleOptions & ModuleExtras): DynamicModule;
+  static forRoot(options: QueryModuleFactoryOptions & QueryModuleExtras): DynamicModule {
     return mount(ConfigurableModuleClass.forRoot(options), options.path, handlerProviders(options.handler));
   }
 
@@ -97,7 +105,7 @@ function mount(module: DynamicModule, path = 'query', handler: Provider[]): Dyna
 }
 
 /** A class is also a provider of its own, so that a test can override it. */
-function handlerProviders(handler: QueryModuleOptions['handler']): Provider[] {
+function handlerProviders(handler: GivenHandler): Provider[] {
   if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useFactory: () => handlerOf(handler) }];
   return [handler, { provide: AgentHandler, useExisting: handler }];
 }
@@ -126,15 +134,15 @@ const noSecondHandler: Provider = {
   },
 };
 
-function handlerOf(handler: AgentHandler | HandlerFunction | undefined): AgentHandler {
+function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') return { handle: handler };
-  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler!;
+  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler as AgentHandler;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
   );
 }
 
 /** The source text is tested, because a class may have `handle` as a property, which its prototype does not show. */
-function isHandlerClass(handler: QueryModuleFactoryOptions['handler']): handler is Type<AgentHandler> {
+function isHandlerClass(handler: GivenHandler): handler is Type<AgentHandler> {
   return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
 }

@@ -41,7 +41,7 @@ export class QueryReader {
     refuseByLength(rawRequest(request).headers, this.settings.limits);
     const document = await this.#document(request);
     try {
-      const query = validateQuery(document.value);
+      const query = await validateQuery(document.value, this.settings.kwargs);
       const share = new LoopShare();
       for (const [index, part] of query.parts.entries()) {
         if (part instanceof FilePartDto) await this.#open(part, index);

@@ -63,13 +63,23 @@ export interface CallerRequest {
   readonly user?: any;
 }
 
-/** The options of `QueryModule`. All have a default, except the handler. */
-export interface QueryModuleOptions {
+/**
+ * The options of `QueryModule`. All have a default, except the handler.
+ *
+ * `K` is the type of the kwargs that the handler receives.
+ */
+export interface QueryModuleOptions<K extends object = Record<string, unknown>> {
   /**
    * Answers the queries: an injectable class, an instance, or a function. A class may inject what the modules in `imports`
    * export, and global providers.
    */
-  handler: Type<AgentHandler> | AgentHandler | HandlerFunction;
+  handler: Type<AgentHandler<K>> | AgentHandler<K> | HandlerFunction<K>;
+  /**
+   * A class for kwargs, with decorators of class-validator. A query with faults in its kwargs is refused (400
+   * `invalid_query`), and the handler receives an instance. A key without a decorator is not validated, and reaches the
+   * handler unchanged. Default: none, so that kwargs are any object.
+   */
+  kwargs?: Type<K>;
   /** Keeps runs, sessions and files. Default: `new MemoryRunStore()`, in the memory of this process. */
   store?: RunStore;
   /**
@@ -97,7 +107,7 @@ export interface QueryModuleOptions {
 /** What Nest must know before a factory can run: where the module is mounted, and what its handler may inject. */
 export interface QueryModuleExtras {
   /** See `QueryModuleOptions`. A class given here is a provider of its own: it has a lifecycle, and tests can override it. */
-  handler?: QueryModuleOptions['handler'];
+  handler?: AnyModuleOptions['handler'];
   /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
   /** Modules that export what the handler injects. */
@@ -137,10 +147,14 @@ export const STREAM_DEFAULTS: Readonly<StreamOptions> = Object.freeze({
   retryMs: 1_000,
 });
 
+/** The options of a module whose handler may be given beside the factory, so that their types cannot be compared. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyModuleOptions = QueryModuleOptions<any>;
+
 /** What the factory of `QueryModule.forRootAsync` returns. */
-export type QueryModuleFactoryOptions = Omit<QueryModuleOptions, 'handler'> & {
+export type QueryModuleFactoryOptions = Omit<AnyModuleOptions, 'handler'> & {
   /** The handler, unless it is given beside the factory. Give a class there, so that tests can override it. */
-  handler?: QueryModuleOptions['handler'];
+  handler?: AnyModuleOptions['handler'];
 };
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =

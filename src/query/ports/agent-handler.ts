@@ -25,11 +25,15 @@ export interface FilePart {
 /** One part of the user's message. */
 export type QueryPart = TextPart | FilePart;
 
-/** A query: the parts in the order of the request, and the metadata. */
-export interface Query {
+/**
+ * A query: the parts in the order of the request, and the metadata.
+ *
+ * `K` is the class that the option `kwargs` names. Without that option, kwargs are an object with keys of any name.
+ */
+export interface Query<K extends object = Record<string, unknown>> {
   parts: QueryPart[];
-  /** Every key that the caller sent, unchanged; an empty object if it sent none. */
-  kwargs: Record<string, unknown>;
+  /** Every key that the caller sent, unchanged; an empty object if it sent none. With the option `kwargs`, an instance. */
+  kwargs: K;
 }
 
 /** The run that a handler executes. */
@@ -62,7 +66,10 @@ export interface QueryContext {
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
 /** A handler that is a function: `async function* (query, context) {…}`. */
-export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAnswer | Promise<HandlerAnswer>;
+export type HandlerFunction<K extends object = Record<string, unknown>> = (
+  query: Query<K>,
+  context: QueryContext,
+) => HandlerAnswer | Promise<HandlerAnswer>;
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
@@ -82,10 +89,10 @@ export type HandlerFunction = (query: Query, context: QueryContext) => HandlerAn
  *   }
  * }
  */
-export abstract class AgentHandler {
+export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   /**
    * @param query the caller's query
    * @param context the run, its session and the signal that asks the handler to stop
    */
-  abstract handle(query: Query, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
+  abstract handle(query: Query<K>, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
 }

@@ -51,10 +51,11 @@ export class Admissions {
     isDraining: boolean,
   ): Promise<{ run: RunRecord; created: boolean }> {
     const { owner = ANONYMOUS, detached, release = () => undefined } = options;
-    const { store, files } = this.services;
+    const { store, files, kwargs } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
     try {
+      if (kwargs) await kwargs.typed(query);
       const key = options.idempotencyKey;
       const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
       const admission = this.#admission(query, owner, idempotency, isDraining);

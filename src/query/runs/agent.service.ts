@@ -50,21 +50,26 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   constructor(
     private readonly store: RunStore,
     handler: AgentHandler,
-    { runs, limits }: Settings,
+    { runs, limits, kwargs }: Settings,
     spool: Spool,
   ) {
     this.#options = runs;
     this.#scheduler = new Scheduler(this.#options.maxRunning, (runId) => this.#admissions.promoted(runId));
     const files = new Files(store.files, spool, limits.memoryBytes);
-    this.#admissions = new Admissions({ store, handler, options: this.#options, files }, this.#scheduler);
+    this.#admissions = new Admissions(
+      { store, handler, options: this.#options, kwargs, files },
+      this.#scheduler,
+    );
   }
 
   /**
    * Admits a query as a run and returns the Observable of its envelopes. The run executes whether or not anybody subscribes;
    * the Observable only follows its log.
    *
-   * The Observable fails with a `QueryError` if the query is not admitted: `session_busy`, `session_full`,
-   * `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`.
+   * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`),
+   * `session_busy`, `session_full`, `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`.
+   *
+   * @param query kwargs as a caller would send them: values that JSON can hold
    */
   query(query: Query, options: QueryOptions = {}): RunStream {
     return new RunStream(this.#admit(query, options));

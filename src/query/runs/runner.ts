@@ -5,6 +5,7 @@ import type { Envelope, RunEnd } from '../contract/wire.js';
 import { Followers } from '../event-log/followers.js';
 import type { Files } from '../files/files.js';
 import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
+import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
@@ -24,6 +25,8 @@ export interface RunnerServices {
   readonly store: RunStore;
   readonly handler: AgentHandler;
   readonly options: RunOptions;
+  /** Undefined where the host has no class for kwargs. */
+  readonly kwargs: TypedKwargs | undefined;
   readonly files: Files;
 }
 
@@ -211,12 +214,13 @@ export class Runner {
   }
 
   async #handle(): Promise<void> {
-    const { store, handler, options } = this.services;
+    const { store, handler, options, kwargs } = this.services;
     if (!(await store.start(this.run))) return;
+    const query = kwargs ? await kwargs.typed(this.query) : this.query;
     const context = await this.#context.create(this.run, options.sessionTurns);
     if (this.#end) return;
     this.#timeLimit = new TimeLimit(options.timeoutMs, () => this.#timedOut());
-    const answer = await handler.handle(this.query, context);
+    const answer = await handler.handle(query as Query, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
     this.#consumption = consume(answer, {
