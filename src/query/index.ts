@@ -1,13 +1,15 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
-export { doneText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
+export { doneText, envelopeText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
-export type { FollowedRun, RunStream } from './event-log/run-stream.js';
+export { type FollowedRun, RunStream } from './event-log/run-stream.js';
+export { FileContent } from './files/content.js';
+export { filePartOf } from './files/file-part.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
@@ -25,6 +27,8 @@ export {
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
+export { TypedKwargs } from './options/typed-kwargs.js';
+export { Clock, type TimedOption, type Timer } from './platform/clock.js';
 export { LoopShare } from './platform/loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';

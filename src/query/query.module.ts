@@ -15,6 +15,7 @@ import {
   type QueryModuleOptions,
 } from './options/query.options.js';
 import { Settings, settingsOf } from './options/settings.js';
+import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler } from './ports/agent-handler.js';
@@ -52,6 +53,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     SseInterceptor,
     HostParsers,
     Connections,
+    { provide: Clock, useClass: SystemClock },
     { provide: Settings, inject: [MODULE_OPTIONS_TOKEN], useFactory: settingsOf },
     {
       provide: RunStore,
@@ -136,7 +138,8 @@ const noSecondHandler: Provider = {
 
 function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') return { handle: handler };
-  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler as AgentHandler;
+  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function')
+    return handler as AgentHandler;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
   );

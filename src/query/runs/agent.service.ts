@@ -14,6 +14,7 @@ import { Files } from '../files/files.js';
 import { Spool } from '../files/spool.js';
 import type { RunOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
+import { Clock } from '../platform/clock.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { AgentHandler, type Query } from '../ports/agent-handler.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
@@ -52,12 +53,13 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     handler: AgentHandler,
     { runs, limits, kwargs }: Settings,
     spool: Spool,
+    clock: Clock,
   ) {
     this.#options = runs;
     this.#scheduler = new Scheduler(this.#options.maxRunning, (runId) => this.#admissions.promoted(runId));
     const files = new Files(store.files, spool, limits.memoryBytes);
     this.#admissions = new Admissions(
-      { store, handler, options: this.#options, kwargs, files },
+      { store, handler, options: this.#options, kwargs, files, clock },
       this.#scheduler,
     );
   }

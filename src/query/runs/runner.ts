@@ -6,6 +6,7 @@ import { Followers } from '../event-log/followers.js';
 import type { Files } from '../files/files.js';
 import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
+import type { Clock, Timer } from '../platform/clock.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
@@ -28,6 +29,7 @@ export interface RunnerServices {
   /** Undefined where the host has no class for kwargs. */
   readonly kwargs: TypedKwargs | undefined;
   readonly files: Files;
+  readonly clock: Clock;
 }
 
 /** What a runner reports. */
@@ -73,7 +75,7 @@ export class Runner {
   static readonly #logger = new Logger('Runner');
 
   readonly followers = new Followers(
-    () => clearTimeout(this.#graceTimer),
+    () => this.services.clock.stop(this.#graceTimer),
     () => this.#applyDisconnectPolicy(),
   );
   /** Resolves when the run has ended or was dropped. */
@@ -86,10 +88,10 @@ export class Runner {
   /** Set when the end is decided. */
   #end: RunEnd | undefined;
   #consumption: Consumption | undefined;
-  #stopTimer: NodeJS.Timeout | undefined;
+  #stopTimer: Timer | undefined;
   /** The time limit of the handler. */
   #timeLimit: TimeLimit | undefined;
-  #graceTimer: NodeJS.Timeout | undefined;
+  #graceTimer: Timer | undefined;
   readonly #context: ContextOfRun;
   readonly #backpressure = new Backpressure(
     this.followers,
@@ -163,13 +165,14 @@ export class Runner {
     if (this.#end) return;
     this.#end = end;
     this.#timeLimit?.clear();
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
       if (this.#isAdmitted) this.#finishUnstarted();
       return;
     }
-    this.#stopTimer = setTimeout(() => this.#missedDeadline(), this.services.options.stopDeadlineMs);
+    const { clock, options } = this.services;
+    this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
     this.#context.abort(new Error(`The run is ${end.status}.`));
     this.#consumption?.stop();
     // The handler may be held back until its followers advance.
@@ -192,7 +195,7 @@ export class Runner {
   /** From now on the run continues when nobody follows it. */
   ignoreDisconnects(): void {
     this.disconnect = 'continue';
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
   }
 
   /** Appends a log envelope of the service itself. */
@@ -214,12 +217,12 @@ export class Runner {
   }
 
   async #handle(): Promise<void> {
-    const { store, handler, options, kwargs } = this.services;
+    const { store, handler, options, kwargs, clock } = this.services;
     if (!(await store.start(this.run))) return;
     const query = kwargs ? await kwargs.typed(this.query) : this.query;
     const context = await this.#context.create(this.run, options.sessionTurns);
     if (this.#end) return;
-    this.#timeLimit = new TimeLimit(options.timeoutMs, () => this.#timedOut());
+    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#timedOut());
     const answer = await handler.handle(query as Query, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
@@ -259,7 +262,10 @@ export class Runner {
   #applyDisconnectPolicy(): void {
     if (this.#end || this.disconnect === 'continue') return;
     if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
-    this.#graceTimer = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
+    const { graceMs } = this.disconnect;
+    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () =>
+      this.stop({ status: 'cancelled' }),
+    );
   }
 
   /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
@@ -294,7 +300,7 @@ export class Runner {
 
   async #finish(stopped: boolean): Promise<void> {
     this.#isFinishing = true;
-    clearTimeout(this.#stopTimer);
+    this.services.clock.stop(this.#stopTimer);
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {
       finished = await this.services.store.finish(this.run, this.#end!, this.#text.value);
