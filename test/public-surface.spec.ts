@@ -19,6 +19,7 @@ describe('The public surface', () => {
       'DEFAULT_BODY_LIMITS',
       'FilePartDto',
       'FileStore',
+      'MAX_READ_BYTES',
       'MEMORY_RETENTION_DEFAULTS',
       'MemoryRunStore',
       'QueryDto',
@@ -28,8 +29,15 @@ describe('The public surface', () => {
       'RunStore',
       'STREAM_DEFAULTS',
       'TextPartDto',
+      'fileBytes',
+      'fileDataUrl',
+      'fileText',
+      'fileType',
+      'isImageFile',
+      'isTextFile',
       'log',
       'message',
+      'newestText',
     ]);
   });
 

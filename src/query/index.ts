@@ -9,6 +9,16 @@ export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { FileContent } from './files/content.js';
+export {
+  fileBytes,
+  fileDataUrl,
+  fileText,
+  fileType,
+  isImageFile,
+  isTextFile,
+  MAX_READ_BYTES,
+  newestText,
+} from './files/part-readers.js';
 export { filePartOf } from './files/file-part.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
