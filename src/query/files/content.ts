@@ -71,7 +71,13 @@ export class FileContent {
 export async function typeOfHead(head: Buffer): Promise<string | undefined> {
   // Loaded with the first file: a service that receives no files does not need it.
   const { fileTypeFromBuffer } = await import('file-type');
-  return (await fileTypeFromBuffer(head))?.mime;
+  const mime = (await fileTypeFromBuffer(head))?.mime;
+  return mime === 'audio/mpeg' && isMarkedAsUtf16(head) ? undefined : mime;
+}
+
+/** `file-type` takes the byte order mark of UTF-16LE for the beginning of sound (MPEG-1 layer I with a checksum). */
+function isMarkedAsUtf16(head: Buffer): boolean {
+  return head[0] === 0xff && head[1] === 0xfe;
 }
 
 async function headOf(path: string): Promise<Buffer> {

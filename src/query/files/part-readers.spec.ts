@@ -38,6 +38,7 @@ describe('A file part', () => {
     ['application/octet-stream', '# Notes', 'application/octet-stream', 'text'],
     ['application/octet-stream', LATIN, 'application/octet-stream', ''],
     ['text/plain', LATIN, 'text/plain', 'text'],
+    ['text/plain', UTF16, 'text/plain', 'text'],
     ['text/plain', Buffer.from([1, 0, 2]), 'text/plain', ''],
     ['application/vnd.ms-excel', 'a;b', 'application/vnd.ms-excel', 'text'],
     ['application/vnd.ms-excel', XLS, 'application/vnd.ms-excel', ''],
