@@ -7,6 +7,7 @@
 export {
   AgentHandler,
   AgentService,
+  CORS_OPTIONS,
   DEFAULT_BODY_LIMITS,
   fileBytes,
   fileDataUrl,

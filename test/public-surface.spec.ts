@@ -16,6 +16,7 @@ describe('The public surface', () => {
     expect(Object.keys(root).sort()).toEqual([
       'AgentHandler',
       'AgentService',
+      'CORS_OPTIONS',
       'DEFAULT_BODY_LIMITS',
       'FilePartDto',
       'FileStore',

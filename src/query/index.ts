@@ -20,6 +20,7 @@ export {
   newestText,
 } from './files/part-readers.js';
 export { filePartOf } from './files/file-part.js';
+export { CORS_OPTIONS } from './http/cors.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
