@@ -135,6 +135,7 @@ describe('The architecture', () => {
     ['libsql', ['stores', 'workers', 'agents/files']],
     ['pg', ['stores', 'workers']],
     ['bullmq', ['workers']],
+    ['@nestjs/swagger', ['openapi']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

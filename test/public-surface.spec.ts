@@ -1,12 +1,14 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as root from '../src/index.js';
+import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
 import * as testing from '../src/testing/index.js';
 
 /** Entry points, each with at least so many names, types included. */
 const DOCUMENTED = [
   ['index.ts', 50],
+  ['openapi/index.ts', 1],
   ['testing/index.ts', 20],
 ] as const;
 
@@ -44,6 +46,10 @@ describe('The public surface', () => {
 
   it('of the stores is these names', () => {
     expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
+  });
+
+  it('of the document is this name', () => {
+    expect(Object.keys(openapi)).toEqual(['describeQueryModules']);
   });
 
   it('of the tools for tests is these names', () => {

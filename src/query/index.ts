@@ -2,7 +2,13 @@
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
 export { doneText, envelopeText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
-export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
+export {
+  type ErrorCode,
+  type ErrorExtras,
+  type FieldError,
+  QueryError,
+  STATUS_OF_CODE,
+} from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
@@ -38,6 +44,7 @@ export {
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
+export { Settings } from './options/settings.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';
 export { LoopShare } from './platform/loop-share.js';

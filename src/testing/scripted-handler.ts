@@ -15,7 +15,8 @@ export interface ScriptOptions {
  * call.finish();
  * await call.stopped;
  */
-export class ScriptedCall {
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export class ScriptedCall<K extends object = any> {
   /** Resolves when the answer is read for the first time. */
   readonly started: Promise<void>;
   /** Resolves when the handler has really stopped. */
@@ -26,7 +27,7 @@ export class ScriptedCall {
   #onStep: (() => void) | undefined;
 
   constructor(
-    readonly query: Query,
+    readonly query: Query<K>,
     readonly context: QueryContext,
   ) {
     this.started = new Promise((resolve) => (this.#resolveStarted = resolve));
@@ -84,7 +85,7 @@ export class ScriptedCall {
 
 /**
  * A handler that does what a test says. With a script it answers each query with these envelopes. Without one it waits in each
- * call until the test lets it emit, finish or fail.
+ * call until the test lets it emit, finish or fail. `K` is the class of the option `kwargs`.
  *
  * @example
  * const handler = new ScriptedHandler([message('Hello')]);
@@ -98,9 +99,10 @@ export class ScriptedCall {
  * call.finish();
  * expect((await asking).text).toBe('Hi');
  */
-export class ScriptedHandler extends AgentHandler {
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export class ScriptedHandler<K extends object = any> extends AgentHandler<K> {
   /** The calls so far, in their order. */
-  readonly calls: ScriptedCall[] = [];
+  readonly calls: ScriptedCall<K>[] = [];
   readonly #waiting = new Set<() => void>();
 
   /** @param script what each call emits before it finishes. Default: each call waits for the test */
@@ -111,8 +113,8 @@ export class ScriptedHandler extends AgentHandler {
     super();
   }
 
-  override handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
-    const call = new ScriptedCall(query, context);
+  override handle(query: Query<K>, context: QueryContext): AsyncGenerator<Envelope> {
+    const call = new ScriptedCall<K>(query, context);
     this.calls.push(call);
     if (this.script) {
       call.emit(...this.script);
@@ -123,16 +125,16 @@ export class ScriptedHandler extends AgentHandler {
   }
 
   /** Resolves with the call of this number, counted from 1, as soon as its answer is read. */
-  call(count: number): Promise<ScriptedCall> {
+  call(count: number): Promise<ScriptedCall<K>> {
     return this.#wait(() => this.calls[count - 1]);
   }
 
   /** Resolves with the call for the query whose first text is this one, as soon as its answer is read. */
-  callFor(text: string): Promise<ScriptedCall> {
+  callFor(text: string): Promise<ScriptedCall<K>> {
     return this.#wait(() => this.calls.find((call) => call.text === text));
   }
 
-  #wait(find: () => ScriptedCall | undefined): Promise<ScriptedCall> {
+  #wait(find: () => ScriptedCall<K> | undefined): Promise<ScriptedCall<K>> {
     return new Promise((resolve) => {
       const check = () => {
         const call = find();

@@ -66,7 +66,7 @@ export class QueryController {
     @FromRequest(OwnerPipe) owner: string,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
-    @Headers('last-event-id') lastEventId: string | undefined,
+    @Headers('Last-Event-ID') lastEventId: string | undefined,
     @QueryParameter('after') after: string | undefined,
   ): Promise<EventStream | Reply> {
     const run = await this.agent.find(owner, runId);
