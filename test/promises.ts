@@ -474,6 +474,20 @@ export const PROMISES = {
     section: 'module',
     sentence: 'One host may serve several agents at several paths, each with its own options.',
   },
+  'module.decorators': {
+    section: 'module',
+    sentence:
+      'The option decorators decorates the endpoint alone: guards, rate limits, interceptors, metadata.',
+  },
+  'module.versions': {
+    section: 'module',
+    sentence:
+      'The option version gives the endpoint a version; other versions of its path stay with the host.',
+  },
+  'module.hosts': {
+    section: 'module',
+    sentence: 'With the option host, the endpoint serves only requests for these host names.',
+  },
   'module.testing': {
     section: 'module',
     sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',

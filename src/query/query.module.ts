@@ -67,12 +67,12 @@ export class QueryModule {
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
    */
   static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
-    return mount(ConfigurableModuleClass.forRoot(options), options.path, handlerProviders(options.handler));
+    return mount(ConfigurableModuleClass.forRoot(options), options, handlerProviders(options.handler));
   }
 
   /**
-   * Mounts the endpoint with options from a factory, which may inject providers of the host. `path`, `imports` and a handler
-   * class are given beside the factory.
+   * Mounts the endpoint with options from a factory, which may inject providers of the host. What `QueryModuleExtras` has is
+   * given beside the factory.
    *
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none or is
    * given twice
@@ -82,15 +82,15 @@ export class QueryModule {
       options.handler === undefined
         ? [handlerOfFactory]
         : [...handlerProviders(options.handler), noSecondHandler];
-    return mount(ConfigurableModuleClass.forRootAsync(options), options.path, providers);
+    return mount(ConfigurableModuleClass.forRootAsync(options), options, providers);
   }
 }
 
-function mount(module: DynamicModule, path = 'query', handler: Provider[]): DynamicModule {
+function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
   return {
     ...module,
     module: QueryModule,
-    controllers: [controllerAt(path)],
+    controllers: [controllerAt(extras)],
     providers: [...(module.providers ?? []), ...handler],
     exports: [...(module.exports ?? []), AgentHandler],
   };

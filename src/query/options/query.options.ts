@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
+import {
+  ConfigurableModuleBuilder,
+  type ControllerOptions,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
 import type { BodyLimits } from './body-limits.js';
 import type { AgentHandler, HandlerFunction } from '../ports/agent-handler.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
@@ -100,6 +105,18 @@ export interface QueryModuleExtras {
   handler?: QueryModuleOptions['handler'];
   /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
+  /** The version of the endpoint, as Nest's `@Controller({ version })` takes it. Without effect unless the host has versions. */
+  version?: NonNullable<ControllerOptions['version']>;
+  /** The host names that the endpoint serves, as Nest's `@Controller({ host })` takes them. Default: all. */
+  host?: NonNullable<ControllerOptions['host']>;
+  /**
+   * Decorators of this endpoint alone, as a controller class takes them: guards, interceptors, metadata. They are applied in
+   * this order. What they name may inject what the modules in `imports` export, and global providers.
+   *
+   * @example
+   * decorators: [UseGuards(JwtGuard), Throttle({ default: { limit: 10, ttl: 60_000 } }), ApiTags('agent')]
+   */
+  decorators?: readonly ClassDecorator[];
   /** Modules that export what the handler injects. */
   imports?: NonNullable<ModuleMetadata['imports']>;
   /** Whether all modules of the host can inject `AgentService` and `AgentHandler`. Default false. */
@@ -143,11 +160,21 @@ export type QueryModuleFactoryOptions = Omit<QueryModuleOptions, 'handler'> & {
   handler?: QueryModuleOptions['handler'];
 };
 
+/** The builder takes the members that are named here out of the options. */
+const EXTRAS: Record<keyof Omit<QueryModuleExtras, 'handler'>, undefined> = {
+  path: undefined,
+  version: undefined,
+  host: undefined,
+  decorators: undefined,
+  imports: undefined,
+  isGlobal: undefined,
+};
+
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>({ path: 'query', imports: [], isGlobal: false }, (definition, extras) => ({
+    .setExtras<QueryModuleExtras>(EXTRAS as object, (definition, extras) => ({
       ...definition,
       imports: definition.imports ?? extras.imports ?? [],
       global: extras.isGlobal ?? false,
