@@ -10,6 +10,8 @@ export {
   DEFAULT_BODY_LIMITS,
   FilePartDto,
   FileStore,
+  getAgentToken,
+  InjectAgent,
   log,
   MEMORY_RETENTION_DEFAULTS,
   MemoryRunStore,

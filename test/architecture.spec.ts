@@ -45,6 +45,7 @@ const LAYERS: Record<string, string[]> = {
     'sse',
     'runs',
     'memory',
+    'sharing',
     'event-log',
     'body',
     'files',

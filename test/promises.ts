@@ -474,6 +474,14 @@ export const PROMISES = {
     section: 'module',
     sentence: 'One host may serve several agents at several paths, each with its own options.',
   },
+  'module.names': {
+    section: 'module',
+    sentence: 'A host may have several modules with names, and injects the AgentService of each by its name.',
+  },
+  'module.shared-store': {
+    section: 'module',
+    sentence: 'Modules may share a store, and never see or execute the runs of each other.',
+  },
   'module.decorators': {
     section: 'module',
     sentence:

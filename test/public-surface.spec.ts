@@ -14,6 +14,7 @@ describe('The public surface', () => {
       'DEFAULT_BODY_LIMITS',
       'FilePartDto',
       'FileStore',
+      'InjectAgent',
       'MEMORY_RETENTION_DEFAULTS',
       'MemoryRunStore',
       'QueryDto',
@@ -23,6 +24,7 @@ describe('The public surface', () => {
       'RunStore',
       'STREAM_DEFAULTS',
       'TextPartDto',
+      'getAgentToken',
       'log',
       'message',
     ]);

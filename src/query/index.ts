@@ -1,6 +1,7 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
+export { getAgentToken, InjectAgent } from './agent-token.js';
 export { doneText, INTERRUPTED, isInterrupted, log, message } from './contract/envelopes.js';
 export { type ErrorCode, type ErrorExtras, type FieldError, QueryError } from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';

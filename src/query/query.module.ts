@@ -1,5 +1,6 @@
 import { type DynamicModule, Logger, Module, type Provider, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { OwnerPipe } from './http/owner.pipe.js';
 import { controllerAt } from './http/query.controller.js';
@@ -14,12 +15,14 @@ import {
   type QueryModuleFactoryOptions,
   type QueryModuleOptions,
 } from './options/query.options.js';
+import { shown } from './options/ranges.js';
 import { Settings, settingsOf } from './options/settings.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
+import { SharedStore } from './sharing/shared-store.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
 
 /**
@@ -48,17 +51,11 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
     Connections,
     { provide: Settings, inject: [MODULE_OPTIONS_TOKEN], useFactory: settingsOf },
     {
-      provide: RunStore,
-      inject: [Settings],
-      useFactory: ({ store }: Settings) => store ?? new MemoryRunStore(),
-    },
-    {
       provide: Spool,
       inject: [Settings],
       useFactory: ({ spoolDirectory, limits }: Settings) => Spool.open(spoolDirectory, limits.spoolBytes),
     },
   ],
-  exports: [AgentService],
 })
 export class QueryModule {
   /**
@@ -87,13 +84,39 @@ export class QueryModule {
 }
 
 function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
+  const { name } = extras;
+  if (name !== undefined && !NAME.test(name)) {
+    throw new TypeError(
+      `QueryModule: the option "name" is ${shown(name)}; it must have 1 to 64 letters, digits, "_", "-" or ".".`,
+    );
+  }
   return {
     ...module,
     module: QueryModule,
     controllers: [controllerAt(extras)],
-    providers: [...(module.providers ?? []), ...handler],
-    exports: [...(module.exports ?? []), AgentHandler],
+    providers: [...(module.providers ?? []), ...handler, storeProvider(name), ...aliases(name)],
+    exports: [
+      ...(module.exports ?? []),
+      ...(name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)]),
+    ],
   };
+}
+
+const NAME = /^[\w.-]{1,64}$/;
+
+/** Modules that are given the same store must not see each other's runs. A store of the module's own is shared with none. */
+function storeProvider(name = ''): Provider {
+  return {
+    provide: RunStore,
+    inject: [Settings, ModulesContainer],
+    useFactory: ({ store }: Settings, application: ModulesContainer) =>
+      store ? SharedStore.of(application, store).join(name) : new MemoryRunStore(),
+  };
+}
+
+/** `AgentService` itself belongs to the module without a name. */
+function aliases(name: string | undefined): Provider[] {
+  return name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }];
 }
 
 /** A class is also a provider of its own, so that a test can override it. */

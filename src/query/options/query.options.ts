@@ -103,6 +103,12 @@ export interface QueryModuleOptions {
 export interface QueryModuleExtras {
   /** See `QueryModuleOptions`. A class given here is a provider of its own: it has a lifecycle, and tests can override it. */
   handler?: QueryModuleOptions['handler'];
+  /**
+   * Tells several modules of a host apart: `@InjectAgent(name)` injects the `AgentService` of this one. In a store that several
+   * modules have, the runs of a name belong to it, so it must not change. 1 to 64 letters, digits, `_`, `-` or `.`. Default: the
+   * module without a name, whose `AgentService` is injected by its class.
+   */
+  name?: string;
   /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
   /** The version of the endpoint, as Nest's `@Controller({ version })` takes it. Without effect unless the host has versions. */
@@ -119,7 +125,7 @@ export interface QueryModuleExtras {
   decorators?: readonly ClassDecorator[];
   /** Modules that export what the handler injects. */
   imports?: NonNullable<ModuleMetadata['imports']>;
-  /** Whether all modules of the host can inject `AgentService` and `AgentHandler`. Default false. */
+  /** Whether all modules of the host can inject what the module exports. Default false. */
   isGlobal?: boolean;
 }
 
@@ -162,6 +168,7 @@ export type QueryModuleFactoryOptions = Omit<QueryModuleOptions, 'handler'> & {
 
 /** The builder takes the members that are named here out of the options. */
 const EXTRAS: Record<keyof Omit<QueryModuleExtras, 'handler'>, undefined> = {
+  name: undefined,
   path: undefined,
   version: undefined,
   host: undefined,
