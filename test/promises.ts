@@ -482,6 +482,11 @@ export const PROMISES = {
     section: 'module',
     sentence: 'Modules may share a store, and never see or execute the runs of each other.',
   },
+  'module.lazy': {
+    section: 'module',
+    sentence:
+      'A handler may load modules lazily; loading QueryModule itself lazily is an error that says why.',
+  },
   'module.decorators': {
     section: 'module',
     sentence:

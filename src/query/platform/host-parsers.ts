@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { refuseLateModule } from './late-module.js';
 
 const READS_BODY = 'nest-agent-query:reads-body';
 
@@ -74,6 +75,7 @@ export class HostParsers implements OnModuleInit {
   readonly #fastifyPaths = new Set<string>();
 
   constructor(private readonly adapterHost: HttpAdapterHost) {
+    refuseLateModule(adapterHost);
     // Fastify calls the hook only for routes that are registered after it.
     if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
