@@ -43,7 +43,8 @@ export class FileContent {
   async detectType(): Promise<string | undefined> {
     const head = await this.head();
     // Loaded with the first file: a service that receives no files does not need it.
-    const { fileTypeFromBuffer } = await import('file-type');
+    // In a CommonJS host, Jest finds no other entry of the package.
+    const { fileTypeFromBuffer } = await import('file-type/node');
     return (await fileTypeFromBuffer(head))?.mime;
   }
 
