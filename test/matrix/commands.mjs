@@ -35,6 +35,26 @@ export async function run(command, parameters, { isShown = false, ...options } =
 }
 
 /**
+ * Does the same with each of some names, or with all if none is named. A failure is shown, and the others follow.
+ *
+ * @throws Error if there is no such name
+ */
+export async function forEachNamed(all, work) {
+  const names = process.argv.slice(2);
+  const unknown = names.filter((name) => !(name in all));
+  if (unknown.length > 0)
+    throw new Error(`There is no ${unknown.join(', ')}. There are: ${Object.keys(all).join(', ')}.`);
+  for (const name of names.length > 0 ? names : Object.keys(all)) {
+    try {
+      await work(name, all[name]);
+    } catch (error) {
+      console.error(`${name} has failed: ${error.message}`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+/**
  * Executes npm.
  *
  * @throws Error if it fails, or warns that a package does not support this version of Node

@@ -5,22 +5,15 @@
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import process from 'node:process';
-import { npm, run } from './commands.mjs';
+import { forEachNamed, npm, run } from './commands.mjs';
 import { installNode } from './node-version.mjs';
 import { COMBINATIONS, LOCKED_NEST, RELEASED_BEFORE } from './versions.mjs';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-const names = process.argv.slice(2);
-const unknown = names.filter((name) => !(name in COMBINATIONS));
-if (unknown.length > 0)
-  throw new Error(`There is no ${unknown.join(', ')}. There are: ${Object.keys(COMBINATIONS).join(', ')}.`);
+await forEachNamed(COMBINATIONS, tryCombination);
 
-for (const name of names.length > 0 ? names : Object.keys(COMBINATIONS)) await tryCombination(name);
-
-async function tryCombination(name) {
-  const { node, nest, specs } = COMBINATIONS[name];
+async function tryCombination(name, { node, nest, specs }) {
   const directory = await mkdtemp(join(tmpdir(), `matrix-${name}-`));
   try {
     console.log(`\n${name}: Nest ${nest} on Node ${node}`);
