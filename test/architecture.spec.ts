@@ -45,6 +45,7 @@ const LAYERS: Record<string, string[]> = {
     'sse',
     'runs',
     'memory',
+    'sharing',
     'event-log',
     'body',
     'files',
@@ -136,6 +137,7 @@ describe('The architecture', () => {
     ['pg', ['stores', 'workers']],
     ['bullmq', ['workers']],
     ['ioredis', ['workers']],
+    ['@nestjs/swagger', ['openapi']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

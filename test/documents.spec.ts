@@ -7,6 +7,7 @@ import ts from 'typescript';
 import { FilesLimits } from '../src/agents/files/index.js';
 import { Environment } from '../src/config.js';
 import {
+  CORS_OPTIONS,
   DEFAULT_BODY_LIMITS,
   MEMORY_RETENTION_DEFAULTS,
   RUN_DEFAULTS,
@@ -165,6 +166,15 @@ describe('The HTTP contract', () => {
     const shown = rows.map(({ heading, cells }) => cells[heading.indexOf('`code`')]).filter(Boolean);
     expect(shown.length).toBeGreaterThan(15);
     expect(shown.filter((code) => !known.includes(code!))).toEqual([]);
+  });
+
+  it('has no header of requests that CORS_OPTIONS does not allow', () => {
+    const rows = tableRows('docs/http.md').filter(({ heading }) => heading[1] === 'On');
+    const shown = new Set(rows.map(({ cells: [name] }) => name!.replaceAll('`', '')));
+    // A page may always send it.
+    shown.delete('Accept');
+    expect(shown.size).toBeGreaterThan(2);
+    expect([...shown].filter((name) => !CORS_OPTIONS.allowedHeaders.split(',').includes(name))).toEqual([]);
   });
 
   it('has the default of every limit', () => {

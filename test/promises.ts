@@ -516,9 +516,55 @@ export const PROMISES = {
     section: 'module',
     sentence: 'An interceptor of the host finishes when the stream opens, with undefined.',
   },
+  'module.names': {
+    section: 'module',
+    sentence: 'A host may have several modules with names, and injects the AgentService of each by its name.',
+  },
+  'module.shared-store': {
+    section: 'module',
+    sentence: 'Modules may share a store, and never see or execute the runs of each other.',
+  },
+  'module.lazy': {
+    section: 'module',
+    sentence:
+      'A handler may load modules lazily; loading QueryModule itself lazily is an error that says why.',
+  },
+  'module.decorators': {
+    section: 'module',
+    sentence:
+      'The option decorators decorates the endpoint alone: guards, rate limits, interceptors, metadata.',
+  },
+  'module.versions': {
+    section: 'module',
+    sentence:
+      'The option version gives the endpoint a version; other versions of its path stay with the host.',
+  },
+  'module.hosts': {
+    section: 'module',
+    sentence: 'With the option host, the endpoint serves only requests for these host names.',
+  },
   'module.testing': {
     section: 'module',
     sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',
+  },
+  'kwargs.typed': {
+    section: 'module',
+    sentence:
+      'With the option kwargs, a handler receives an instance of that class, with every other key unchanged.',
+  },
+  'kwargs.faults': {
+    section: 'module',
+    sentence:
+      'With the option kwargs, the faults of kwargs are listed with their pointers among all faults of the query.',
+  },
+  'kwargs.in-process': {
+    section: 'module',
+    sentence:
+      'AgentService.query refuses kwargs that break the rules of the option kwargs, and keeps nothing.',
+  },
+  'kwargs.recovered': {
+    section: 'module',
+    sentence: 'A run that is executed after a restart gives its handler kwargs of the same class.',
   },
   'host.pipes': {
     section: 'module',
@@ -734,6 +780,11 @@ export const PROMISES = {
   'cluster.restart-file': {
     section: '2.11',
     sentence: 'With a file, such a run continues when the service is started again.',
+  },
+  'cluster.restart-limit': {
+    section: '2.11',
+    sentence:
+      'A run that ends its process again and again uses up its attempts, and then ends as interrupted.',
   },
   'cluster.drain': {
     section: '2.11',

@@ -1,19 +1,42 @@
 /**
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
-export { doneText, INTERRUPTED, isInterrupted, log, message, restartedText } from './contract/envelopes.js';
+export { getAgentToken, InjectAgent } from './agent-token.js';
+export {
+  doneText,
+  envelopeText,
+  INTERRUPTED,
+  isInterrupted,
+  log,
+  message,
+  restartedText,
+} from './contract/envelopes.js';
 export {
   type ErrorCode,
   type ErrorExtras,
   type FieldError,
   type HostCode,
   QueryError,
+  STATUS_OF_CODE,
 } from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
-export type { FollowedRun, RunStream } from './event-log/run-stream.js';
+export { type FollowedRun, RunStream } from './event-log/run-stream.js';
+export { FileContent } from './files/content.js';
+export {
+  fileBytes,
+  fileDataUrl,
+  fileText,
+  fileType,
+  isImageFile,
+  isTextFile,
+  MAX_READ_BYTES,
+  newestText,
+} from './files/part-readers.js';
+export { filePartOf } from './files/file-part.js';
+export { CORS_OPTIONS } from './http/cors.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { newProcessDirectory, removeAbandonedDirectories } from './files/process-directories.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
@@ -35,6 +58,9 @@ export {
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
 export { settlesWithin } from './platform/deadline.js';
+export { Settings } from './options/settings.js';
+export { TypedKwargs } from './options/typed-kwargs.js';
+export { Clock, type TimedOption, type Timer } from './platform/clock.js';
 export { LoopShare } from './platform/loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';

@@ -1,5 +1,6 @@
 import { type DynamicModule, Logger, Module, type Provider, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { OwnerPipe } from './http/owner.pipe.js';
 import { controllerAt } from './http/query.controller.js';
@@ -14,7 +15,9 @@ import {
   type QueryModuleFactoryOptions,
   type QueryModuleOptions,
 } from './options/query.options.js';
+import { shown } from './options/ranges.js';
 import { Settings, settingsOf } from './options/settings.js';
+import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
@@ -23,10 +26,16 @@ import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
 import { Observers } from './runs/observers.js';
 import { RunHandler } from './runs/run-handler.js';
+import { SharedStore } from './sharing/shared-store.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
 
 /** The injection token of `QueryModuleExtras.role`. */
 const ROLE = Symbol('role');
+type GivenHandler = QueryModuleFactoryOptions['handler'];
+
+type ModuleExtras = Omit<QueryModuleExtras, 'handler'>;
+
+type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras & { kwargs: Type<K> };
 
 /**
  * `POST {base}/query` for an agent.
@@ -52,33 +61,30 @@ const ROLE = Symbol('role');
     SseInterceptor,
     HostParsers,
     Connections,
+    { provide: Clock, useClass: SystemClock },
     { provide: Settings, inject: [MODULE_OPTIONS_TOKEN, ROLE], useFactory: settingsOf },
-    {
-      provide: RunStore,
-      inject: [Settings],
-      useFactory: ({ store }: Settings) => store ?? new MemoryRunStore(),
-    },
     {
       provide: Spool,
       inject: [Settings],
       useFactory: ({ spoolDirectory, limits }: Settings) => Spool.open(spoolDirectory, limits.spoolBytes),
     },
   ],
-  exports: [AgentService],
 })
 export class QueryModule {
   /**
-   * Mounts the endpoint with fixed options.
+   * Mounts the endpoint with fixed options. A handler that expects kwargs of a class is given with that class.
    *
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
    */
-  static forRoot(options: QueryModuleOptions & QueryModuleExtras): DynamicModule {
+  static forRoot<K extends object>(options: TypedModuleOptions<K>): DynamicModule;
+  static forRoot(options: QueryModuleOptions & ModuleExtras): DynamicModule;
+  static forRoot(options: QueryModuleFactoryOptions & QueryModuleExtras): DynamicModule {
     return mount(ConfigurableModuleClass.forRoot(options), options, handlerProviders(options.handler));
   }
 
   /**
-   * Mounts the endpoint with options from a factory, which may inject providers of the host. `path`, `imports` and a handler
-   * class are given beside the factory.
+   * Mounts the endpoint with options from a factory, which may inject providers of the host. What `QueryModuleExtras` has is
+   * given beside the factory.
    *
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none or is
    * given twice
@@ -93,12 +99,17 @@ export class QueryModule {
 }
 
 function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
-  const { path = 'query', role = 'all', listeners = [] } = extras;
+  const { name, role = 'all', listeners = [] } = extras;
   const { restarts } = (extras.handler ?? {}) as { restarts?: number };
+  if (name !== undefined && !NAME.test(name)) {
+    throw new TypeError(
+      `QueryModule: the option "name" is ${shown(name)}; it must have 1 to 64 letters, digits, "_", "-" or ".".`,
+    );
+  }
   return {
     ...module,
     module: QueryModule,
-    controllers: role === 'worker' ? [] : [controllerAt(path)],
+    controllers: role === 'worker' ? [] : [controllerAt(extras)],
     providers: [
       ...(module.providers ?? []),
       { provide: ROLE, useValue: role },
@@ -109,9 +120,31 @@ function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provid
       },
       ...observerProviders(listeners),
       ...handler,
+      storeProvider(name),
+      ...aliases(name),
     ],
-    exports: [...(module.exports ?? []), AgentHandler],
+    exports: [
+      ...(module.exports ?? []),
+      ...(name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)]),
+    ],
   };
+}
+
+const NAME = /^[\w.-]{1,64}$/;
+
+/** Modules that are given the same store must not see each other's runs. A store of the module's own is shared with none. */
+function storeProvider(name = ''): Provider {
+  return {
+    provide: RunStore,
+    inject: [Settings, ModulesContainer, RunHandler],
+    useFactory: ({ store }: Settings, application: ModulesContainer, handler: RunHandler) =>
+      store ? SharedStore.of(application, store).join(name, handler) : new MemoryRunStore(),
+  };
+}
+
+/** `AgentService` itself belongs to the module without a name. */
+function aliases(name: string | undefined): Provider[] {
+  return name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }];
 }
 
 function observerProviders(listeners: NonNullable<QueryModuleExtras['listeners']>): Provider[] {
@@ -128,7 +161,7 @@ function observerProviders(listeners: NonNullable<QueryModuleExtras['listeners']
 }
 
 /** A class is also a provider of its own, so that a test can override it. */
-function handlerProviders(handler: QueryModuleOptions['handler']): Provider[] {
+function handlerProviders(handler: GivenHandler): Provider[] {
   if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useFactory: () => handlerOf(handler) }];
   return [handler, { provide: AgentHandler, useExisting: handler }];
 }
@@ -157,18 +190,19 @@ const noSecondHandler: Provider = {
   },
 };
 
-function handlerOf(handler: AgentHandler | HandlerFunction | undefined): AgentHandler {
+function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') {
-    const { restarts } = handler;
-    return { handle: handler, ...(restarts !== undefined && { restarts }) };
+    const { restarts } = handler as HandlerFunction;
+    return { handle: handler as HandlerFunction, ...(restarts !== undefined && { restarts }) };
   }
-  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function') return handler!;
+  if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function')
+    return handler as AgentHandler;
   throw new TypeError(
     'QueryModule: the option "handler" must be a class, an object with a method "handle", or a function.',
   );
 }
 
 /** The source text is tested, because a class may have `handle` as a property, which its prototype does not show. */
-function isHandlerClass(handler: QueryModuleFactoryOptions['handler']): handler is Type<AgentHandler> {
+function isHandlerClass(handler: GivenHandler): handler is Type<AgentHandler> {
   return typeof handler === 'function' && /^class\b/.test(Function.prototype.toString.call(handler));
 }

@@ -288,7 +288,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
           if (attempt === 1) await store.checkpoint(run, '"first"');
           const told: string[] = [];
           store = await opened.restart!({
-            restarts: 2,
+            restarts: () => 2,
             recovered: (runId) => told.push(runId),
             ready: () => told.push('ready'),
           });
@@ -320,13 +320,21 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(await takeAgain(behind)).toMatchObject({ attempt: 1 });
       });
 
+      it('leaves a run as many attempts as its module says', async () => {
+        const [research, support] = [await admit({ module: 'research' }), await admit({ module: 'support' })];
+        store = await opened.restart!({ restarts: (module) => (module === 'research' ? 1 : 0) });
+        expect(await find(research)).toMatchObject({ status: 'waiting', attempt: 2 });
+        expect(await find(support)).toMatchObject({ status: 'failed', attempt: 1 });
+        expect(ids(await store.take(9, 'research'))).toEqual([research.id]);
+      });
+
       it('does not change runs that were handed over, and runs that wait', async () => {
         const run = await admit();
         const waiting = await admit({ mayStart: false });
         await store.handOver(run);
         const before = [await find(run), await find(waiting)];
         const recovered: string[] = [];
-        store = await opened.restart!({ restarts: 9, recovered: (runId) => recovered.push(runId) });
+        store = await opened.restart!({ restarts: () => 9, recovered: (runId) => recovered.push(runId) });
         expect([await find(run), await find(waiting)]).toEqual(before);
         expect(recovered).toEqual([]);
         expect(ids(await take())).toEqual([run.id, waiting.id]);
@@ -335,13 +343,13 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('lets an idempotency key start a new run only if the run has no attempt left', async () => {
         const idempotency = { key: 'k', digest: '1' };
         const run = await admit({ idempotency });
-        store = await opened.restart!({ restarts: 1 });
+        store = await opened.restart!({ restarts: () => 1 });
         expect(await store.admit(admissionOf({ idempotency }))).toMatchObject({
           created: false,
           run: { id: run.id, status: 'waiting' },
         });
         await takeAgain(run);
-        store = await opened.restart!({ restarts: 1 });
+        store = await opened.restart!({ restarts: () => 1 });
         expect((await store.admit(admissionOf({ idempotency }))).created).toBe(true);
       });
     });

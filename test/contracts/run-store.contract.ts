@@ -22,6 +22,7 @@ export interface Skips {
   logLength?: string;
   totalLength?: string;
   sessionsLength?: string;
+  modules?: string;
 }
 
 const COMPLETED: RunEnd = { status: 'completed' };
@@ -500,6 +501,30 @@ export function runStoreContract(
         const rest = await take();
         expect(taken.length + rest.length).toBe(21);
         expect(new Set([...taken, ...rest]).size).toBe(21);
+      });
+
+      promise(skips.modules)('starts the runs of the module that is named, and no others', async () => {
+        const unnamed = (await wait()).id;
+        const research = (await admitTo('s', { module: 'research', mayStart: false })).run;
+        const queued = (await admitTo('s', { module: 'research' })).run;
+        const support = (await wait({ module: 'support' })).id;
+        const takeOf = async (module: string) => ids(await store.take(9, module));
+        expect(await takeOf('support')).toEqual([support]);
+        expect(await takeOf('support')).toEqual([]);
+        expect(await takeOf('research')).toEqual([research.id]);
+        await finish(research);
+        expect(await take()).toEqual([unnamed]);
+        expect(await takeOf('research')).toEqual([queued.id]);
+        expect(await takeOf('nobody')).toEqual([]);
+      });
+
+      promise(skips.modules)('counts the waiting runs of each module alone', async () => {
+        for (let i = 0; i < 2; i++) await wait({ module: 'research', maxWaiting: 2 });
+        expect(await codeOf(() => wait({ module: 'research', maxWaiting: 2 }))).toBe('at_capacity');
+        expect((await wait({ maxWaiting: 1 })).status).toBe('waiting');
+        expect((await wait({ module: 'support', maxWaiting: 1 })).status).toBe('waiting');
+        expect(await store.take(1, 'research')).toHaveLength(1);
+        expect((await wait({ module: 'research', maxWaiting: 2 })).status).toBe('waiting');
       });
 
       it('starts what a model of the queues says, whatever was admitted, started and ended before', async () => {

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { publint } from 'publint';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -13,6 +14,13 @@ async function* handler() { yield message('Hi'); }
 const { controllers } = QueryModule.forRoot({ handler });
 console.log(controllers?.length, JSON.stringify(message('Hi')));
 `;
+
+const SUBPATHS = `
+import { openStore } from 'nest-agent-query/stores'; import { FilesHandler } from 'nest-agent-query/agents/files';
+import { openDispatcher } from 'nest-agent-query/workers'; import { ask } from 'nest-agent-query/testing';
+`;
+const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
+const ATTW = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
 
 describe('The package', () => {
   let project: string;
@@ -26,6 +34,9 @@ describe('The package', () => {
     await writeFile(join(project, 'package.json'), '{"name":"user","private":true,"type":"module"}');
     const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`];
     await run('npm', install, { cwd: project });
+    await mkdir(join(project, 'node_modules/@types'), { recursive: true });
+    for (const name of ['@types/node', 'kysely'])
+      await symlink(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
   }, 120_000);
 
   afterAll(() => rm(project, { recursive: true }));
@@ -53,20 +64,55 @@ describe('The package', () => {
     expect(stdout).toBe('function\n');
   });
 
-  it('is imported with its types', async () => {
-    await writeFile(join(project, 'use.ts'), `${USE}\nconst wrong: number = message('Hi').data.content;\n`);
-    await mkdir(join(project, 'node_modules/@types'), { recursive: true });
-    await symlink(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'));
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--types', 'node'];
-    const compiled = run(
-      process.execPath,
-      [join(ROOT, 'node_modules/typescript/bin/tsc'), ...options, 'use.ts'],
-      {
-        cwd: project,
-      },
-    );
-    await expect(compiled).rejects.toMatchObject({
-      stdout: "use.ts(7,7): error TS2322: Type 'string' is not assignable to type 'number'.\n",
+  // All declarations are checked once, because that takes long.
+  it.each([
+    ['nodenext, with all declarations', 'use.ts', '--module nodenext'],
+    ['nodenext, by CommonJS', 'use.cts', '--module nodenext --skipLibCheck'],
+    ['node16', 'use.ts', '--module node16 --skipLibCheck'],
+    ['bundler', 'use.ts', '--module esnext --moduleResolution bundler --skipLibCheck'],
+    [
+      'node10',
+      'use.ts',
+      '--module commonjs --moduleResolution node10 --ignoreDeprecations 6.0 --skipLibCheck',
+    ],
+  ])(
+    'is imported with its types: %s',
+    async (_, file, settings) => {
+      await writeFile(
+        join(project, file),
+        `${USE}${SUBPATHS}const wrong: number = message('Hi').data.content;\n`,
+      );
+      const options = `--noEmit --strict --target es2022 --types node ${settings}`.split(' ');
+      const compiled = run(process.execPath, [TSC, ...options, file], { cwd: project });
+      await expect(compiled).rejects.toMatchObject({
+        stdout: `${file}(9,7): error TS2322: Type 'string' is not assignable to type 'number'.\n`,
+      });
+    },
+    120_000,
+  );
+
+  it('has nothing that publint warns of', async () => {
+    const { messages } = await publint({
+      pkgDir: join(project, 'node_modules/nest-agent-query'),
+      pack: false,
+      strict: true,
     });
+    expect(messages).toEqual([]);
+  });
+
+  it('has types that resolve in every mode', async () => {
+    // Node 20.19 and newer load an ES module by `require` too.
+    const check = [ATTW, packed.filename, '--ignore-rules', 'cjs-resolves-to-esm', '--format', 'json'];
+    const { stdout } = await run(process.execPath, check, { cwd: project });
+    const { analysis } = JSON.parse(stdout) as { analysis: { entrypoints: Record<string, object> } };
+    expect(Object.keys(analysis.entrypoints).sort()).toEqual([
+      '.',
+      './agents/files',
+      './openapi',
+      './package.json',
+      './stores',
+      './testing',
+      './workers',
+    ]);
   });
 });

@@ -72,6 +72,13 @@ describe.each(ADAPTERS)('The parts of a query on %s', (adapter) => {
     expect(envelopes.map(({ type }) => type)).toEqual(['part', 'done']);
   });
 
+  it(promise('file.mismatch', 'no log for a text in UTF-16 with a byte order mark'), async () => {
+    await start();
+    const base64 = Buffer.from('\ufeffstädte', 'utf16le').toString('base64');
+    const envelopes = await (await send([{ ...file, mimeType: 'text/csv', base64 }])).allEnvelopes();
+    expect(envelopes.map(({ type }) => type)).toEqual(['part', 'done']);
+  });
+
   it(promise('file.mismatch-rejected'), async () => {
     await start({ rejectMismatchedTypes: true });
     const reply = await send([{ type: 'text', text: 'Hello' }, file]);

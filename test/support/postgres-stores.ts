@@ -62,7 +62,7 @@ export class PostgresStores {
     const store = new SqlRunStore(driver, { leaseMs, retention });
     const told: Member['told'] = { lost: [], recovered: [], ready: 0 };
     const events: Partial<RecoveryEvents> = {
-      restarts,
+      restarts: () => restarts,
       lost: (runId) => told.lost.push(runId),
       recovered: (runId) => told.recovered.push(runId),
       ready: () => told.ready++,

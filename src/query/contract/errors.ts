@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
  * Every error by its stable code, with the HTTP status that it has before a stream has begun. Codes of the last group occur
  * only at the end of a run, as `error.code` of the `done` envelope.
  */
-const STATUS_OF_CODE = {
+export const STATUS_OF_CODE = {
   invalid_json: 400,
   invalid_query: 400,
   unauthorized: 401,

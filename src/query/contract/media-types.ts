@@ -51,6 +51,21 @@ export function contradicts(declared: string, detected: string): boolean {
   return subtypeOf(said) !== subtypeOf(found) && familyOf(said) !== familyOf(found);
 }
 
+/** A media type in lower case, without its parameters. */
+export function bareType(type: string): string {
+  return type.split(';', 1)[0]!.trim().toLowerCase();
+}
+
+/** Whether a type says nothing about the bytes, such as `application/octet-stream`. */
+export function isGenericType(type: string): boolean {
+  return GENERIC.test(normalized(type));
+}
+
+/** Whether a type is one of text: `text/*`, JSON, XML, YAML, source code. */
+export function isTextType(type: string): boolean {
+  return familyOf(normalized(type)) === 'text';
+}
+
 function subtypeOf(type: string): string {
   return type.split('/')[1]!.replace(/^vnd\./, '');
 }
@@ -61,6 +76,6 @@ function familyOf(type: string): string {
 
 /** The registered name, in lower case and without parameters. */
 function normalized(type: string): string {
-  const bare = type.split(';', 1)[0]!.trim().toLowerCase().replace('/x-', '/');
+  const bare = bareType(type).replace('/x-', '/');
   return REGISTERED_NAMES[bare] ?? bare;
 }

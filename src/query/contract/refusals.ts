@@ -1,6 +1,18 @@
-import { QueryError } from './errors.js';
+import { type FieldError, QueryError } from './errors.js';
 
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
+
+/**
+ * The query has faults.
+ *
+ * @param errors all of them, at least one
+ */
+export function invalidQuery(errors: FieldError[]): QueryError {
+  const [first] = errors;
+  const where = first?.pointer ? `"${first.pointer}" ` : 'The body ';
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return new QueryError('invalid_query', `${where}${first?.detail}${more}.`, { errors });
+}
 
 /** The owner has no such run. */
 export function runNotFound(): QueryError {

@@ -4,7 +4,7 @@ import { refusalOfFiles } from '../contract/refusals.js';
 import type { SpoolFile } from './spool.js';
 
 /** Bytes at the beginning of a file that are enough to detect its type. */
-const HEAD_BYTES = 4100;
+export const HEAD_BYTES = 4100;
 
 /** The decoded content of one file part, in memory or in a temporary file. */
 export class FileContent {
@@ -41,10 +41,7 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   async detectType(): Promise<string | undefined> {
-    const head = await this.head();
-    // Loaded with the first file: a service that receives no files does not need it.
-    const { fileTypeFromBuffer } = await import('file-type');
-    return (await fileTypeFromBuffer(head))?.mime;
+    return typeOfHead(await this.head());
   }
 
   /** Frees the memory or removes the temporary file. Can be called again. */
@@ -68,6 +65,19 @@ export class FileContent {
       throw refusalOfFiles(error);
     }
   }
+}
+
+/** The type that the beginning of a content shows, such as `image/png`; undefined if it shows none. */
+export async function typeOfHead(head: Buffer): Promise<string | undefined> {
+  // Loaded with the first file: a service that receives no files does not need it.
+  const { fileTypeFromBuffer } = await import('file-type/node');
+  const mime = (await fileTypeFromBuffer(head))?.mime;
+  return mime === 'audio/mpeg' && isMarkedAsUtf16(head) ? undefined : mime;
+}
+
+/** `file-type` takes the byte order mark of UTF-16LE for the beginning of sound (MPEG-1 layer I with a checksum). */
+function isMarkedAsUtf16(head: Buffer): boolean {
+  return head[0] === 0xff && head[1] === 0xfe;
 }
 
 async function headOf(path: string): Promise<Buffer> {

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import {
   Controller,
+  type ControllerOptions,
   Delete,
   Get,
   Headers,
@@ -14,6 +15,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { RunStream } from '../event-log/run-stream.js';
+import type { QueryModuleExtras } from '../options/query.options.js';
 import { type HostRequest, RequestPath, WrittenByInterceptor } from '../platform/host.js';
 import { ReadsBody } from '../platform/host-parsers.js';
 import { Reply } from '../platform/reply.js';
@@ -25,6 +27,9 @@ import { cursorOfRun, pageOf } from './headers.js';
 import { FromRequest, OwnerPipe } from './owner.pipe.js';
 import { ProblemFilter } from './problem.filter.js';
 import { type Submission, SubmissionPipe } from './submission.pipe.js';
+
+/** Where a controller is mounted, and how it is decorated. */
+type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;
 
 /**
  * `{base}/query`. A pipe validates the query as a `QueryDto`, `AgentService` returns the Observable of its envelopes, and the
@@ -66,7 +71,7 @@ export class QueryController {
     @FromRequest(OwnerPipe) owner: string,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
-    @Headers('last-event-id') lastEventId: string | undefined,
+    @Headers('Last-Event-ID') lastEventId: string | undefined,
     @QueryParameter('after') after: string | undefined,
   ): Promise<EventStream | Reply> {
     const run = await this.agent.find(owner, runId);
@@ -119,9 +124,25 @@ export class QueryController {
   }
 }
 
-/** Returns the controller for a path. Nest reads the path from the class, and a host may have several modules. */
-export function controllerAt(path: string): Type<QueryController> {
-  @Controller(path)
+/** Returns the controller of one module. Nest reads all this from the class, and a host may have several modules. */
+export function controllerAt({ path, version, host, decorators = [] }: Mounting): Type<QueryController> {
+  if (!areFunctions(decorators)) {
+    throw new TypeError(
+      'QueryModule: the option "decorators" must be an array of class decorators, such as [UseGuards(MyGuard)].',
+    );
+  }
   class MountedQueryController extends QueryController {}
-  return MountedQueryController;
+  const options: ControllerOptions = { path: path ?? 'query' };
+  if (version !== undefined) options.version = version;
+  if (host !== undefined) options.host = host;
+  const all: ClassDecorator[] = [Controller(options), ...decorators];
+  return all.reduce<typeof MountedQueryController>(
+    // A decorator may return another class in place of the one that it gets.
+    (decorated, decorate) => decorate(decorated) ?? decorated,
+    MountedQueryController,
+  );
+}
+
+function areFunctions(values: unknown): boolean {
+  return Array.isArray(values) && values.every((value) => typeof value === 'function');
 }

@@ -9,15 +9,17 @@ import {
   Validate,
   ValidateNested,
   type ValidationArguments,
-  type ValidationError,
   ValidatorConstraint,
   type ValidatorConstraintInterface,
   validateSync,
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
 import { FileContent } from '../files/content.js';
-import { type FieldError, QueryError } from '../contract/errors.js';
+import type { FieldError } from '../contract/errors.js';
+import { faultsOf } from '../contract/field-errors.js';
 import { isMediaType } from '../contract/media-types.js';
+import { invalidQuery } from '../contract/refusals.js';
+import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
 @ValidatorConstraint({ name: 'fileName' })
@@ -139,11 +141,12 @@ export class QueryDto implements Query {
  * Validates the body of a query. Members that are not part of the interface are dropped.
  *
  * @param body the document as it was read, with a `FileContent` or a `Base64Fault` as the `base64` of a part
+ * @param typed the rules of the host for kwargs; undefined where it has none
  * @throws {QueryError} `invalid_query` with every fault and its JSON Pointer
  */
-export function validateQuery(body: unknown): QueryDto {
+export async function validateQuery(body: unknown, typed: TypedKwargs | undefined): Promise<QueryDto> {
   if (!isObject(body)) {
-    throw invalid([{ pointer: '', detail: 'must be an object with the member "parts"' }]);
+    throw invalidQuery([{ pointer: '', detail: 'must be an object with the member "parts"' }]);
   }
   const query = new QueryDto();
   query.parts = (
@@ -151,8 +154,8 @@ export function validateQuery(body: unknown): QueryDto {
   ) as QueryDto['parts'];
   query.kwargs = (body['kwargs'] ?? {}) as QueryDto['kwargs'];
   const faults = faultsOf(validateSync(query, { stopAtFirstError: true, forbidUnknownValues: false }), '');
-  if (isObject(query.kwargs)) faults.push(...faultsOfKwargs(query.kwargs));
-  if (faults.length > 0) throw invalid(faults);
+  if (isObject(query.kwargs)) faults.push(...(await faultsOfKwargs(query.kwargs, typed)));
+  if (faults.length > 0) throw invalidQuery(faults);
   return query;
 }
 
@@ -167,26 +170,20 @@ function toPart(part: unknown): unknown {
   return Object.assign(plainToInstance(FilePartDto, rest, options), { base64 });
 }
 
-function faultsOfKwargs(kwargs: Record<string, unknown>): FieldError[] {
+async function faultsOfKwargs(
+  kwargs: Record<string, unknown>,
+  typed: TypedKwargs | undefined,
+): Promise<FieldError[]> {
+  const faults = typed ? await typed.faultsOf(kwargs) : [];
+  const isKnown = faults.some(({ pointer }) => pointer === '/kwargs/session_id');
+  return isKnown ? faults : [...faultsOfSessionId(kwargs), ...faults];
+}
+
+function faultsOfSessionId(kwargs: Record<string, unknown>): FieldError[] {
   if (!Object.hasOwn(kwargs, 'session_id')) return [];
   const rule = new KwargsRule();
   rule.session_id = kwargs['session_id'] as string;
   return faultsOf(validateSync(rule, { stopAtFirstError: true }), '/kwargs');
-}
-
-function faultsOf(errors: ValidationError[], parent: string): FieldError[] {
-  return errors.flatMap(({ property, constraints, children }) => {
-    const pointer = `${parent}/${property}`;
-    const own = Object.values(constraints ?? {}).map((detail) => ({ pointer, detail }));
-    return [...own, ...faultsOf(children ?? [], pointer)];
-  });
-}
-
-function invalid(errors: FieldError[]): QueryError {
-  const [first] = errors;
-  const where = first?.pointer ? `"${first.pointer}" ` : 'The body ';
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  return new QueryError('invalid_query', `${where}${first?.detail}${more}.`, { errors });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,7 +3,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
-import { contradicts } from '../contract/media-types.js';
+import { filePartOf } from '../files/file-part.js';
 import { Spool } from '../files/spool.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
@@ -41,7 +41,7 @@ export class QueryReader {
     refuseByLength(rawRequest(request).headers, this.settings.limits);
     const document = await this.#document(request);
     try {
-      const query = validateQuery(document.value);
+      const query = await validateQuery(document.value, this.settings.kwargs);
       const share = new LoopShare();
       for (const [index, part] of query.parts.entries()) {
         if (part instanceof FilePartDto) await this.#open(part, index);
@@ -71,12 +71,9 @@ export class QueryReader {
   async #open(part: FilePartDto, index: number): Promise<void> {
     const content = part.base64!;
     delete part.base64;
-    part.sha256 = content.sha256;
-    part.file = await content.file(part.name, part.mimeType);
-    const detected = await content.detectType();
-    if (detected === undefined || !contradicts(part.mimeType, detected)) return;
-    if (this.settings.rejectMismatchedTypes) throw mismatch(index, part.mimeType, detected);
-    part.detectedMimeType = detected;
+    const { detectedMimeType } = Object.assign(part, await filePartOf(content, part.name, part.mimeType));
+    if (detectedMimeType === undefined || !this.settings.rejectMismatchedTypes) return;
+    throw mismatch(index, part.mimeType, detectedMimeType);
   }
 }
 

@@ -34,10 +34,7 @@ export class MemoryRunStore extends RunStore {
   readonly files: MemoryFileStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
-  /** The runs that wait for a slot, those that are ready for longest first. */
-  readonly #ready = new Set<Run>();
-  /** How many runs wait, for a slot or in the queue of their session. */
-  #waiting = 0;
+  readonly #waiting = new Map<string, WaitingRuns>();
 
   /**
    * @param retention how much is kept, and for how long. Absent and undefined members: `MEMORY_RETENTION_DEFAULTS`
@@ -55,7 +52,7 @@ export class MemoryRunStore extends RunStore {
 
   admit(admission: Admission): Admitted {
     this.#sweep();
-    const { owner, idempotency } = admission;
+    const { owner, idempotency, module = '' } = admission;
     const key = idempotency && keyOf(owner, idempotency.key);
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
     if (repeated && repeated.digest !== idempotency!.digest) throw idempotencyConflict();
@@ -65,22 +62,24 @@ export class MemoryRunStore extends RunStore {
     const ahead = this.#ahead(admission);
     if (admission.refusal) throw admission.refusal;
     const starts = admission.mayStart && ahead.length === 0;
-    if (!starts && this.#waiting >= admission.maxWaiting) throw atCapacity(this.#waiting);
+    const waiting = this.#waitingOf(module);
+    if (!starts && waiting.count >= admission.maxWaiting) throw atCapacity(waiting.count);
     const { runId, parts, session, detached } = admission;
-    const run = new Run(runId, owner, session?.id, session && parts, key, idempotency?.digest, detached);
+    const digest = idempotency?.digest;
+    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
-    this.#waiting++;
+    waiting.count++;
     for (const notice of admission.notices(starts ? undefined : ahead.length)) this.#runs.append(run, notice);
     if (starts) this.#start(run, run.createdAt);
-    else if (ahead.length === 0) this.#ready.add(run);
+    else if (ahead.length === 0) waiting.ready.add(run);
     return { run, created: true, ahead };
   }
 
-  take(count: number): RunRecord[] {
+  take(count: number, module = ''): RunRecord[] {
     const taken: Run[] = [];
-    for (const run of this.#ready) {
+    for (const run of this.#waitingOf(module).ready) {
       if (taken.length === count) break;
       this.#start(run, Date.now());
       taken.push(run);
@@ -127,7 +126,7 @@ export class MemoryRunStore extends RunStore {
     this.#runs.end(run);
     const next = run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
     run.parts = undefined;
-    if (next) this.#ready.add(next);
+    if (next) this.#waitingOf(next.module).ready.add(next);
     this.#sweep();
     return { run, next };
   }
@@ -172,8 +171,15 @@ export class MemoryRunStore extends RunStore {
 
   /** The run does not wait any more. */
   #leaveQueue(run: Run): void {
-    this.#ready.delete(run);
-    this.#waiting--;
+    const waiting = this.#waitingOf(run.module);
+    waiting.ready.delete(run);
+    waiting.count--;
+  }
+
+  #waitingOf(module: string): WaitingRuns {
+    const waiting = this.#waiting.get(module) ?? new WaitingRuns();
+    this.#waiting.set(module, waiting);
+    return waiting;
   }
 
   #run(name: RunRef): Run | undefined {
@@ -197,6 +203,14 @@ export class MemoryRunStore extends RunStore {
     this.#runs.sweep();
     this.#sessions.sweep();
   }
+}
+
+/** The runs of a module that wait. */
+class WaitingRuns {
+  /** Those that wait for a slot, first those that are ready for longest. */
+  readonly ready = new Set<Run>();
+  /** How many wait, for a slot or in the queue of their session. */
+  count = 0;
 }
 
 function turnOf(run: Run, end: RunEnd, text: string): Turn {

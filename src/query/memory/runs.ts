@@ -33,6 +33,7 @@ export class Run implements RunRecord {
     public idempotency: string | undefined,
     readonly digest: string | undefined,
     public detached: boolean,
+    readonly module: string,
   ) {}
 
   get attempt(): number {

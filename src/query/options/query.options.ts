@@ -1,5 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ConfigurableModuleBuilder, type ModuleMetadata, type Type } from '@nestjs/common';
+import {
+  ConfigurableModuleBuilder,
+  type ControllerOptions,
+  type ModuleMetadata,
+  type Type,
+} from '@nestjs/common';
 import type { BodyLimits } from './body-limits.js';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
@@ -77,13 +82,23 @@ export interface AdmissionContext {
   detached: boolean;
 }
 
-/** The options of `QueryModule`. All have a default, except the handler. */
-export interface QueryModuleOptions {
+/**
+ * The options of `QueryModule`. All have a default, except the handler.
+ *
+ * `K` is the type of the kwargs that the handler receives.
+ */
+export interface QueryModuleOptions<K extends object = Record<string, unknown>> {
   /**
    * Answers the queries: an injectable class, an instance, or a function. A class may inject what the modules in `imports`
    * export, and global providers.
    */
-  handler: Type<AgentHandler> | AgentHandler | HandlerFunction;
+  handler: Type<AgentHandler<K>> | AgentHandler<K> | HandlerFunction<K>;
+  /**
+   * A class for kwargs, with decorators of class-validator. A query with faults in its kwargs is refused (400
+   * `invalid_query`), and the handler receives an instance. A key without a decorator is not validated, and reaches the
+   * handler unchanged. Default: none, so that kwargs are any object.
+   */
+  kwargs?: Type<K>;
   /** Keeps runs, sessions and files. Default: `new MemoryRunStore()`, in the memory of this process. */
   store?: RunStore;
   /** Brings waiting runs to processes with a free slot. Default: the signals of the store. */
@@ -108,7 +123,7 @@ export interface QueryModuleOptions {
    *   if (await quota.isUsedUp(owner)) throw new QueryError('quota_exceeded', 'The quota is used up.', { status: 402 });
    * }
    */
-  admit?(query: Query, context: AdmissionContext): void | Promise<void>;
+  admit?(query: Query<K>, context: AdmissionContext): void | Promise<void>;
   /** Limits of the body of a query. */
   limits?: Partial<BodyLimits>;
   /** How runs are executed. */
@@ -130,16 +145,34 @@ export type Role = 'all' | 'api' | 'worker';
 /** What Nest must know before a factory can run: where the module is mounted, and what its handler may inject. */
 export interface QueryModuleExtras {
   /** See `QueryModuleOptions`. A class given here is a provider of its own: it has a lifecycle, and tests can override it. */
-  handler?: QueryModuleOptions['handler'];
+  handler?: AnyModuleOptions['handler'];
+  /**
+   * Tells several modules of a host apart: `@InjectAgent(name)` injects the `AgentService` of this one. In a store that several
+   * modules have, the runs of a name belong to it, so it must not change. 1 to 64 letters, digits, `_`, `-` or `.`. Default: the
+   * module without a name, whose `AgentService` is injected by its class.
+   */
+  name?: string;
   /** The path of the endpoint, under the global prefix of the host. Default `query`. */
   path?: string;
+  /** The version of the endpoint, as Nest's `@Controller({ version })` takes it. Without effect unless the host has versions. */
+  version?: NonNullable<ControllerOptions['version']>;
+  /** The host names that the endpoint serves, as Nest's `@Controller({ host })` takes them. Default: all. */
+  host?: NonNullable<ControllerOptions['host']>;
+  /**
+   * Decorators of this endpoint alone, as a controller class takes them: guards, interceptors, metadata. They are applied in
+   * this order. What they name may inject what the modules in `imports` export, and global providers.
+   *
+   * @example
+   * decorators: [UseGuards(JwtGuard), Throttle({ default: { limit: 10, ttl: 60_000 } }), ApiTags('agent')]
+   */
+  decorators?: readonly ClassDecorator[];
   /** What this process does. Default `all`. */
   role?: Role;
   /** Are told what happens to runs: see `RunListener`. A class may inject what the modules in `imports` export. Default: none. */
   listeners?: (Type<RunListener> | RunListener)[];
   /** Modules that export what the handler injects. */
   imports?: NonNullable<ModuleMetadata['imports']>;
-  /** Whether all modules of the host can inject `AgentService` and `AgentHandler`. Default false. */
+  /** Whether all modules of the host can inject what the module exports. Default false. */
   isGlobal?: boolean;
 }
 
@@ -174,22 +207,36 @@ export const STREAM_DEFAULTS: Readonly<StreamOptions> = Object.freeze({
   retryMs: 1_000,
 });
 
+/** The options of a module whose handler may be given beside the factory, so that their types cannot be compared. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+type AnyModuleOptions = QueryModuleOptions<any>;
+
 /** What the factory of `QueryModule.forRootAsync` returns. */
-export type QueryModuleFactoryOptions = Omit<QueryModuleOptions, 'handler'> & {
+export type QueryModuleFactoryOptions = Omit<AnyModuleOptions, 'handler'> & {
   /** The handler, unless it is given beside the factory. Give a class there, so that tests can override it. */
-  handler?: QueryModuleOptions['handler'];
+  handler?: AnyModuleOptions['handler'];
+};
+
+/** The builder takes the members that are named here out of the options. */
+const EXTRAS: Record<keyof Omit<QueryModuleExtras, 'handler'>, undefined> = {
+  name: undefined,
+  path: undefined,
+  version: undefined,
+  host: undefined,
+  decorators: undefined,
+  role: undefined,
+  listeners: undefined,
+  imports: undefined,
+  isGlobal: undefined,
 };
 
 export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =
   new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
     .setClassMethodName('forRoot')
     .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>(
-      { path: 'query', role: 'all', listeners: [], imports: [], isGlobal: false },
-      (definition, extras) => ({
-        ...definition,
-        imports: definition.imports ?? extras.imports ?? [],
-        global: extras.isGlobal ?? false,
-      }),
-    )
+    .setExtras<QueryModuleExtras>(EXTRAS as object, (definition, extras) => ({
+      ...definition,
+      imports: definition.imports ?? extras.imports ?? [],
+      global: extras.isGlobal ?? false,
+    }))
     .build();

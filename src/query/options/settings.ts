@@ -12,6 +12,7 @@ import {
   STREAM_DEFAULTS,
   type StreamOptions,
 } from './query.options.js';
+import { TypedKwargs } from './typed-kwargs.js';
 import { isInRange, RANGES, rangeText, shown, withDefaults } from './ranges.js';
 
 const ROLES: unknown[] = ['all', 'api', 'worker'];
@@ -19,6 +20,7 @@ const SESSION_POLICIES: unknown[] = ['enqueue', 'reject', 'interrupt'];
 
 const MEMBERS: Record<keyof QueryModuleFactoryOptions, true> = {
   handler: true,
+  kwargs: true,
   store: true,
   dispatcher: true,
   owner: true,
@@ -35,6 +37,8 @@ export abstract class Settings {
   abstract readonly limits: Readonly<BodyLimits>;
   abstract readonly runs: Readonly<RunOptions>;
   abstract readonly streams: Readonly<StreamOptions>;
+  /** Undefined where the host has no class for kwargs. */
+  abstract readonly kwargs: TypedKwargs | undefined;
   abstract readonly store: RunStore | undefined;
   abstract readonly dispatcher: Dispatcher | undefined;
   abstract readonly role: Role;
@@ -60,6 +64,7 @@ export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all
     limits: withDefaults('limits', options.limits, DEFAULT_BODY_LIMITS, RANGES.limits, faults),
     runs: withDefaults('runs', options.runs, RUN_DEFAULTS, RANGES.runs, faults),
     streams: withDefaults('streams', options.streams, STREAM_DEFAULTS, RANGES.streams, faults),
+    kwargs: kwargsOf(options.kwargs, faults),
     store: options.store,
     dispatcher: options.dispatcher,
     role,
@@ -105,4 +110,18 @@ function isDisconnectPolicy(value: unknown): boolean {
   if (value === 'continue' || value === 'cancel') return true;
   const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
   return isInRange(graceMs, RANGES.disconnect.graceMs);
+}
+
+function kwargsOf(type: QueryModuleFactoryOptions['kwargs'], faults: string[]): TypedKwargs | undefined {
+  if (type === undefined) return undefined;
+  if (typeof type !== 'function') {
+    faults.push(`kwargs is ${shown(type)}; it must be a class.`);
+    return undefined;
+  }
+  try {
+    return new TypedKwargs(type);
+  } catch (error) {
+    faults.push((error as Error).message);
+    return undefined;
+  }
 }

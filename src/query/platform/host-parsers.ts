@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { refuseLateModule } from './late-module.js';
 
 const READS_BODY = 'nest-agent-query:reads-body';
 
@@ -22,14 +23,29 @@ interface Layer {
 
 interface FastifyRequest {
   headers: Record<string, string | undefined> | undefined;
+  raw: IncomingMessage;
 }
 
 interface FastifyRoute {
   url: string;
+  method: string | string[];
   config?: Record<string, unknown>;
   preParsing?: unknown;
   preValidation?: unknown;
 }
+
+type FastifyHook = (
+  request: FastifyRequest,
+  reply: unknown,
+  payload: unknown,
+  done: (...a: unknown[]) => void,
+) => void;
+
+/** For a route of the host, which may have the path of a marked route and another version. */
+const continueBefore: FastifyHook = ({ raw }, _reply, payload, done) => {
+  sendContinue(raw);
+  done(null, payload);
+};
 
 /** The names of the middleware functions of npm `body-parser`, which Express and Nest install. */
 const PARSER_NAMES = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
@@ -59,6 +75,7 @@ export class HostParsers implements OnModuleInit {
   readonly #fastifyPaths = new Set<string>();
 
   constructor(private readonly adapterHost: HttpAdapterHost) {
+    refuseLateModule(adapterHost);
     // Fastify calls the hook only for routes that are registered after it.
     if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
@@ -96,15 +113,14 @@ export class HostParsers implements OnModuleInit {
       addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): void;
     }>();
     fastify.addHook('onRoute', (route) => {
-      if (!route.config?.[READS_BODY]) return;
+      if (!route.config?.[READS_BODY]) {
+        if ([route.method].flat().includes('POST'))
+          route.preParsing = [continueBefore, route.preParsing ?? []].flat();
+        return;
+      }
       this.#fastifyPaths.add(route.url);
       // Fastify does not parse a request that seems to have no body, whatever its content type is.
-      route.preParsing = (
-        request: FastifyRequest,
-        _reply: unknown,
-        payload: unknown,
-        done: (...a: unknown[]) => void,
-      ) => {
+      const hideBody: FastifyHook = (request, _reply, payload, done) => {
         request.headers = {
           'content-length': '0',
           'content-type': undefined,
@@ -112,6 +128,7 @@ export class HostParsers implements OnModuleInit {
         };
         done(null, payload);
       };
+      route.preParsing = hideBody;
       // The host's guards see the request's own headers again.
       route.preValidation = (request: FastifyRequest, _reply: unknown, done: () => void) => {
         request.headers = undefined;

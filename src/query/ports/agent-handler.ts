@@ -25,11 +25,15 @@ export interface FilePart {
 /** One part of the user's message. */
 export type QueryPart = TextPart | FilePart;
 
-/** A query: the parts in the order of the request, and the metadata. */
-export interface Query {
+/**
+ * A query: the parts in the order of the request, and the metadata.
+ *
+ * `K` is the class that the option `kwargs` names. Without that option, kwargs are an object with keys of any name.
+ */
+export interface Query<K extends object = Record<string, unknown>> {
   parts: QueryPart[];
-  /** Every key that the caller sent, unchanged; an empty object if it sent none. */
-  kwargs: Record<string, unknown>;
+  /** Every key that the caller sent, unchanged; an empty object if it sent none. With the option `kwargs`, an instance. */
+  kwargs: K;
 }
 
 /** The run that a handler executes. */
@@ -78,8 +82,8 @@ export interface QueryContext {
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
 /** A handler that is a function: `async function* (query, context) {…}`. It may have the property `restarts`. */
-export type HandlerFunction = ((
-  query: Query,
+export type HandlerFunction<K extends object = Record<string, unknown>> = ((
+  query: Query<K>,
   context: QueryContext,
 ) => HandlerAnswer | Promise<HandlerAnswer>) & { readonly restarts?: number };
 
@@ -101,7 +105,7 @@ export type HandlerFunction = ((
  *   }
  * }
  */
-export abstract class AgentHandler {
+export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   /**
    * How often a run may be executed again when its process was lost or stopped before the run had ended: by another process,
    * or after the restart of the service. See `QueryContext.resumed` and `QueryContext.checkpoint`. From 0 to 1,000; default
@@ -113,5 +117,5 @@ export abstract class AgentHandler {
    * @param query the caller's query
    * @param context the run, its session and the signal that asks the handler to stop
    */
-  abstract handle(query: Query, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
+  abstract handle(query: Query<K>, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
 }

@@ -44,6 +44,8 @@ export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
 /** A query that asks to become a run. */
 export interface Admission {
   runId: string;
+  /** The name of the module that executes the run, if several modules share the store. Default: the module without a name. */
+  module?: string;
   owner: string;
   /** The parts of the query; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];
@@ -56,7 +58,7 @@ export interface Admission {
   detached: boolean;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
   mayStart: boolean;
-  /** How many runs of the service may wait. */
+  /** How many runs of the module may wait, in all processes together. */
   maxWaiting: number;
   /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
@@ -105,8 +107,8 @@ export interface StoredQuery {
 
 /** What a store reports about runs that it recovers. */
 export interface RecoveryEvents {
-  /** How often a run may be executed again after its process was lost. */
-  restarts: number;
+  /** How often a run of a module may be executed again after its process was lost. */
+  restarts(module: string): number;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
   lost(runId: string): void;
   /**
@@ -182,7 +184,7 @@ export abstract class RunStore {
    * 2. `session_busy`: the policy is `reject`, and the session has an unfinished run
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
    * 4. the admission's `refusal`
-   * 5. `at_capacity`: the run would wait, and `maxWaiting` runs wait
+   * 5. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
@@ -191,8 +193,9 @@ export abstract class RunStore {
    * soon as it is the first of its session.
    *
    * @param count how many runs to take at most, from 1
+   * @param module the module that executes them: only its runs are taken. Default: the module without a name
    */
-  abstract take(count: number): Awaitable<RunRecord[]>;
+  abstract take(count: number, module?: string): Awaitable<RunRecord[]>;
 
   /**
    * Returns the query of an unfinished run.

@@ -61,14 +61,17 @@ export class Admissions {
     isDraining: () => boolean,
   ): Promise<{ run: RunRecord; created: boolean }> {
     const { owner = ANONYMOUS, detached = false, release = () => undefined } = options;
-    const { store, files } = this.services;
+    const { store, files, kwargs } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
     let hasSlot = false;
     try {
+      const typed = kwargs ? await kwargs.typed(query) : query;
       const key = options.idempotencyKey;
       const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
-      const refused = isDraining() ? draining() : this.#refusal(query, { owner, detached, ...options });
+      const refused = isDraining()
+        ? draining()
+        : this.#refusal(typed as Query, { owner, detached, ...options });
       const refusal = refused instanceof Promise ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = reserved instanceof Promise ? await reserved : reserved;

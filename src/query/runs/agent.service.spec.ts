@@ -13,10 +13,12 @@ import type { RecoveryEvents, RunStore } from '../ports/run-store.js';
 import type { RunOptions } from '../options/query.options.js';
 import type { Envelope } from '../contract/wire.js';
 import { settingsOf } from '../options/settings.js';
+import { SystemClock } from '../platform/clock.js';
 import { Spool } from '../files/spool.js';
 
 /** Nothing lies in it. */
 const spool = await Spool.open();
+const clock = new SystemClock();
 
 const IDLE = { running: 0, waiting: 0, followers: 0, overdue: 0 };
 const DRAIN_MS = 1_000;
@@ -36,7 +38,13 @@ class Watched {
   ) {
     this.scripted = new ScriptedAgent(isDeaf);
     const runs = { timeoutMs: TIMEOUT_MS, stopDeadlineMs: STOP_MS, drainMs: DRAIN_MS, ...options };
-    this.agent = new AgentService(store, { handle: this.scripted.handler }, settingsOf({ runs }), spool);
+    this.agent = new AgentService(
+      store,
+      { handle: this.scripted.handler },
+      settingsOf({ runs }),
+      spool,
+      clock,
+    );
   }
 
   query(text: string, session?: string, options: QueryOptions = {}): WatchedRun {
@@ -474,7 +482,7 @@ describe('A handler that stops badly', () => {
 
   it.each(ANSWERS)('because it %s is cancelled all the same', async (_, answer) => {
     const handle = answer as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool);
+    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool, clock);
     const stream = agent.query({ parts: [], kwargs: {} });
     const { run } = await stream.admitted;
     await ticks(2);
@@ -488,7 +496,7 @@ describe('A handler that stops badly', () => {
   it('because it emits what is no envelope and never returns is given up at the deadline', async () => {
     const handle = (() =>
       iteratorOf({ next: () => ({ value: 1 }), return: waiting })) as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool);
+    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool, clock);
     const { run } = await agent.query({ parts: [], kwargs: {} }).admitted;
     await ticks(5);
     jest.advanceTimersByTime(5_000);

@@ -18,6 +18,7 @@ import { Spool } from '../files/spool.js';
 import type { RunOptions } from '../options/query.options.js';
 import { isInRange, type Range, rangeText, shown } from '../options/ranges.js';
 import { Settings } from '../options/settings.js';
+import { Clock } from '../platform/clock.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
@@ -66,6 +67,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     @Inject(RunHandler) private readonly handler: AgentHandler,
     private readonly settings: Settings,
     spool: Spool,
+    clock: Clock,
     @Optional() observers: Observers = new Observers([]),
   ) {
     const { runs, limits, role, dispatcher } = settings;
@@ -81,7 +83,16 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       cancelledLate: (run) => this.#cancelInBackground([run]),
     });
     const files = new Files(store.files, spool, limits.memoryBytes);
-    const services = { store, handler, options: runs, files, groups: this.#groups, observers };
+    const services = {
+      store,
+      handler,
+      options: runs,
+      kwargs: settings.kwargs,
+      files,
+      clock,
+      groups: this.#groups,
+      observers,
+    };
     this.#admissions = new Admissions(services, settings, this.#scheduler, (runs) =>
       this.#cancelInBackground(runs),
     );
@@ -92,8 +103,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * Admits a query as a run and returns the Observable of its envelopes. The run executes whether or not anybody subscribes;
    * the Observable only follows its log.
    *
-   * The Observable fails with a `QueryError` if the query is not admitted: `session_busy`, `session_full`,
-   * `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or what the option `admit` throws.
+   * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`),
+   * `session_busy`, `session_full`, `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or
+   * what the option `admit` throws.
+   *
+   * @param query kwargs as a caller would send them: values that JSON can hold
    */
   query(query: Query, options: QueryOptions = {}): RunStream {
     return new RunStream(this.#admit(query, options));

@@ -34,7 +34,7 @@ export class Processes implements SignalReceiver {
   async join(restarts: number, executes: boolean): Promise<void> {
     await this.store.signals.listen(this);
     await this.store.recover({
-      restarts,
+      restarts: () => restarts,
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => {
         if (ended) new Observation(this.observers).ended(ended);

@@ -6,6 +6,8 @@ import type { Envelope, RunEnd } from '../contract/wire.js';
 import type { FollowerGroups, FollowersListener, RunFollowers } from '../event-log/run-followers.js';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
+import type { TypedKwargs } from '../options/typed-kwargs.js';
+import type { Clock, Timer } from '../platform/clock.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
@@ -30,9 +32,12 @@ export interface RunnerServices {
   readonly store: RunStore;
   readonly handler: AgentHandler;
   readonly options: RunOptions;
+  /** Undefined where the host has no class for kwargs. */
+  readonly kwargs: TypedKwargs | undefined;
   readonly files: Files;
   readonly groups: FollowerGroups;
   readonly observers: Observers;
+  readonly clock: Clock;
 }
 
 /** What a runner reports. */
@@ -98,10 +103,10 @@ export class Runner implements FollowersListener {
   #end: RunEnd | undefined;
   #outcome: Outcome = 'finish';
   #consumption: Consumption | undefined;
-  #stopTimer: NodeJS.Timeout | undefined;
+  #stopTimer: Timer | undefined;
   /** The time limit of the handler. */
   #timeLimit: TimeLimit | undefined;
-  #graceTimer: NodeJS.Timeout | undefined;
+  #graceTimer: Timer | undefined;
   #wasFollowed = false;
   /** Calls a function in the async context in which the query was submitted. */
   readonly #inContext: typeof NO_CONTEXT;
@@ -193,13 +198,14 @@ export class Runner implements FollowersListener {
     if (this.#end) return;
     this.#end = end;
     this.#timeLimit?.clear();
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
       if (this.#record) this.#finishUnstarted();
       return;
     }
-    this.#stopTimer = setTimeout(() => this.#missedDeadline(), this.services.options.stopDeadlineMs);
+    const { clock, options } = this.services;
+    this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
     this.#context.abort(new Error(`The run is ${end.status}.`));
     this.#consumption?.stop();
     // The handler may be held back until its followers advance.
@@ -228,7 +234,7 @@ export class Runner implements FollowersListener {
 
   /** This process forgets the run: the store did not admit it, or another process has it. */
   drop(): void {
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
     this.#release();
     this.followers.detach(false);
     this.#resolveEnded({ run: undefined, stopped: true });
@@ -237,14 +243,14 @@ export class Runner implements FollowersListener {
   /** From now on the run continues when nobody follows it. */
   ignoreDisconnects(): void {
     this.disconnect = 'continue';
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
   }
 
   /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
   cancelUnlessFollowed(): void {
     if (this.disconnect === 'continue') return;
     this.disconnect = 'cancel';
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
     // The caller of a run that is being admitted comes later.
     if (this.#wasFollowed && this.followers.size === 0) this.stop({ status: 'cancelled' });
   }
@@ -252,14 +258,17 @@ export class Runner implements FollowersListener {
   /** Part of `FollowersListener`. */
   followed(): void {
     this.#wasFollowed = true;
-    clearTimeout(this.#graceTimer);
+    this.services.clock.stop(this.#graceTimer);
   }
 
   /** Part of `FollowersListener`: applies the disconnect policy. */
   unfollowed(): void {
     if (this.#end || this.disconnect === 'continue') return;
     if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
-    this.#graceTimer = setTimeout(() => this.stop({ status: 'cancelled' }), this.disconnect.graceMs);
+    const { graceMs } = this.disconnect;
+    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () =>
+      this.stop({ status: 'cancelled' }),
+    );
   }
 
   #release(): void {
@@ -276,12 +285,13 @@ export class Runner implements FollowersListener {
   }
 
   async #handle(record: RunRecord): Promise<void> {
-    const { handler, options } = this.services;
+    const { handler, options, kwargs, clock } = this.services;
     const { query, checkpoint } = await this.#beginning(record);
+    const typed = kwargs ? ((await kwargs.typed(query)) as Query) : query;
     const context = await this.#context.create(record, checkpoint, options.sessionTurns);
     if (this.#end) return;
-    this.#timeLimit = new TimeLimit(options.timeoutMs, () => this.#timedOut());
-    const answer = await handler.handle(query, context);
+    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#timedOut());
+    const answer = await handler.handle(typed, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
     this.#consumption = consume(answer, {
@@ -364,7 +374,7 @@ export class Runner implements FollowersListener {
 
   async #finish(stopped: boolean): Promise<void> {
     this.#isFinishing = true;
-    clearTimeout(this.#stopTimer);
+    this.services.clock.stop(this.#stopTimer);
     const { followers } = this;
     let finished: Awaited<ReturnType<RunStore['finish']>>;
     try {

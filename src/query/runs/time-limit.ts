@@ -1,21 +1,26 @@
+import type { Clock, Timer } from '../platform/clock.js';
+
 /** A time limit that can be paused. */
 export class TimeLimit {
-  #timer: NodeJS.Timeout;
-  #startedAt = performance.now();
+  #timer: Timer;
+  #startedAt: number;
   #leftMs: number;
 
   /**
    * Starts the time.
    *
+   * @param clock measures the time
    * @param timeMs milliseconds
    * @param onOver called when the time is over
    */
   constructor(
+    private readonly clock: Clock,
     timeMs: number,
     private readonly onOver: () => void,
   ) {
     this.#leftMs = timeMs;
-    this.#timer = setTimeout(onOver, timeMs);
+    this.#startedAt = clock.now();
+    this.#timer = clock.start('timeoutMs', timeMs, onOver);
   }
 
   /**
@@ -25,20 +30,20 @@ export class TimeLimit {
    * @param onTooLong called when it takes longer
    */
   pause(maxMs: number, onTooLong: () => void): void {
-    clearTimeout(this.#timer);
-    this.#leftMs -= performance.now() - this.#startedAt;
-    this.#timer = setTimeout(onTooLong, maxMs);
+    this.clock.stop(this.#timer);
+    this.#leftMs -= this.clock.now() - this.#startedAt;
+    this.#timer = this.clock.start('backpressureMs', maxMs, onTooLong);
   }
 
   /** Continues after a pause. */
   resume(): void {
-    clearTimeout(this.#timer);
-    this.#startedAt = performance.now();
-    this.#timer = setTimeout(this.onOver, Math.max(0, this.#leftMs));
+    this.clock.stop(this.#timer);
+    this.#startedAt = this.clock.now();
+    this.#timer = this.clock.start('timeoutMs', Math.max(0, this.#leftMs), this.onOver);
   }
 
   /** Ends the time: nothing is called any more. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.clock.stop(this.#timer);
   }
 }

@@ -12,6 +12,7 @@ import type { Envelope } from '../contract/wire.js';
 import { RunStream } from '../event-log/run-stream.js';
 import type { StreamOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
+import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
@@ -42,12 +43,13 @@ export class EventStream {
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
   readonly #options: StreamOptions;
   readonly #open = new Set<SseResponse>();
-  #keepAliveTimer: NodeJS.Timeout | undefined;
+  #keepAliveTimer: Timer | undefined;
   #onAllClosed: (() => void) | undefined;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
     private readonly connections: Connections,
+    private readonly clock: Clock,
     settings: Settings,
   ) {
     this.#options = settings.streams;
@@ -75,7 +77,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
       await this.#closesWithin(DISCONNECTING_MS);
       for (const sse of this.#open) sse.destroy();
     }
-    clearInterval(this.#keepAliveTimer);
+    this.clock.stop(this.#keepAliveTimer);
     this.connections.closeUnused();
   }
 
@@ -112,13 +114,13 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   #keepAlive(sse: SseResponse): void {
     this.#open.add(sse);
     const tickMs = Math.max(1, this.#options.keepAliveMs / IDLE_TICKS);
-    this.#keepAliveTimer ??= setInterval(() => this.#tick(), tickMs).unref();
+    this.#keepAliveTimer ??= this.clock.repeat('keepAliveMs', tickMs, () => this.#tick());
   }
 
   #tick(): void {
     for (const sse of this.#open) sse.keepAlive(IDLE_TICKS);
     if (this.#open.size > 0) return;
-    clearInterval(this.#keepAliveTimer);
+    this.clock.stop(this.#keepAliveTimer);
     this.#keepAliveTimer = undefined;
   }
 

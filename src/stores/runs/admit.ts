@@ -47,7 +47,7 @@ export async function admit(
   admission: Admission,
   query: WrittenQuery,
 ): Promise<Admitted> {
-  const { owner, session, idempotency } = admission;
+  const { owner, session, idempotency, module = '' } = admission;
   let interrupted: RunRecord | undefined;
   const idempotencyKey = idempotency ? keyOf(owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
@@ -66,7 +66,7 @@ export async function admit(
   }
   if (admission.refusal) throw admission.refusal;
   const starts = admission.mayStart && ahead.length === 0;
-  if (!starts) await refuseAtCapacity(db, driver, admission.maxWaiting);
+  if (!starts) await refuseAtCapacity(db, driver, module, admission.maxWaiting);
 
   if (interrupted) await forgetKey(db, interrupted.id);
   const notices = admission.notices(starts ? undefined : ahead.length);
@@ -102,6 +102,7 @@ export async function admit(
       kwargs: query.kwargs,
       idempotency_key: idempotencyKey,
       digest: idempotency ? JSON.stringify(idempotency.digest) : null,
+      module,
       process: starts ? process : '',
       detached: admission.detached ? 1 : 0,
       ready_at: ahead.length === 0 ? now : null,
@@ -165,21 +166,22 @@ function refuseBehind(ahead: number, { session }: Admission): void {
   if (session!.policy === 'enqueue' && ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
 }
 
-/** Refuses a query that would wait, if too many runs of the service wait. */
-async function refuseAtCapacity(db: Db, driver: Driver, maxWaiting: number): Promise<void> {
-  let waiting = await countWaiting(db);
+/** Refuses a query that would wait, if too many runs of its module wait. */
+async function refuseAtCapacity(db: Db, driver: Driver, module: string, maxWaiting: number): Promise<void> {
+  let waiting = await countWaiting(db, module);
   if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
-    await driver.lock(db, 'capacity');
-    waiting = await countWaiting(db);
+    await driver.lock(db, `capacity ${module}`);
+    waiting = await countWaiting(db, module);
   }
   if (waiting >= maxWaiting) throw atCapacity(waiting);
 }
 
-async function countWaiting(db: Db): Promise<number> {
+async function countWaiting(db: Db, module: string): Promise<number> {
   const { count } = await db
     .selectFrom('runs')
     .select((of) => of.fn.countAll<string | number>().as('count'))
     .where('status', '=', 'waiting')
+    .where('module', '=', module)
     .executeTakeFirstOrThrow();
   return Number(count);
 }

@@ -17,6 +17,7 @@ export interface Started {
  * Starts waiting runs, in one statement.
  *
  * @param process the process that executes them from now on. It starts none if its lease has ended
+ * @param module the module that executes them
  * @param count how many runs to start at most
  * @param now the time of the database
  */
@@ -24,6 +25,7 @@ export async function startWaiting(
   db: Db,
   { isShared }: Driver,
   process: string,
+  module: string,
   count: number,
   now: number,
 ): Promise<Started[]> {
@@ -37,6 +39,7 @@ export async function startWaiting(
         .selectFrom('runs')
         .select('id')
         .where('status', '=', 'waiting')
+        .where('module', '=', module)
         .where('process', '=', '')
         .where('ready_at', 'is not', null)
         .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))

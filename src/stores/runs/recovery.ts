@@ -150,9 +150,9 @@ export class Recovery {
     }
   }
 
-  async #recover(run: OwnedAttempt): Promise<void> {
+  async #recover(run: OrphanedRun): Promise<void> {
     const events = this.#events!;
-    const mayRestart = run.attempt <= events.restarts;
+    const mayRestart = run.attempt <= events.restarts(run.module);
     const ended = mayRestart ? undefined : await this.#interrupt(run);
     const isRecovered = mayRestart ? await this.#takeBack(run) : ended !== undefined;
     // Another process was faster.
@@ -214,12 +214,14 @@ export class Recovery {
   }
 }
 
+type OrphanedRun = OwnedAttempt & { module: string };
+
 /** The runs that execute in processes that are gone. */
-function selectOrphaned(db: Db): Promise<OwnedAttempt[]> {
+function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
   return (
     db
       .selectFrom('runs')
-      .select(['id', 'attempt', 'process'])
+      .select(['id', 'attempt', 'process', 'module'])
       .where('ended_at', 'is', null)
       // Those of earlier versions that wait are released: their lease may end after the last release.
       .where('status', '=', 'running')

@@ -133,8 +133,8 @@ export class SqlRunStore extends RunStore {
     return this.#starts.admit(admission);
   }
 
-  take(count: number): Promise<RunRecord[]> {
-    return this.#starts.take(count);
+  take(count: number, module = ''): Promise<RunRecord[]> {
+    return this.#starts.take(count, module);
   }
 
   async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {

@@ -54,14 +54,16 @@ export class Starts {
   }
 
   /** See `RunStore.take`. */
-  async take(count: number): Promise<RunRecord[]> {
+  async take(count: number, module: string): Promise<RunRecord[]> {
     this.#taking++;
     try {
       await this.renewLate();
       const { processId } = this.lease;
       const { driver } = this.database;
       const started = await this.database.attempt(() =>
-        driver.writeStatement((db) => startWaiting(db, driver, processId, count, this.database.now())),
+        driver.writeStatement((db) =>
+          startWaiting(db, driver, processId, module, count, this.database.now()),
+        ),
       );
       for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
       return started.map(({ run }) => run);

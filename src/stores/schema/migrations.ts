@@ -195,9 +195,13 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
     await schema.alterTable('runs').addColumn('checkpoint_seq', 'bigint').execute();
     await schema.alterTable('runs').addColumn('ready_at', 'bigint').execute();
     await schema
+      .alterTable('runs')
+      .addColumn('module', 'text', (column) => column.notNull().defaultTo(''))
+      .execute();
+    await schema
       .createIndex('runs_ready')
       .on('runs')
-      .columns(['ready_at'])
+      .columns(['module', 'ready_at'])
       .where('status' as never, '=', 'waiting')
       .execute();
   },

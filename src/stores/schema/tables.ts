@@ -50,6 +50,8 @@ export interface Tables {
     idempotency_key: string | null;
     /** The digest of the query that the idempotency key stands for, as JSON. */
     digest: string | null;
+    /** The module that executes the run; empty for the module without a name. */
+    module: Generated<string>;
     /** The process that owns the run; empty while the run waits. */
     process: string;
     /** Which execution of the handler this is, or will be: the fence of the run. */

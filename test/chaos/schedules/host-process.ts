@@ -51,7 +51,7 @@ const handler: HandlerFunction = async (query, context) => {
       turns: context.session?.turns.map(({ runId }) => runId),
     },
   });
-  return call.answer(query.kwargs['deaf'] === true);
+  return call.answer({ ignoresSignal: query.kwargs['deaf'] === true });
 };
 
 const retention = { runMs: RUN_MS, sessionMs: SESSION_MS };

@@ -86,6 +86,35 @@ describe('A handler that may be executed again', () => {
     // Its runs are not those of the other processes.
     cluster.callers.length = 0;
   });
+
+  it(promise('cluster.restart-limit'), async () => {
+    const database = `file:${join(cluster.directory, 'killed.db')}`;
+    const members = [await cluster.add('killed', { database })];
+    const asked = cluster.ask(members, { steps: [{ emit: 1 }, { gate: 'kill' }, { kill: 1 }] });
+    let isEnded = false;
+    void asked.ended.then(() => (isEnded = true));
+    await asked.until('"1 "');
+    cluster.gates.open('kill');
+    await members[0]!.exited;
+    while (!isEnded) {
+      // The run is executed again while the process starts, and may end it before it listens.
+      const member = await cluster.add('killed', { database }).catch(() => undefined);
+      if (!member) continue;
+      members.push(member);
+      await Promise.race([asked.ended, member.exited]);
+    }
+    expect(asked.end).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    const calls = (await cluster.executions()).filter(({ runId }) => runId === asked.runId);
+    expect(calls.map(({ what, attempt }) => [what, attempt])).toEqual([
+      ['called', 1],
+      ['called', 2],
+      ['called', 3],
+      ['called', 4],
+    ]);
+    expect(await members.at(-1)!.stop()).toBe(0);
+    // Its runs are not those of the other processes.
+    cluster.callers.length = 0;
+  });
 });
 
 /** The numbers of the later attempts, as the caller was told. */

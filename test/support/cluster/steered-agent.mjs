@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
+import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -12,6 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * - `files`: one message per file, with its digest and size
  * - `turns`: one message with the texts of the earlier turns
  * - `deaf`: from here on, the signal is ignored
+ * - `kill`: the process ends at once, as a handler with a defect may end it
  *
  * Each call and each return is noted in the journal, a file that all processes of a cluster share.
  *
@@ -75,6 +77,9 @@ const STEPS = {
   },
   async *turns({ context }) {
     yield message(JSON.stringify(context.session.turns.map(({ text }) => text)));
+  },
+  async kill() {
+    process.kill(process.pid, 'SIGKILL');
   },
   async deaf(run) {
     run.signal = undefined;

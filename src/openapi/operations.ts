@@ -1,0 +1,172 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiHeader,
+  ApiOperation,
+  ApiParam,
+  ApiQuery,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import type { ErrorCode } from '../query/index.js';
+import { QueryFilePart, QueryTextPart, unionOf } from './models.js';
+import {
+  ACCEPTED_HEADERS,
+  emptyResponse,
+  fileResponses,
+  problemResponses,
+  runResponse,
+  sessionResponse,
+  streamOrRunResponse,
+  streamResponse,
+} from './responses.js';
+
+/** What every route may refuse with. */
+const ALWAYS: ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'internal', 'unavailable'];
+
+const RUN_ID = ApiParam({ name: 'runId', schema: { type: 'string' }, description: 'The id of the run.' });
+
+const SESSION_ID = ApiParam({
+  name: 'sessionId',
+  schema: { type: 'string' },
+  description: '`kwargs.session_id` of the queries.',
+});
+
+const LAST_EVENT_ID = ApiHeader({
+  name: 'Last-Event-ID',
+  required: false,
+  schema: { type: 'string', example: '9f6c2b1e-6f0e-4b6f-8f5c-0c1d8a2b3c4d.3' },
+  description: '`{runId}.{seq}`, the id of the last event that you have: the stream continues after it.',
+});
+
+const wholeNumber = (name: string, minimum: number, rest: object, description: string) =>
+  ApiQuery({ name, required: false, schema: { type: 'integer', minimum, ...rest }, description });
+
+/** The body of a query. `kwargs` is the class of the host; undefined where it has none. */
+function queryBody(kwargs: Type | undefined): MethodDecorator {
+  const sessionId = {
+    type: 'object' as const,
+    properties: { session_id: { type: 'string' as const, description: 'Names a conversation.' } },
+    additionalProperties: true,
+  };
+  return applyDecorators(
+    ApiExtraModels(QueryTextPart, QueryFilePart, ...(kwargs ? [kwargs] : [])),
+    ApiConsumes('application/json'),
+    ApiBody({
+      required: true,
+      schema: {
+        type: 'object',
+        required: ['parts'],
+        properties: {
+          parts: {
+            type: 'array',
+            minItems: 1,
+            description: 'Texts and files, in any order.',
+            items: unionOf('type', { text: QueryTextPart, file: QueryFilePart }),
+          },
+          kwargs: kwargs ? { allOf: [{ $ref: getSchemaPath(kwargs) }, sessionId] } : sessionId,
+        },
+      },
+    }),
+  );
+}
+
+/** How a route is described, by the name of its method. */
+export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => MethodDecorator>> = {
+  submit: (kwargs) =>
+    applyDecorators(
+      ApiOperation({
+        summary: 'Ask the agent',
+        description:
+          'Starts a run and streams its answer; resumes a run with `Last-Event-ID`; finds the run of a repeated query with ' +
+          '`Idempotency-Key`.',
+      }),
+      queryBody(kwargs),
+      LAST_EVENT_ID,
+      ApiHeader({
+        name: 'Idempotency-Key',
+        required: false,
+        schema: { type: 'string', minLength: 1, maxLength: 257 },
+        description: 'A repeated query with the same key does not run the agent again.',
+      }),
+      ApiHeader({
+        name: 'Prefer',
+        required: false,
+        schema: { type: 'string', example: 'respond-async' },
+        description: '`respond-async`: answer 202 with the run, and do not stream.',
+      }),
+      streamResponse(),
+      runResponse(202, 'The run is admitted; no stream follows.', ACCEPTED_HEADERS),
+      problemResponses([
+        'invalid_json',
+        'invalid_query',
+        ...ALWAYS,
+        'not_found',
+        'body_timeout',
+        'session_busy',
+        'cursor_expired',
+        'limit_exceeded',
+        'unsupported_media_type',
+        'unsupported_encoding',
+        'idempotency_conflict',
+        'session_full',
+        'at_capacity',
+        'draining',
+        'storage_full',
+      ]),
+    ),
+  run: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Follow a run, or look at it' }),
+      RUN_ID,
+      LAST_EVENT_ID,
+      wholeNumber(
+        'after',
+        0,
+        {},
+        'The number of the last event that you have, if there is no `Last-Event-ID`.',
+      ),
+      streamOrRunResponse(),
+      emptyResponse(204, 'The run has ended, and you have its last event.'),
+      problemResponses(['invalid_query', ...ALWAYS, 'not_found', 'cursor_expired']),
+    ),
+  cancel: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Cancel a run' }),
+      RUN_ID,
+      runResponse(200, 'The handler has stopped, or the run had ended before.'),
+      runResponse(202, 'The handler has not stopped in time; its run has ended all the same.'),
+      problemResponses([...ALWAYS, 'not_found']),
+    ),
+  file: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Download a file of a run' }),
+      RUN_ID,
+      ApiParam({
+        name: 'sha256',
+        schema: { type: 'string' },
+        description: 'The digest of the file, in lower-case hexadecimal.',
+      }),
+      ApiHeader({ name: 'Range', required: false, schema: { type: 'string', example: 'bytes=0-99' } }),
+      ApiHeader({ name: 'If-Range', required: false, schema: { type: 'string' } }),
+      fileResponses(),
+      problemResponses([...ALWAYS, 'not_found', 'range_not_satisfiable']),
+    ),
+  session: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'List the turns of a session' }),
+      SESSION_ID,
+      wholeNumber('after', 0, { default: 0 }, 'How many turns to skip: `next` of the page before.'),
+      wholeNumber('limit', 1, { maximum: 500, default: 50 }, 'How many turns the page has at most.'),
+      sessionResponse(),
+      problemResponses(['invalid_query', ...ALWAYS, 'not_found']),
+    ),
+  erase: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Erase a session: its turns, runs, logs and files' }),
+      SESSION_ID,
+      emptyResponse(204, 'The session is erased.'),
+      problemResponses([...ALWAYS, 'not_found', 'session_busy']),
+    ),
+};

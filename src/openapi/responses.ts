@@ -1,0 +1,154 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
+import {
+  QueryDoneEnvelope,
+  QueryLogEnvelope,
+  QueryMessageEnvelope,
+  QueryOtherEnvelope,
+  QueryProblem,
+  QueryRun,
+  QuerySessionPage,
+  QueryTurnFile,
+  QueryTurnText,
+} from './models.js';
+
+const ENVELOPES = [QueryMessageEnvelope, QueryLogEnvelope, QueryDoneEnvelope, QueryOtherEnvelope];
+
+const STREAM_EXAMPLE =
+  'data: {"type":"message","data":{"content":"Hello"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n';
+
+const text = (description: string) => ({ description, schema: { type: 'string' as const } });
+
+const LOCATION = text('The path of the run.');
+
+/** Every response that is no stream has it. */
+const NO_STORE = { 'Cache-Control': text('`no-store`.') };
+
+/** Server-Sent Events. OpenAPI has no schema for a stream: this is the schema of the JSON of each `data:` line. */
+const STREAM = {
+  schema: {
+    description: 'One event: a line `data:` with this JSON, and a blank line. The last event is `done`.',
+    anyOf: ENVELOPES.map((model) => ({ $ref: getSchemaPath(model) })),
+  },
+  example: STREAM_EXAMPLE,
+};
+
+const RUN = { schema: { $ref: getSchemaPath(QueryRun) } };
+
+/** 200: the stream of a run. */
+export function streamResponse(): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(...ENVELOPES),
+    ApiResponse({
+      status: 200,
+      description: 'The stream of the run.',
+      headers: { 'Content-Location': LOCATION },
+      content: { 'text/event-stream': STREAM },
+    }),
+  );
+}
+
+/** 200: the stream of a run, or its JSON. */
+export function streamOrRunResponse(): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(...ENVELOPES, QueryRun),
+    ApiResponse({
+      status: 200,
+      description: 'The stream of the run where `Accept` prefers it, otherwise the run.',
+      headers: { 'Content-Location': LOCATION },
+      content: { 'text/event-stream': STREAM, 'application/json': RUN },
+    }),
+  );
+}
+
+/** A response with a run. */
+export function runResponse(status: number, description: string, headers = {}): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(QueryRun),
+    ApiResponse({
+      status,
+      description,
+      headers: { ...NO_STORE, ...headers },
+      content: { 'application/json': RUN },
+    }),
+  );
+}
+
+/** The headers of 202. */
+export const ACCEPTED_HEADERS = {
+  Location: LOCATION,
+  'Preference-Applied': text('`respond-async`.'),
+};
+
+/** 200: a page of a session. */
+export function sessionResponse(): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile),
+    ApiResponse({
+      status: 200,
+      description: 'A page of turns.',
+      headers: NO_STORE,
+      content: { 'application/json': { schema: { $ref: getSchemaPath(QuerySessionPage) } } },
+    }),
+  );
+}
+
+/** 200 and 206: a file, and a range of it. */
+export function fileResponses(): MethodDecorator {
+  const content = { 'text/plain': { schema: { type: 'string' as const } } };
+  const headers = {
+    'Accept-Ranges': text('`bytes`.'),
+    'Content-Disposition': text('`attachment`, with the name of the file.'),
+    ETag: text('The digest of the file.'),
+  };
+  return applyDecorators(
+    ApiResponse({ status: 200, description: 'The file.', headers, content }),
+    ApiResponse({
+      status: 206,
+      description: 'The range that `Range` asks for.',
+      headers: { ...headers, 'Content-Range': text('Which bytes of how many.') },
+      content,
+    }),
+  );
+}
+
+/** A response without a body. */
+export function emptyResponse(status: number, description: string): MethodDecorator {
+  return ApiResponse({ status, description });
+}
+
+/** The problems of a route: one response per status, with its codes, and one for what else the host may answer with. */
+export function problemResponses(codes: readonly ErrorCode[]): MethodDecorator {
+  const codesOf = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const status = STATUS_OF_CODE[code];
+    codesOf.set(status, [...(codesOf.get(status) ?? []), code]);
+  }
+  const responses = [...codesOf].map(([status, ofStatus]) => problemResponse(status, ofStatus));
+  const others = ApiResponse({
+    status: 'default',
+    description: 'The host refuses for another reason: `refused`.',
+    content: { 'application/problem+json': { schema: { $ref: getSchemaPath(QueryProblem) } } },
+  });
+  return applyDecorators(ApiExtraModels(QueryProblem), ...responses, others);
+}
+
+/** The codes are no `enum`: codes are added, and a host may have codes of its own. */
+function problemResponse(status: number, codes: ErrorCode[]): MethodDecorator {
+  const listed = codes.map((code) => `\`${code}\``).join(', ');
+  const schema = {
+    allOf: [{ $ref: getSchemaPath(QueryProblem) }],
+    properties: { code: { type: 'string' as const, example: codes[0], 'x-extensible-enum': codes } },
+  };
+  return ApiResponse({
+    status,
+    description: `Refused: ${listed}.`,
+    ...(retriable(codes) && { headers: { 'Retry-After': text('Seconds to wait before the next try.') } }),
+    content: { 'application/problem+json': { schema } },
+  });
+}
+
+function retriable(codes: ErrorCode[]): boolean {
+  return codes.some((code) => [429, 503, 507].includes(STATUS_OF_CODE[code]));
+}

@@ -1,0 +1,71 @@
+import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { getMetadataStorage, validate } from 'class-validator';
+import type { FieldError } from '../contract/errors.js';
+import { faultsOf } from '../contract/field-errors.js';
+import { invalidQuery } from '../contract/refusals.js';
+import type { Query } from '../ports/agent-handler.js';
+
+/**
+ * The kwargs of queries as instances of a class that the host has given.
+ *
+ * A key that has a decorator of class-validator on the class is transformed and validated. Every other key is passed on
+ * unchanged, `session_id` too.
+ */
+export class TypedKwargs<K extends object = object> {
+  /** The properties of the class that have a decorator. */
+  readonly #named: ReadonlySet<string>;
+  /** The instances of kwargs that are valid, so that a query is validated once, however many layers ask. */
+  readonly #instances = new WeakMap<object, K>();
+
+  /**
+   * @param type the class of the host
+   * @throws {TypeError} no property of the class has a decorator of class-validator
+   */
+  constructor(readonly type: Type<K>) {
+    const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+    this.#named = new Set(rules.map(({ propertyName }) => propertyName));
+    if (this.#named.size === 0) {
+      throw new TypeError(
+        `kwargs is the class ${type.name}, of which no property has a decorator of class-validator.`,
+      );
+    }
+  }
+
+  /**
+   * Finds every fault of kwargs. What a transformation of the class throws is thrown.
+   *
+   * @param kwargs as the caller sent them
+   * @returns the faults, with pointers that begin with `/kwargs`; none if the kwargs are valid
+   */
+  async faultsOf(kwargs: object): Promise<FieldError[]> {
+    if (this.#instances.has(kwargs)) return [];
+    const keys = Object.keys(kwargs) as (keyof typeof kwargs)[];
+    const named = Object.fromEntries(
+      keys.filter((key) => this.#named.has(key)).map((key) => [key, kwargs[key]]),
+    );
+    const instance = plainToInstance(this.type, named);
+    const errors = await validate(instance, { stopAtFirstError: true });
+    if (errors.length > 0) return faultsOf(errors, '/kwargs');
+    for (const key of keys) if (!this.#named.has(key)) define(instance, key, kwargs[key]);
+    this.#instances.set(kwargs, instance);
+    return [];
+  }
+
+  /**
+   * The query as its handler receives it. The query that is given keeps what the caller sent: a store keeps that, so that it
+   * is never transformed twice.
+   *
+   * @throws {QueryError} `invalid_query` with every fault and its pointer
+   */
+  async typed(query: Query): Promise<Query<K>> {
+    const faults = await this.faultsOf(query.kwargs);
+    if (faults.length > 0) throw invalidQuery(faults);
+    return { ...query, kwargs: this.#instances.get(query.kwargs)! };
+  }
+}
+
+/** An assignment would call the setter of `__proto__`. */
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+}

@@ -1,0 +1,190 @@
+import type { RunEnd, RunStatus } from '../contract/wire.js';
+import type { Awaitable, FileStore } from '../ports/file-store.js';
+import {
+  type Admission,
+  type Admitted,
+  type AttemptRef,
+  type RecoveryEvents,
+  type RunRecord,
+  type RunRef,
+  RunStore,
+  type TurnsPage,
+} from '../ports/run-store.js';
+import type { Signal, SignalReceiver, Signals } from '../ports/signals.js';
+import { ownerOfModule, storedOwner } from './owners.js';
+
+/** A run as its module sees it: with the owner that the module knows. */
+class OwnRun implements RunRecord {
+  constructor(
+    readonly stored: RunRecord,
+    readonly owner: string,
+  ) {}
+
+  get id(): string {
+    return this.stored.id;
+  }
+  get sessionId(): string | undefined {
+    return this.stored.sessionId;
+  }
+  get status(): RunStatus {
+    return this.stored.status;
+  }
+  get createdAt(): number {
+    return this.stored.createdAt;
+  }
+  get startedAt(): number | undefined {
+    return this.stored.startedAt;
+  }
+  get endedAt(): number | undefined {
+    return this.stored.endedAt;
+  }
+  get lastSeq(): number {
+    return this.stored.lastSeq;
+  }
+  get end(): RunEnd | undefined {
+    return this.stored.end;
+  }
+  get attempt(): number {
+    return this.stored.attempt;
+  }
+  get detached(): boolean {
+    return this.stored.detached;
+  }
+}
+
+/** What a module does not do with the store alone. */
+interface Sharing {
+  recover(events: RecoveryEvents): Promise<void>;
+  listen(receiver: SignalReceiver): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * A store as one module sees it. The owners of a named module have its name before them in the store, so that runs, sessions and
+ * idempotency keys of two modules never meet. Files are found by their runs.
+ */
+export class ModuleStore extends RunStore {
+  readonly durable: boolean;
+  readonly files: FileStore;
+  override readonly signals: Signals;
+
+  /** @param name the name of the module; empty for the module without a name */
+  constructor(
+    private readonly store: RunStore,
+    private readonly name: string,
+    private readonly sharing: Sharing,
+  ) {
+    super();
+    this.durable = store.durable;
+    this.files = store.files;
+    this.signals = {
+      isShared: store.signals.isShared,
+      send: (signal: Signal) => store.signals.send(signal),
+      listen: (receiver) => sharing.listen(receiver),
+    };
+  }
+
+  override recover(events: RecoveryEvents): Promise<void> {
+    return this.sharing.recover({
+      ...events,
+      recovered: (runId, ended) => events.recovered(runId, ended && own(ended)),
+    });
+  }
+
+  override check(): Awaitable<void> {
+    return this.store.check();
+  }
+
+  override close(): Promise<void> {
+    return this.sharing.close();
+  }
+
+  admit(admission: Admission): Awaitable<Admitted> {
+    const admitted = this.store.admit({
+      ...admission,
+      module: this.name,
+      owner: this.#stored(admission.owner),
+    });
+    return whenKnown(admitted, ({ run, created, ahead }) => ({
+      run: own(run),
+      created,
+      ahead: ahead.map(own),
+    }));
+  }
+
+  take(count: number): Awaitable<RunRecord[]> {
+    return whenKnown(this.store.take(count, this.name), (runs) => runs.map(own));
+  }
+
+  query(run: RunRef) {
+    return this.store.query(this.#ref(run));
+  }
+
+  append(run: RunRef, envelope: string): void | Promise<void> {
+    return this.store.append(this.#ref(run), envelope);
+  }
+
+  detach(run: RunRef): Awaitable<boolean> {
+    return this.store.detach(this.#ref(run));
+  }
+
+  checkpoint(run: AttemptRef, state: string): Awaitable<void> {
+    return this.store.checkpoint(this.#ref(run), state);
+  }
+
+  handOver(run: AttemptRef): Awaitable<boolean> {
+    return this.store.handOver(this.#ref(run));
+  }
+
+  finish(run: AttemptRef, end: RunEnd, text: string) {
+    return whenKnown(
+      this.store.finish(this.#ref(run), end, text),
+      (finished) => finished && { run: own(finished.run), next: finished.next && own(finished.next) },
+    );
+  }
+
+  find(owner: string, runId: string): Awaitable<RunRecord | undefined> {
+    return whenKnown(this.store.find(this.#stored(owner), runId), (run) => run && own(run));
+  }
+
+  read(run: RunRef, after: number) {
+    return this.store.read(this.#ref(run), after);
+  }
+
+  turns(owner: string, sessionId: string, page: TurnsPage) {
+    return this.store.turns(this.#stored(owner), sessionId, page);
+  }
+
+  text(owner: string, runId: string, sha256: string): Awaitable<string | undefined> {
+    return this.store.text(this.#stored(owner), runId, sha256);
+  }
+
+  queue(owner: string, sessionId: string): Awaitable<RunRecord[]> {
+    return whenKnown(this.store.queue(this.#stored(owner), sessionId), (runs) => runs.map(own));
+  }
+
+  erase(owner: string, sessionId: string): Awaitable<boolean> {
+    return this.store.erase(this.#stored(owner), sessionId);
+  }
+
+  #stored(owner: string): string {
+    return storedOwner(this.name, owner);
+  }
+
+  /** Called for each envelope: a run that the store has returned is passed back as it is. */
+  #ref<R extends RunRef>(run: R): R {
+    if (run instanceof OwnRun) return run.stored as RunRef as R;
+    const owner = this.#stored(run.owner);
+    return owner === run.owner ? run : { ...run, owner };
+  }
+}
+
+function own(run: RunRecord): RunRecord {
+  const { owner } = ownerOfModule(run.owner);
+  return owner === run.owner ? run : new OwnRun(run, owner);
+}
+
+/** Applies a function at once if the store has answered, so that no microtask is added. */
+function whenKnown<T, R>(value: Awaitable<T>, change: (value: T) => R): Awaitable<R> {
+  return value instanceof Promise ? value.then(change) : change(value);
+}

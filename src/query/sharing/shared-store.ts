@@ -1,0 +1,111 @@
+import type { AgentHandler } from '../ports/agent-handler.js';
+import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
+import type { Signal, SignalReceiver } from '../ports/signals.js';
+import { ModuleStore } from './module-store.js';
+import { ownerOfModule } from './owners.js';
+
+/** A module that uses the store. */
+interface Member {
+  handler: Pick<AgentHandler, 'restarts'>;
+  /** Undefined until the module has started. */
+  events: RecoveryEvents | undefined;
+  /** The runs that were ended before. */
+  held: RunRecord[];
+}
+
+/**
+ * A store that modules of one application share. It is recovered once and closed once. Each module is told about its own runs,
+ * and hears the signals of the other processes.
+ */
+export class SharedStore {
+  static readonly #ofApplications = new WeakMap<object, Map<RunStore, SharedStore>>();
+  readonly #members = new Map<string, Member>();
+  readonly #receivers: SignalReceiver[] = [];
+  /** The names of the modules that have started, and have not closed the store. */
+  readonly #open = new Set<string>();
+  #listening: Promise<void> | undefined;
+  #recovered: Promise<void> | undefined;
+
+  private constructor(private readonly store: RunStore) {}
+
+  /** @param application any object that stands for the application */
+  static of(application: object, store: RunStore): SharedStore {
+    const stores = this.#ofApplications.get(application) ?? new Map<RunStore, SharedStore>();
+    this.#ofApplications.set(application, stores);
+    const shared = stores.get(store) ?? new SharedStore(store);
+    stores.set(store, shared);
+    return shared;
+  }
+
+  /**
+   * Returns the store as one module sees it: with its own runs only.
+   *
+   * @param name the name of the module
+   * @param handler of the module. It is not asked before the store is recovered
+   * @throws {TypeError} another module of this name uses the store
+   */
+  join(name: string, handler: Member['handler']): RunStore {
+    if (this.#members.has(name)) {
+      const modules = name === '' ? 'Two modules without a name' : `Two modules with the name "${name}"`;
+      throw new TypeError(
+        `QueryModule: ${modules} have the same store. Give each a name of its own, or a store of its own.`,
+      );
+    }
+    this.#members.set(name, { handler, events: undefined, held: [] });
+    return new ModuleStore(this.store, name, {
+      recover: (events) => this.#recover(name, events),
+      listen: (receiver) => this.#listen(receiver),
+      close: () => this.#close(name),
+    });
+  }
+
+  async #recover(name: string, events: RecoveryEvents): Promise<void> {
+    const member = this.#members.get(name)!;
+    member.events = events;
+    this.#open.add(name);
+    for (const run of member.held.splice(0)) events.recovered(run.id, run);
+    await (this.#recovered ??= Promise.resolve(this.store.recover(this.#events)));
+  }
+
+  #listen(receiver: SignalReceiver): Promise<void> {
+    this.#receivers.push(receiver);
+    return (this.#listening ??= Promise.resolve(
+      this.store.signals.listen({
+        receive: (signal: Signal, from) => {
+          for (const each of this.#receivers) each.receive(signal, from);
+        },
+        missed: () => {
+          for (const each of this.#receivers) each.missed();
+        },
+      }),
+    ));
+  }
+
+  /** The last module closes the store. */
+  async #close(name: string): Promise<void> {
+    this.#open.delete(name);
+    if (this.#open.size === 0) await this.store.close();
+  }
+
+  get #events(): RecoveryEvents {
+    return {
+      // A module that this process does not have may have no handler that can continue.
+      restarts: (module) => this.#members.get(module)?.handler.restarts ?? 0,
+      lost: (runId) => this.#tellAll((events) => events.lost(runId)),
+      recovered: (runId, ended) => this.#recoveredRun(runId, ended),
+      ready: () => this.#tellAll((events) => events.ready()),
+    };
+  }
+
+  #recoveredRun(runId: string, ended: RunRecord | undefined): void {
+    const member = ended && this.#members.get(ownerOfModule(ended.owner).module);
+    // Its followers are told by any module.
+    if (!member) this.#tellAll((events) => events.recovered(runId, undefined));
+    else if (member.events) member.events.recovered(runId, ended);
+    else member.held.push(ended);
+  }
+
+  #tellAll(tell: (events: RecoveryEvents) => void): void {
+    for (const { events } of this.#members.values()) if (events) tell(events);
+  }
+}

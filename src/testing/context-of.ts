@@ -1,0 +1,111 @@
+import { type QueryContext, QueryError, type QueryPart, type RunEnd, type Turn } from '../query/index.js';
+import { inputsOf, type PartsInput, queryPartOf } from './part-input.js';
+
+/** An earlier question of a session, and its answer. */
+export interface TurnInput {
+  question: PartsInput;
+  /** The text of the answer. Default: empty. */
+  answer?: string;
+  /** How the run ended. Default: completed. */
+  end?: RunEnd;
+}
+
+/** What the context of a test has. Every member has a default. */
+export interface ContextInput {
+  /** Default `test-run`. */
+  runId?: string;
+  /** Default `anonymous`. */
+  owner?: string;
+  /** The session that the query names. Default: none, unless there are `turns`; then `test-session`. */
+  sessionId?: string;
+  /** The earlier turns of the session, oldest first. Default: none. */
+  turns?: TurnInput[];
+  /** How many turns the session has that are older than these. Default 0. */
+  olderTurns?: number;
+  /** What an earlier attempt has left. Default: none, as in the first attempt. */
+  resumed?: QueryContext['resumed'];
+}
+
+/** A context that a test can abort, and that shows what the handler stores. */
+export interface TestContext extends QueryContext {
+  /** The states that the handler has given to `checkpoint`, as a later attempt would get them. */
+  readonly checkpoints: unknown[];
+  /** Aborts the signal, as the service does when the run must stop. */
+  abort(reason?: unknown): void;
+}
+
+/** The first turn has this time, and every later one is a minute younger. */
+const FIRST_TURN_MS = Date.UTC(2000, 0);
+const MINUTE_MS = 60_000;
+
+/**
+ * Makes the context for the unit test of a handler.
+ *
+ * @example
+ * const context = await contextOf({ turns: [{ question: 'My name is Ada', answer: 'Hello Ada' }] });
+ * const answer = handler.handle(await queryOf('Who am I?'), context);
+ * context.abort();
+ */
+export async function contextOf(input: ContextInput = {}): Promise<TestContext> {
+  const { runId = 'test-run', owner = 'anonymous', turns = [], olderTurns = 0 } = input;
+  const sessionId = input.sessionId ?? (turns.length > 0 ? 'test-session' : undefined);
+  const controller = new AbortController();
+  const checkpoints: unknown[] = [];
+  return {
+    runId,
+    owner,
+    session: sessionId === undefined ? undefined : await sessionOf(sessionId, turns, olderTurns),
+    signal: controller.signal,
+    resumed: input.resumed,
+    checkpoints,
+    checkpoint: async (state) => void checkpoints.push(storedState(state)),
+    abort: (reason = new Error('The run is cancelled.')) => controller.abort(reason),
+  };
+}
+
+/** The state as JSON keeps it. */
+function storedState(state: unknown): unknown {
+  const text = JSON.stringify(state) as string | undefined;
+  if (text !== undefined) return JSON.parse(text);
+  throw new TypeError('The state of a checkpoint must be a value that JSON can represent.');
+}
+
+async function sessionOf(
+  id: string,
+  turns: TurnInput[],
+  olderTurns: number,
+): Promise<NonNullable<QueryContext['session']>> {
+  const questions = await Promise.all(
+    turns.map(({ question }) => Promise.all(inputsOf(question).map(queryPartOf))),
+  );
+  return {
+    id,
+    turns: turns.map((turn, index) => turnOf(turn, questions[index]!, index)),
+    olderTurns,
+    file: async (sha256) => {
+      const found = questions.flat().findLast((part) => part.type === 'file' && part.sha256 === sha256);
+      if (found?.type === 'file') return found.file;
+      throw new QueryError('not_found', 'No turn of the session has a file with this digest.');
+    },
+  };
+}
+
+function turnOf(
+  { answer = '', end = { status: 'completed' } }: TurnInput,
+  parts: QueryPart[],
+  index: number,
+): Turn {
+  const createdAt = FIRST_TURN_MS + index * MINUTE_MS;
+  return {
+    runId: `turn-${index + 1}`,
+    parts: parts.map((part) => {
+      if (part.type === 'text') return part;
+      const { name, mimeType, sha256, file } = part;
+      return { type: 'file', name, mimeType, size: file.size, sha256 };
+    }),
+    text: answer,
+    end,
+    createdAt: new Date(createdAt).toISOString(),
+    endedAt: new Date(createdAt + MINUTE_MS / 2).toISOString(),
+  };
+}

@@ -1,0 +1,121 @@
+/**
+ * Generates applications as `nest new` does, installs the packed package in them, and looks whether they build, start, answer and
+ * pass their own tests: `npm run hosts` tries all, `npm run hosts -- 11-commonjs` one. `applications.mjs` has them.
+ */
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { ADAPTERS, APPLICATIONS, EXTRA_PACKAGES, tableOfHosts } from './applications.mjs';
+import { checkAnswers } from './answers.mjs';
+import { forEachNamed, npm, run } from './commands.mjs';
+import { installNode } from './node-version.mjs';
+import { RELEASED_BEFORE } from './versions.mjs';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SOURCES = join(import.meta.dirname, 'application');
+
+await checkDocument();
+const directory = await mkdtemp(join(tmpdir(), 'hosts-'));
+try {
+  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory], { cwd: ROOT });
+  const tarball = (await readdir(directory)).find((name) => name.endsWith('.tgz'));
+  await forEachNamed(APPLICATIONS, (name, application) =>
+    tryApplication(name, application, join(directory, tarball)),
+  );
+} finally {
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function tryApplication(name, application, tarball) {
+  console.log(`\n${name}: Nest ${application.nest}, ${application.modules}, on Node ${application.node}`);
+  const folder = join(directory, name);
+  await mkdir(folder);
+  const env = await installNode(application.node, folder);
+  const app = await generate(application, folder, env);
+  await addAgent(app, application);
+  await install(app, application, tarball, env);
+  await npm(['run', 'build'], { cwd: app, env });
+  await npm(['test'], { cwd: app, env });
+  await npm(['run', 'test:e2e'], { cwd: app, env });
+  console.log(`${name}: builds, and passes its own tests with ${application.runner}`);
+  for (const adapter of ADAPTERS) {
+    const checked = await checkAnswers(app, adapter, env);
+    console.log(`${name}: ${adapter}: ${checked.join(', ')}`);
+  }
+  await rm(folder, { recursive: true, force: true });
+}
+
+/** `nest new` executes this schematic; it asks for the module system only at a terminal. */
+async function generate({ nest, type }, folder, env) {
+  const options = { cwd: join(folder, 'cli'), env };
+  await mkdir(options.cwd);
+  // Otherwise npm would install in a folder above.
+  await writeFile(join(options.cwd, 'package.json'), '{"private":true}');
+  await npm(['install', '--before', RELEASED_BEFORE, `@nestjs/cli@${nest}`], options);
+  const answers = ['--name=app', '--language=ts', '--strict', '--package-manager=npm'];
+  if (type) answers.push(`--type=${type}`);
+  await run('node', ['node_modules/.bin/schematics', '@nestjs/schematics:application', ...answers], options);
+  return join(options.cwd, 'app');
+}
+
+/** Adds the agent to the sources of the application, and the settings of docs/testing.md to those of its tests. */
+async function addAgent(app, { modules, runner, jest }) {
+  for (const folder of ['src', 'test'])
+    await cp(join(SOURCES, folder), join(app, folder), { recursive: true });
+  const path = join(app, 'package.json');
+  const manifest = JSON.parse(await readFile(path, 'utf8'));
+  for (const folder of ['src', 'test']) {
+    for (const file of (await readdir(join(app, folder))).filter((name) => name.endsWith('.ts'))) {
+      const source = await readFile(join(app, folder, file), 'utf8');
+      await writeFile(join(app, folder, file), withExtensions(source, modules === 'ESM' ? '.js' : ''));
+    }
+  }
+  if (modules === 'ESM') manifest.type = 'module';
+  if (jest) {
+    Object.assign(manifest.jest, jest);
+    const e2e = join(app, 'test/jest-e2e.json');
+    await writeFile(e2e, JSON.stringify({ ...JSON.parse(await readFile(e2e, 'utf8')), ...jest }));
+  }
+  if (runner === 'Vitest' && !manifest.devDependencies.vitest) await useVitest(app, manifest);
+  await writeFile(path, JSON.stringify(manifest, null, 2));
+}
+
+/** Relative imports as the module system needs them. */
+function withExtensions(source, extension) {
+  return source.replace(/(from '\.\.?\/[^']*?)(?:\.js)?'/g, `$1${extension}'`);
+}
+
+/** What `nest new` of Nest 12 generates for Vitest, in an application of Nest 11. */
+async function useVitest(app, manifest) {
+  const config = (pattern) =>
+    `import { defineConfig } from 'vitest/config';\nexport default defineConfig({ test: { globals: true, include: ['${pattern}'] } });\n`;
+  await writeFile(join(app, 'vitest.config.ts'), config('**/*.spec.ts'));
+  await writeFile(join(app, 'vitest.config.e2e.ts'), config('**/*.e2e-spec.ts'));
+  manifest.devDependencies.vitest = '^4.1.2';
+  Object.assign(manifest.scripts, {
+    test: 'vitest run',
+    'test:e2e': 'vitest run --config ./vitest.config.e2e.ts',
+  });
+  const tsconfig = join(app, 'tsconfig.build.json');
+  const settings = JSON.parse(await readFile(tsconfig, 'utf8'));
+  settings.exclude.push('vitest.config*.ts');
+  await writeFile(tsconfig, JSON.stringify(settings));
+}
+
+async function install(app, { nest }, tarball, env) {
+  const packages = [
+    ...EXTRA_PACKAGES,
+    `@nestjs/platform-fastify@${nest}`,
+    `@nestjs/swagger@${nest}`,
+    tarball,
+  ];
+  await npm(['install', '--before', RELEASED_BEFORE, ...packages], { cwd: app, env });
+}
+
+/** The table of docs/hosts.md must say what is tried here. */
+async function checkDocument() {
+  const rows = (text) => text.split('\n').map((line) => line.replace(/\s*\|\s*/g, '|').replace(/-+/g, '-'));
+  const document = rows(await readFile(join(ROOT, 'docs/hosts.md'), 'utf8'));
+  const missing = rows(tableOfHosts()).filter((row) => !document.includes(row));
+  if (missing.length > 0) throw new Error(`docs/hosts.md must have this table:\n${tableOfHosts()}`);
+}

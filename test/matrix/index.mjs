@@ -1,0 +1,53 @@
+/**
+ * Executes the tests on other versions of Nest and Node, each in a copy of this checkout: `npm run matrix` executes all
+ * combinations, `npm run matrix -- nest-11` one of them. `versions.mjs` has the combinations.
+ */
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { forEachNamed, npm, run } from './commands.mjs';
+import { installNode } from './node-version.mjs';
+import { COMBINATIONS, LOCKED_NEST, RELEASED_BEFORE } from './versions.mjs';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+await forEachNamed(COMBINATIONS, tryCombination);
+
+async function tryCombination(name, { node, nest, specs }) {
+  const directory = await mkdtemp(join(tmpdir(), `matrix-${name}-`));
+  try {
+    console.log(`\n${name}: Nest ${nest} on Node ${node}`);
+    const env = await installNode(node, directory);
+    const checkout = join(directory, 'checkout');
+    await copyCheckout(checkout);
+    await npm(['ci'], { cwd: checkout, env });
+    if (nest !== LOCKED_NEST) await installNest(nest, { cwd: checkout, env });
+    await npm(['test', '--', '--testPathPatterns', ...specs], { cwd: checkout, env, isShown: true });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Copies what git knows or would add, so that it does not matter what has been built or installed here. */
+async function copyCheckout(target) {
+  const listed = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: ROOT,
+  });
+  await mkdir(target);
+  for (const file of listed.split('\0').filter(Boolean)) {
+    await cp(join(ROOT, file), join(target, file)).catch((error) => {
+      // Deleted, but not yet in a commit.
+      if (error.code !== 'ENOENT') throw error;
+    });
+  }
+}
+
+/** Replaces the packages of Nest by those of another major version. Others, such as the throttler, stay. */
+async function installNest(major, options) {
+  const { devDependencies } = JSON.parse(await readFile(join(options.cwd, 'package.json'), 'utf8'));
+  const ofNest = Object.keys(devDependencies).filter(
+    (name) => name.startsWith('@nestjs/') && devDependencies[name].startsWith(`^${LOCKED_NEST}.`),
+  );
+  const packages = ofNest.map((name) => `${name}@${major}`);
+  await npm(['install', '--save-dev', '--before', RELEASED_BEFORE, ...packages], options);
+}

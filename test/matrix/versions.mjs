@@ -1,0 +1,44 @@
+/** The versions of Node on which the tests are executed besides the one that executes `npm test`. */
+export const NODE = { lowest: '20.19.0', 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' };
+
+/** The major version of Nest in `package-lock.json`. */
+export const LOCKED_NEST = 12;
+
+/** Packages that are installed here without a lock file are resolved as on this day, so that every run has the same. */
+export const RELEASED_BEFORE = '2026-11-20';
+
+const EVERYTHING_OVER_HTTP = ['test/e2e'];
+
+/** The tests of what Node itself does: HTTP, streams, files, processes, signals, and packages with native code. */
+const WHAT_NODE_DOES = [
+  'e2e/bodies',
+  'e2e/clients',
+  'e2e/cluster/two-processes',
+  'e2e/crash',
+  'e2e/disconnect',
+  'e2e/drain',
+  'e2e/files-agent',
+  'e2e/host-parsers',
+  'e2e/hosts',
+  'e2e/http-versions',
+  'e2e/leaving-clients',
+  'e2e/module',
+  'e2e/package',
+  'e2e/resume',
+  'e2e/session-files',
+  'e2e/shutdown',
+  'e2e/stream-bytes',
+  'src/stores/open-store',
+  'src/stores/drivers',
+  'agents/files/parser-pool',
+];
+
+/**
+ * The combinations besides Nest 12 on the Node of the machine, on which `npm test` executes everything. Nest 11 is tried on
+ * the lowest Node that the package promises, so that one combination tells about both ends.
+ */
+export const COMBINATIONS = {
+  'nest-11': { node: NODE.lowest, nest: 11, specs: EVERYTHING_OVER_HTTP },
+  'node-22': { node: NODE[22], nest: LOCKED_NEST, specs: WHAT_NODE_DOES },
+  'node-24': { node: NODE[24], nest: LOCKED_NEST, specs: WHAT_NODE_DOES },
+};
