@@ -74,5 +74,6 @@ export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports
 export { QueryModule } from './query.module.js';
 export { AgentService, type QueryOptions } from './runs/agent.service.js';
 export { AnswerText } from './runs/answer-text.js';
+export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
 export type { Load } from './runs/scheduler.js';

@@ -1,4 +1,11 @@
-import { type QueryContext, QueryError, type QueryPart, type RunEnd, type Turn } from '../query/index.js';
+import {
+  checkpointText,
+  type QueryContext,
+  QueryError,
+  type QueryPart,
+  type RunEnd,
+  type Turn,
+} from '../query/index.js';
 import { inputsOf, type PartsInput, queryPartOf } from './part-input.js';
 
 /** An earlier question of a session, and its answer. */
@@ -58,16 +65,9 @@ export async function contextOf(input: ContextInput = {}): Promise<TestContext> 
     signal: controller.signal,
     resumed: input.resumed,
     checkpoints,
-    checkpoint: async (state) => void checkpoints.push(storedState(state)),
+    checkpoint: async (state) => void checkpoints.push(JSON.parse(checkpointText(state))),
     abort: (reason = new Error('The run is cancelled.')) => controller.abort(reason),
   };
-}
-
-/** The state as JSON keeps it. */
-function storedState(state: unknown): unknown {
-  const text = JSON.stringify(state) as string | undefined;
-  if (text !== undefined) return JSON.parse(text);
-  throw new TypeError('The state of a checkpoint must be a value that JSON can represent.');
 }
 
 async function sessionOf(

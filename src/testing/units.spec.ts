@@ -102,6 +102,7 @@ describe('contextOf', () => {
     await expect(context.checkpoint(undefined)).rejects.toThrow(
       'The state of a checkpoint must be a value that JSON can represent.',
     );
+    await expect(context.checkpoint('x'.repeat(1024 * 1024))).rejects.toThrow(RangeError);
   });
 
   it('is that of a later attempt, if the test says so', async () => {

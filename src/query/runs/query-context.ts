@@ -90,8 +90,12 @@ function stateOf(checkpoint: string | undefined): unknown {
   return checkpoint === undefined ? undefined : JSON.parse(checkpoint);
 }
 
-/** @throws {TypeError} JSON cannot represent the state · {RangeError} it is too long */
-function checkpointText(state: unknown): string {
+/**
+ * The state of a checkpoint as a store keeps it.
+ *
+ * @throws {TypeError} JSON cannot represent the state · {RangeError} it is too long
+ */
+export function checkpointText(state: unknown): string {
   const text = JSON.stringify(state) as string | undefined;
   if (text === undefined)
     throw new TypeError('The state of a checkpoint must be a value that JSON can represent.');

@@ -79,6 +79,11 @@ export class Database {
     }
   }
 
+  /** Does the same as `attempt`, for one statement that writes. */
+  attemptStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.attempt(() => this.driver.writeStatement(work));
+  }
+
   /** Does the same as `persist`, for one statement that writes. */
   persistStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.persist(() => this.driver.writeStatement(work));

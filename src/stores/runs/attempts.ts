@@ -1,8 +1,9 @@
 import { restartedText, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
+import { selectLeases } from './lease.js';
 import { COLUMNS, newestOf, recordOf } from './run-rows.js';
-import { insertSegments, readLogExtent } from './segments.js';
+import { insertSegments, readLogExtent, segmentsOf } from './segments.js';
 
 /** The first and the last number of envelopes that are void. */
 export type VoidRange = [first: number, last: number];
@@ -31,7 +32,7 @@ export async function startWaiting(
 ): Promise<Started[]> {
   const rows = await db
     .with('lease', (of) => {
-      const lease = of.selectFrom('processes').select('id').where('id', '=', process);
+      const lease = selectLeases(of, [process]);
       return isShared ? lease.forKeyShare() : lease;
     })
     .with('ready', (of) => {
@@ -92,17 +93,8 @@ export async function takeBack(db: Db, { id, attempt, process }: OwnedAttempt): 
   if (!row) return false;
   const { last, endOffset } = await readLogExtent(db, id);
   const from = row.checkpoint_seq ?? 0;
-  const envelope = restartedText(attempt + 1, from);
-  await insertSegments(db, [
-    {
-      run_id: id,
-      first: last + 1,
-      last: last + 1,
-      start_offset: endOffset,
-      end_offset: endOffset + envelope.length,
-      envelopes: envelope,
-    },
-  ]);
+  const restarted = restartedText(attempt + 1, from);
+  await insertSegments(db, segmentsOf({ id, lastSeq: last, endOffset }, [restarted]));
   if (last > from) {
     const ranges = [...voidRanges(row.void), [from + 1, last]];
     await db

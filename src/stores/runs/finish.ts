@@ -2,7 +2,7 @@ import { doneText, type RunEnd, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
-import { insertSegments, type LogExtent, readLogExtent } from './segments.js';
+import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { promoteAfter } from './session-queue.js';
 import { addTurn } from './turns.js';
 
@@ -81,15 +81,6 @@ async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | 
     .$if(ending.process === undefined, (of) => of.where('status', '=', 'waiting'))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return undefined;
-  await insertSegments(db, [
-    {
-      run_id: run.id,
-      first: seq,
-      last: seq,
-      start_offset: endOffset,
-      end_offset: endOffset + done.length,
-      envelopes: done,
-    },
-  ]);
+  await insertSegments(db, segmentsOf({ id: run.id, lastSeq: last, endOffset }, [done]));
   return { ...run, status: ending.end.status, end: ending.end, endedAt: ending.endedAt, lastSeq: seq };
 }

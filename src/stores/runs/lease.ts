@@ -99,12 +99,7 @@ export class Lease {
 
   /** Returns which of these leases have ended. The others cannot end before the transaction does. */
   async fence(db: Db, processes: string[]): Promise<string[]> {
-    const rows = await db
-      .selectFrom('processes')
-      .select('id')
-      .where('id', 'in', processes)
-      .forKeyShare()
-      .execute();
+    const rows = await selectLeases(db, processes).forKeyShare().execute();
     const valid = new Set(rows.map(({ id }) => id));
     return processes.filter((id) => !valid.has(id));
   }
@@ -143,4 +138,9 @@ export class Lease {
       .attempt((db) => db.deleteFrom('processes').where('id', '=', this.#processId).execute())
       .catch(() => undefined);
   }
+}
+
+/** Selects those of these leases that have not ended. `forKeyShare` delays the end of them until the transaction has ended. */
+export function selectLeases(db: Pick<Db, 'selectFrom'>, processes: string[]) {
+  return db.selectFrom('processes').select('id').where('id', 'in', processes);
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tables } from '../schema/tables.js';
+import { selectLeases } from './lease.js';
 
 /** A segment that has this many characters is complete; the next envelope begins another one. */
 const SEGMENT_LENGTH = 64 * 1024;
@@ -73,7 +74,7 @@ export async function insertSegmentsUnder(db: Db, leases: string[], segments: Se
   );
   const isValid = sql`(select count(*) from leased) = ${leases.length}`;
   const valid = await db
-    .with('leased', (of) => of.selectFrom('processes').select('id').where('id', 'in', leases).forKeyShare())
+    .with('leased', (of) => selectLeases(of, leases).forKeyShare())
     .with('inserted', (of) =>
       of
         .insertInto('log')

@@ -168,17 +168,15 @@ export class SqlRunStore extends RunStore {
 
   async detach({ owner, id }: RunRef): Promise<boolean> {
     if (!isRunId(id)) return false;
-    const { numUpdatedRows } = await this.#database.attempt(() =>
-      this.driver.writeStatement((db) =>
-        db
-          .updateTable('runs')
-          .set({ detached: 1 })
-          .where('id', '=', id)
-          .where('owner', '=', JSON.stringify(owner))
-          .where('detached', '=', 0)
-          .where('ended_at', 'is', null)
-          .executeTakeFirst(),
-      ),
+    const { numUpdatedRows } = await this.#database.attemptStatement((db) =>
+      db
+        .updateTable('runs')
+        .set({ detached: 1 })
+        .where('id', '=', id)
+        .where('owner', '=', JSON.stringify(owner))
+        .where('detached', '=', 0)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst(),
     );
     const run = this.#localRuns.findUnfinished(owner, id);
     if (run) run.detached = true;

@@ -60,10 +60,8 @@ export class Starts {
       await this.renewLate();
       const { processId } = this.lease;
       const { driver } = this.database;
-      const started = await this.database.attempt(() =>
-        driver.writeStatement((db) =>
-          startWaiting(db, driver, processId, module, count, this.database.now()),
-        ),
+      const started = await this.database.attemptStatement((db) =>
+        startWaiting(db, driver, processId, module, count, this.database.now()),
       );
       for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
       return started.map(({ run }) => run);
@@ -79,9 +77,9 @@ export class Starts {
     const now = this.database.now();
     const { driver } = this.database;
     const work = (db: Db) => admit(db, driver, { process, now }, admission, query);
-    const admitted = await this.database.attempt(() =>
-      isOneStatement(admission) ? driver.writeStatement(work) : driver.transact(work),
-    );
+    const admitted = isOneStatement(admission)
+      ? await this.database.attemptStatement(work)
+      : await this.database.attemptTransaction(work);
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
     const local = new LocalRun({ ...run, lastSeq: 0 }, process, 0);
