@@ -193,7 +193,9 @@ class Link {
 
   reset() {
     this.isSilent = true;
-    this.client.resetAndDestroy();
+    // Node leaves a socket open when it resets one that is being shut down (`reset EINVAL`).
+    if (this.client.writableEnded) this.client.destroy();
+    else this.client.resetAndDestroy();
     this.server.destroy();
   }
 

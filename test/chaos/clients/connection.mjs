@@ -78,7 +78,8 @@ class Connection {
 
   /** Closes the connection: with a reset, or in order and without reading what still comes. */
   async cut(isReset) {
-    if (isReset) this.socket.resetAndDestroy();
+    // A socket that is being shut down cannot be reset: Node would leave it open (`reset EINVAL`).
+    if (isReset && !this.socket.writableEnded) this.socket.resetAndDestroy();
     else {
       // What was written must leave before the end.
       this.socket.end();
