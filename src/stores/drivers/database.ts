@@ -79,14 +79,14 @@ export class Database {
     }
   }
 
-  /** Does the same as `attempt`, for one statement that writes. */
-  attemptStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.attempt(() => this.driver.writeStatement(work));
+  /** Does the same as `attempt`, in a transaction whose statements are passed at once; see `Driver.transactAtOnce`. */
+  attemptAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.attempt(() => this.driver.transactAtOnce(work));
   }
 
-  /** Does the same as `persist`, for one statement that writes. */
-  persistStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.persist(() => this.driver.writeStatement(work));
+  /** Does the same as `persist`, in a transaction whose statements are passed at once. */
+  persistAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.persist(() => this.driver.transactAtOnce(work));
   }
 
   /** Does the same as `attempt`, in a transaction. */

@@ -24,8 +24,11 @@ export interface Driver {
    */
   transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
-  /** Does the same as `transact` for work that is a single statement, which needs no transaction of its own. */
-  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  /**
+   * Does the same as `transact`, for work that passes all its statements in the tick in which it is called, without waiting for
+   * an answer. On a shared database this must be a single statement.
+   */
+  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
   /** The time of the database, in milliseconds since the epoch. The clocks of machines may differ. */
   now(): Promise<number>;

@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import type { Execute } from './sqlite-dialect.js';
+import type { Answer } from './sqlite-thread.js';
 
 interface Step {
   work: (db: Db) => Promise<unknown>;
-  isOneStatement: boolean;
+  isAtOnce: boolean;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -13,7 +14,8 @@ interface Step {
 const GROUP_SIZE = 256;
 
 /**
- * Commits steps of work in groups. Steps that arrive during a commit form the next group.
+ * Commits steps of work in groups, on the one connection of a SQLite file. Steps that arrive during a commit form the next
+ * group.
  *
  * A step that refuses with a `QueryError` must do so before it writes anything; the other steps of its group are
  * committed. After any other error the group is rolled back and each step is repeated in a transaction of its own, so
@@ -21,21 +23,38 @@ const GROUP_SIZE = 256;
  */
 export class GroupCommit {
   #waiting: Step[] = [];
+  /** The statements that wait for the end of the group. */
+  #statements: (() => void)[] = [];
   #committing = false;
 
-  /** @param db a database of which one connection at a time is used */
-  constructor(private readonly db: Db) {}
+  /**
+   * @param db passes its statements to `execute`
+   * @param execute passes a statement to the connection, behind those that were passed before
+   */
+  constructor(
+    private readonly db: Db,
+    private readonly execute: Execute,
+  ) {}
 
   /**
    * Does some work in the transaction of a group.
    *
-   * @param isOneStatement whether `work` is a single statement; alone in a group, it needs no explicit transaction
+   * @param isAtOnce whether `work` passes all its statements in the tick in which it is called. A group of such steps travels
+   * to the database and back once
    * @returns what `work` returned, once it is committed
    */
-  commit<T>(work: (db: Db) => Promise<T>, isOneStatement = false): Promise<T> {
+  commit<T>(work: (db: Db) => Promise<T>, isAtOnce = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, isOneStatement, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ work, isAtOnce, resolve: resolve as (value: unknown) => void, reject });
       if (!this.#committing) void this.#commitAll();
+    });
+  }
+
+  /** Executes a statement that belongs to no group. It sees nothing that is not committed. */
+  executeAlone(text: string, parameters: readonly unknown[]): Promise<Answer> {
+    if (!this.#committing) return this.execute(text, parameters);
+    return new Promise((resolve) => {
+      this.#statements.push(() => resolve(this.execute(text, parameters)));
     });
   }
 
@@ -49,38 +68,58 @@ export class GroupCommit {
 
   async #commitGroup(steps: Step[]): Promise<void> {
     try {
-      const settled = await this.db.connection().execute((db) => transaction(db, steps));
+      const settled = await this.#transact(steps);
       for (const settle of settled) settle();
     } catch (error) {
       if (steps.length === 1) return steps[0]!.reject(error);
       for (const step of steps) await this.#commitGroup([step]);
+    } finally {
+      for (const execute of this.#statements.splice(0)) execute();
     }
   }
-}
 
-/** Does the steps in one transaction. Returns what settles each of them after the commit. */
-async function transaction(db: Db, steps: Step[]): Promise<(() => void)[]> {
-  const [first] = steps;
-  if (steps.length === 1 && first!.isOneStatement) return [await execute(db, first!)];
-  await sql`begin immediate`.execute(db);
-  try {
-    const settled: (() => void)[] = [];
-    for (const step of steps) settled.push(await execute(db, step));
-    await sql`commit`.execute(db);
-    return settled;
-  } catch (error) {
-    // Some errors, such as a full disk, have ended the transaction already. Then there is nothing to roll back.
-    await sql`rollback`.execute(db).catch(() => undefined);
-    throw error;
+  /** Does the steps in one transaction. Returns what settles each of them after the commit. */
+  async #transact(steps: Step[]): Promise<(() => void)[]> {
+    const atOnce = steps.filter((step) => step.isAtOnce);
+    const others = steps.filter((step) => !step.isAtOnce);
+    // Asked for before anything else of this tick, so that it comes when all steps have passed their statements, and still
+    // travels with them.
+    let hasFailed = false;
+    const committed = others.length === 0 ? this.#commitAfterThisTick(() => !hasFailed) : undefined;
+    const begun = this.execute('begin immediate', []);
+    const together = Promise.all([...atOnce.map((step) => this.#execute(step)), begun, committed]);
+    together.catch(() => (hasFailed = true));
+    try {
+      const settled: (() => void)[] = [];
+      for (const step of others) settled.push(await this.#execute(step));
+      const results = await together;
+      if (!committed) await this.execute('commit', []);
+      return [...(results.slice(0, atOnce.length) as (() => void)[]), ...settled];
+    } catch (error) {
+      // A step may have failed before the others have passed their statements. None of them may come after the rollback.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      // Some errors, such as a full disk, have ended the transaction already. Then there is nothing to roll back.
+      await this.execute('rollback', []).catch(() => undefined);
+      throw error;
+    }
   }
-}
 
-async function execute(db: Db, { work, resolve, reject }: Step): Promise<() => void> {
-  try {
-    const value = await work(db);
-    return () => resolve(value);
-  } catch (error) {
-    if (!(error instanceof QueryError)) throw error;
-    return () => reject(error);
+  /** Commits if the steps have passed all their statements. The promise stays pending if they have not. */
+  #commitAfterThisTick(mayCommit: () => boolean): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      process.nextTick(() => {
+        if (mayCommit()) this.execute('commit', []).then(resolve, reject);
+      });
+    });
+  }
+
+  async #execute({ work, resolve, reject }: Step): Promise<() => void> {
+    try {
+      const value = await work(this.db);
+      return () => resolve(value);
+    } catch (error) {
+      if (!(error instanceof QueryError)) throw error;
+      return () => reject(error);
+    }
   }
 }

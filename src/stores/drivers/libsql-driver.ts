@@ -39,12 +39,20 @@ export class LibsqlDriver implements Driver {
   readonly contentDirectory: string;
   readonly #groupCommit: GroupCommit;
 
+  readonly db: Db;
+
+  /** @param direct passes its statements to the thread at once, also into an open transaction */
   private constructor(
     readonly name: string,
-    readonly db: Db,
+    private readonly thread: SqliteThread,
+    direct: Db,
   ) {
     this.contentDirectory = `${name}.files`;
-    this.#groupCommit = new GroupCommit(db);
+    const groups = new GroupCommit(direct, (text, parameters) => thread.execute(text, parameters));
+    this.#groupCommit = groups;
+    this.db = new Kysely({
+      dialect: sqliteDialect((text, parameters) => groups.executeAlone(text, parameters)),
+    });
   }
 
   /**
@@ -63,8 +71,10 @@ export class LibsqlDriver implements Driver {
       await (await open(path, 'a', 0o600)).close();
       // A file of an earlier version may be readable by every user. SQLite gives its other files the same mode.
       await chmod(path, 0o600);
-      thread = await SqliteThread.start(path);
-      const db = new Kysely<Tables>({ dialect: sqliteDialect(thread) });
+      const started = (thread = await SqliteThread.start(path));
+      const db = new Kysely<Tables>({
+        dialect: sqliteDialect((text, parameters) => started.execute(text, parameters)),
+      });
       // The first access takes the lock. It is held until the process ends.
       await sql`pragma locking_mode = exclusive`.execute(db);
       await sql`pragma journal_mode = wal`.execute(db);
@@ -73,7 +83,7 @@ export class LibsqlDriver implements Driver {
       // What is deleted is overwritten with zeros.
       await sql`pragma secure_delete = on`.execute(db);
       await migrate(db as Kysely<never>, undefined);
-      return new LibsqlDriver(path, db);
+      return new LibsqlDriver(path, started, db);
     } catch (error) {
       await thread?.end();
       throw new Error(`The database ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
@@ -84,7 +94,7 @@ export class LibsqlDriver implements Driver {
     return this.#groupCommit.commit(work);
   }
 
-  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#groupCommit.commit(work, true);
   }
 
@@ -111,7 +121,7 @@ export class LibsqlDriver implements Driver {
     try {
       await this.purge();
     } finally {
-      await this.db.destroy();
+      await this.thread.end();
     }
   }
 }

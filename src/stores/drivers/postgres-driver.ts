@@ -125,7 +125,7 @@ export class PostgresDriver implements Driver {
     }
   }
 
-  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return work(this.db);
   }
 

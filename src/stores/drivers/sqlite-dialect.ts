@@ -1,5 +1,4 @@
 import {
-  CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver as KyselyDriver,
@@ -8,13 +7,16 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { SqliteThread } from './sqlite-thread.js';
+import type { Answer } from './sqlite-thread.js';
 
-/** Kysely's dialect of SQLite, with a thread that executes the statements. */
-export function sqliteDialect(thread: SqliteThread): Dialect {
+/** Executes one statement. */
+export type Execute = (text: string, parameters: readonly unknown[]) => Promise<Answer>;
+
+/** Kysely's dialect of SQLite. All users share one connection, so that its own transactions are for a single user. */
+export function sqliteDialect(execute: Execute): Dialect {
   return {
     createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => new SqliteThreadDriver(thread),
+    createDriver: () => new SharedConnectionDriver(execute),
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -27,16 +29,19 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
   }
 }
 
-/** Gives the one connection of the thread to one user after another. */
-class SqliteThreadDriver implements KyselyDriver {
+class SharedConnectionDriver implements KyselyDriver {
   readonly #connection: DatabaseConnection;
-  #released: Promise<void> = Promise.resolve();
-  #release: () => void = () => undefined;
 
-  constructor(private readonly thread: SqliteThread) {
+  constructor(private readonly execute: Execute) {
     this.#connection = {
-      executeQuery: async <R>({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
-        const { rows, changes } = await thread.execute(text, parameters);
+      executeQuery: async <R>({
+        sql,
+        parameters,
+      }: {
+        sql: string;
+        parameters: readonly unknown[];
+      }): Promise<QueryResult<R>> => {
+        const { rows, changes } = await execute(sql, parameters);
         return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(changes ?? 0) };
       },
       streamQuery: () => {
@@ -48,31 +53,22 @@ class SqliteThreadDriver implements KyselyDriver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    const previous = this.#released;
-    let release!: () => void;
-    this.#released = new Promise((resolve) => (release = resolve));
-    await previous;
-    this.#release = release;
     return this.#connection;
   }
 
-  async releaseConnection(): Promise<void> {
-    this.#release();
+  async releaseConnection(): Promise<void> {}
+
+  async beginTransaction(): Promise<void> {
+    await this.execute('begin immediate', []);
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  async commitTransaction(): Promise<void> {
+    await this.execute('commit', []);
   }
 
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'));
+  async rollbackTransaction(): Promise<void> {
+    await this.execute('rollback', []);
   }
 
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'));
-  }
-
-  async destroy(): Promise<void> {
-    await this.thread.end();
-  }
+  async destroy(): Promise<void> {}
 }

@@ -6,26 +6,35 @@ export interface Answer {
   changes?: number;
 }
 
-type Reply = [id: number, answer: Answer | undefined, error: { message: string; code: string } | undefined];
+type Reply = [answer: Answer | undefined, error?: { message: string; code: string }];
 
 interface PendingStatement {
+  text: string;
+  parameters: readonly unknown[];
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
 }
 
-/** The thread that executes the statements (`sqlite-worker.js`), as the main thread sees it. */
+/**
+ * The thread that executes the statements (`sqlite-worker.js`), as the main thread sees it. Statements of the same tick travel
+ * in one message: to wake a thread costs more than most statements do.
+ */
 export class SqliteThread {
-  readonly #pending = new Map<number, PendingStatement>();
-  #lastId = 0;
+  /** The statements of this tick. */
+  #next: PendingStatement[] = [];
+  /** The messages that have no answer yet. */
+  readonly #sent: PendingStatement[][] = [];
   #failure: Error | undefined;
 
   private constructor(private readonly worker: Worker) {
-    worker.on('message', ([id, answer, error]: Reply) => {
-      const statement = this.#pending.get(id);
-      this.#pending.delete(id);
-      if (this.#pending.size === 0) worker.unref();
-      if (error) statement?.reject(Object.assign(new Error(error.message), { code: error.code }));
-      else statement?.resolve(answer!);
+    worker.on('message', (replies: Reply[]) => {
+      const statements = this.#sent.shift()!;
+      if (this.#sent.length === 0) worker.unref();
+      for (const [index, [answer, error]] of replies.entries()) {
+        const { resolve, reject } = statements[index]!;
+        if (error) reject(Object.assign(new Error(error.message), { code: error.code }));
+        else resolve(answer!);
+      }
     });
     worker.on('error', (error) => this.#fail(error));
     worker.on('exit', () => this.#fail(new Error('The database was closed.')));
@@ -45,18 +54,15 @@ export class SqliteThread {
   }
 
   /**
-   * Executes one statement.
+   * Executes one statement, after those that were passed before.
    *
    * @throws the error of SQLite, with its `code` (`SQLITE_…`); an Error if the thread has ended
    */
   execute(text: string, parameters: readonly unknown[]): Promise<Answer> {
-    if (this.#failure) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
-      this.#pending.set(++this.#lastId, { resolve, reject });
-      // The thread keeps the process running only while a statement is pending, so that an open store does not prevent
-      // the process from ending.
-      this.worker.ref();
-      this.worker.postMessage([this.#lastId, text, parameters]);
+      // Node calls this when no microtask is left: what waits for promises of this tick has been passed by then.
+      if (this.#next.length === 0) process.nextTick(() => this.#send());
+      this.#next.push({ text, parameters, resolve, reject });
     });
   }
 
@@ -65,9 +71,23 @@ export class SqliteThread {
     await this.worker.terminate();
   }
 
+  #send(): void {
+    const statements = this.#next;
+    this.#next = [];
+    if (this.#failure) return rejectAll(statements, this.#failure);
+    // The thread keeps the process running only while a statement is pending, so that an open store does not prevent the
+    // process from ending.
+    this.worker.ref();
+    this.#sent.push(statements);
+    this.worker.postMessage(statements.map(({ text, parameters }) => [text, parameters]));
+  }
+
   #fail(error: Error): void {
     this.#failure ??= error;
-    for (const { reject } of this.#pending.values()) reject(this.#failure);
-    this.#pending.clear();
+    for (const statements of this.#sent.splice(0)) rejectAll(statements, this.#failure);
   }
+}
+
+function rejectAll(statements: PendingStatement[], error: Error): void {
+  for (const { reject } of statements) reject(error);
 }

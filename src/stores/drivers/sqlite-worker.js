@@ -2,8 +2,9 @@
  * The thread that executes the statements of a SQLite file. It is a thread because libsql answers synchronously, and a
  * commit waits for the disk.
  *
- * A message to the thread is `[id, sql, parameters]`, a message from it `[id, answer, error]`. The file is JavaScript, so
- * that Node can start it from the sources too.
+ * A message to the thread is a list of statements, each `[sql, parameters]`. The message from it has an `[answer, error]` for
+ * each of them. As in Postgres, a transaction in which a statement has failed takes nothing but its rollback: what was sent
+ * together with that statement must not be committed. The file is JavaScript, so that Node can start it from the sources too.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'libsql';
@@ -12,27 +13,48 @@ import Database from 'libsql';
 const PREPARED = 100;
 
 const database = new Database(workerData);
-/** @type {Map<string, import('libsql').Statement>} */
+/** @type {Map<string, { statement: import('libsql').Statement, isReader: boolean }>} */
 const statements = new Map();
+
+let isInTransaction = false;
+/** The error of the transaction. */
+let failure;
 
 /** @param {string} sql */
 function prepared(sql) {
   const found = statements.get(sql);
   if (found) return found;
   const statement = database.prepare(sql);
+  const added = { statement, isReader: statement.reader };
   if (statements.size >= PREPARED) statements.delete(statements.keys().next().value);
-  statements.set(sql, statement);
-  return statement;
+  statements.set(sql, added);
+  return added;
 }
 
-parentPort.on('message', ([id, sql, parameters]) => {
-  try {
-    const statement = prepared(sql);
-    const answer = statement.reader
-      ? { rows: statement.all(parameters) }
-      : { changes: statement.run(parameters).changes };
-    parentPort.postMessage([id, answer]);
-  } catch (error) {
-    parentPort.postMessage([id, undefined, { message: error.message, code: error.code }]);
+/** @param {string} sql */
+function execute(sql, parameters) {
+  if (sql === 'begin immediate') isInTransaction = true;
+  if (sql === 'rollback') {
+    isInTransaction = false;
+    failure = undefined;
   }
+  if (failure) throw failure;
+  const { statement, isReader } = prepared(sql);
+  const answer = isReader
+    ? { rows: statement.all(parameters) }
+    : { changes: statement.run(parameters).changes };
+  if (sql === 'commit') isInTransaction = false;
+  return answer;
+}
+
+parentPort.on('message', (batch) => {
+  const answers = batch.map(([sql, parameters]) => {
+    try {
+      return [execute(sql, parameters)];
+    } catch (error) {
+      if (isInTransaction) failure = error;
+      return [undefined, { message: error.message, code: error.code }];
+    }
+  });
+  parentPort.postMessage(answers);
 });

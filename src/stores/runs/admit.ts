@@ -10,7 +10,7 @@ import {
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
-import { keyOf, recordOf, selectRuns } from './run-rows.js';
+import { insertRuns, keyOf, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queue.js';
 import type { WrittenQuery } from './written-query.js';
@@ -27,11 +27,21 @@ export interface Admitting {
   now: number;
 }
 
-/** Whether an admission is one statement, because there is nothing to be read, and nothing to be written but the run. */
-export function isOneStatement(admission: Admission): boolean {
+/** Whether there is nothing to be read for an admission, and nothing to be written but the run. */
+export function isAlone(admission: Admission): boolean {
   const { session, idempotency, mayStart, parts } = admission;
-  const isAlone = mayStart && !session && !idempotency && !parts.some((part) => part.type === 'file');
-  return isAlone && admission.notices(undefined).length === 0;
+  const hasOnlyRun = mayStart && !session && !idempotency && !parts.some((part) => part.type === 'file');
+  return hasOnlyRun && admission.notices(undefined).length === 0;
+}
+
+/** The run that is made of a query for which `isAlone` holds, and its row. */
+export function startedAlone(
+  { process, now }: Admitting,
+  admission: Admission,
+  query: WrittenQuery,
+): { run: RunRecord; row: RunToInsert } {
+  const run = newRun(admission, now, true);
+  return { run, row: { ...rowOf(run, admission, query), process, ready_at: now } };
 }
 
 /**
@@ -70,46 +80,18 @@ export async function admit(
 
   if (interrupted) await forgetKey(db, interrupted.id);
   const notices = admission.notices(starts ? undefined : ahead.length);
-  const record: RunRecord = {
-    id: admission.runId,
-    owner,
-    sessionId: session?.id,
-    status: starts ? 'running' : 'waiting',
-    createdAt: now,
-    startedAt: starts ? now : undefined,
-    endedAt: undefined,
-    lastSeq: notices.length,
-    end: undefined,
-    attempt: 1,
-    detached: admission.detached,
+  const record = { ...newRun(admission, now, starts), lastSeq: notices.length };
+  const row: RunToInsert = {
+    ...rowOf(record, admission, query),
+    session_key: sessionKey,
+    queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
+    idempotency_key: idempotencyKey,
+    process: starts ? process : '',
+    ready_at: ahead.length === 0 ? now : null,
   };
-  await db
-    .insertInto('runs')
-    .values({
-      id: record.id,
-      owner: JSON.stringify(owner),
-      session_key: sessionKey,
-      session: session ? JSON.stringify(session.id) : null,
-      queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
-      status: record.status,
-      created_at: now,
-      started_at: record.startedAt ?? null,
-      ended_at: null,
-      outcome: null,
-      last_seq: null,
-      log_length: null,
-      parts: query.parts,
-      kwargs: query.kwargs,
-      idempotency_key: idempotencyKey,
-      digest: idempotency ? JSON.stringify(idempotency.digest) : null,
-      module,
-      process: starts ? process : '',
-      detached: admission.detached ? 1 : 0,
-      ready_at: ahead.length === 0 ? now : null,
-    })
-    .execute();
+  await insertRuns(db, driver, [row]);
   if (notices.length > 0) {
-    await insertSegments(db, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
+    await insertSegments(db, driver, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
   }
   await insertTexts(db, owner, record.id, query.texts);
   if (admission.parts.some((part) => part.type === 'file')) {
@@ -144,6 +126,42 @@ export async function undoAdmission(
   if (run.session_key === null) return false;
   await driver.lock(db, `session ${run.session_key}`);
   return (await promoteAfter(db, run.session_key, run.queue_position!, now)) !== undefined;
+}
+
+function newRun({ runId, owner, session, detached }: Admission, now: number, starts: boolean): RunRecord {
+  return {
+    id: runId,
+    owner,
+    sessionId: session?.id,
+    status: starts ? 'running' : 'waiting',
+    createdAt: now,
+    startedAt: starts ? now : undefined,
+    endedAt: undefined,
+    lastSeq: 0,
+    end: undefined,
+    attempt: 1,
+    detached,
+  };
+}
+
+/** The columns of a new run, as far as they follow from its admission. */
+function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission, query: WrittenQuery) {
+  return {
+    id: run.id,
+    owner: JSON.stringify(run.owner),
+    session_key: null,
+    session: session ? JSON.stringify(session.id) : null,
+    queue_position: null,
+    status: run.status,
+    created_at: run.createdAt,
+    started_at: run.startedAt ?? null,
+    parts: query.parts,
+    kwargs: query.kwargs,
+    idempotency_key: null,
+    digest: idempotency ? JSON.stringify(idempotency.digest) : null,
+    module,
+    detached: run.detached ? 1 : 0,
+  };
 }
 
 /** The run that an idempotency key started. */

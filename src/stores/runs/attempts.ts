@@ -80,7 +80,11 @@ export interface OwnedAttempt {
  *
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
-export async function takeBack(db: Db, { id, attempt, process }: OwnedAttempt): Promise<boolean> {
+export async function takeBack(
+  db: Db,
+  driver: Driver,
+  { id, attempt, process }: OwnedAttempt,
+): Promise<boolean> {
   const row = await db
     .updateTable('runs')
     .set((of) => ({ status: 'waiting', process: '', attempt: attempt + 1, ready_at: of.ref('created_at') }))
@@ -94,7 +98,7 @@ export async function takeBack(db: Db, { id, attempt, process }: OwnedAttempt): 
   const { last, endOffset } = await readLogExtent(db, id);
   const from = row.checkpoint_seq ?? 0;
   const restarted = restartedText(attempt + 1, from);
-  await insertSegments(db, segmentsOf({ id, lastSeq: last, endOffset }, [restarted]));
+  await insertSegments(db, driver, segmentsOf({ id, lastSeq: last, endOffset }, [restarted]));
   if (last > from) {
     const ranges = [...voidRanges(row.void), [from + 1, last]];
     await db

@@ -3,6 +3,7 @@ import { type AttemptRef, QueryError, type RunEnd } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { takeBack } from './attempts.js';
 import { type Ending, type Finished, finish } from './finish.js';
+import type { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import { isRunId, recordOf, selectRuns } from './run-rows.js';
@@ -33,10 +34,9 @@ export class Ends {
     if (!run) return this.#finishWaiting(name, end, text);
     if (run.isFinishing || run.attempt !== attempt) return undefined;
     run.isFinishing = true;
-    await this.writer.settled(run);
     const endedAt = this.database.now();
-    const { process, logExtent: log } = run;
-    const finished = await this.#finish({ runId, process, attempt, log, end, endedAt, text });
+    const finished =
+      (await this.#finishWithLog(run, end, endedAt)) ?? (await this.#finishLocal(run, end, endedAt, text));
     if (!finished) {
       // Another process has the run: its state is in the database only.
       this.localRuns.drop(runId);
@@ -55,9 +55,36 @@ export class Ends {
     run.isFinishing = true;
     await this.writer.settled(run);
     const owned = { id, attempt, process: run.process };
-    const isHandedOver = await this.database.persistTransaction((db) => takeBack(db, owned));
+    const isHandedOver = await this.database.persistTransaction((db) =>
+      takeBack(db, this.database.driver, owned),
+    );
     this.localRuns.drop(id);
     return isHandedOver;
+  }
+
+  /** Ends a run that has no session in the commit of its last envelopes. Undefined if that is not possible. */
+  async #finishWithLog(run: LocalRun, end: RunEnd, endedAt: number): Promise<Finished | undefined> {
+    if (run.sessionId !== undefined || run.isUnwritable) return undefined;
+    try {
+      if (!(await this.writer.end(run, end, endedAt))) return undefined;
+    } catch (error) {
+      if (error instanceof QueryError) throw error;
+      // `#finish` meets the same error, and reports it.
+      return undefined;
+    }
+    const ended = { ...run.snapshot(), status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
+    return { run: ended, next: undefined };
+  }
+
+  async #finishLocal(
+    run: LocalRun,
+    end: RunEnd,
+    endedAt: number,
+    text: string,
+  ): Promise<Finished | undefined> {
+    await this.writer.settled(run);
+    const { id: runId, process, attempt, logExtent: log } = run;
+    return this.#finish({ runId, process, attempt, log, end, endedAt, text });
   }
 
   async #finishWaiting(name: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {

@@ -45,7 +45,7 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
 
   let run = recordOf(found);
   if (run.endedAt === undefined) {
-    const ended = await end(db, run, ending);
+    const ended = await end(db, driver, run, ending);
     if (!ended) return undefined;
     run = ended;
     if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.text);
@@ -58,7 +58,7 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
 }
 
 /** Records the end of a run and `done`. Undefined if the run is not in the state that the ending requires. */
-async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | undefined> {
+async function end(db: Db, driver: Driver, run: RunRecord, ending: Ending): Promise<RunRecord | undefined> {
   const { last, endOffset, length } = ending.log ?? (await readLogExtent(db, run.id));
   const done = doneText(ending.end);
   const seq = last + 1;
@@ -81,6 +81,6 @@ async function end(db: Db, run: RunRecord, ending: Ending): Promise<RunRecord | 
     .$if(ending.process === undefined, (of) => of.where('status', '=', 'waiting'))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return undefined;
-  await insertSegments(db, segmentsOf({ id: run.id, lastSeq: last, endOffset }, [done]));
+  await insertSegments(db, driver, segmentsOf({ id: run.id, lastSeq: last, endOffset }, [done]));
   return { ...run, status: ending.end.status, end: ending.end, endedAt: ending.endedAt, lastSeq: seq };
 }

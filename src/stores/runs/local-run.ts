@@ -1,6 +1,14 @@
 import { doneText, EventLog, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
 import type { LogExtent } from './segments.js';
 
+/** The end of a run that waits for its commit. */
+export interface WaitingEnd {
+  end: RunEnd;
+  endedAt: number;
+  /** Whether the run was ended. Set by the commit. */
+  isEnded: boolean;
+}
+
 /** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
 export class LocalRun implements RunRecord {
   status: RunStatus;
@@ -22,6 +30,8 @@ export class LocalRun implements RunRecord {
   waitingLength = 0;
   /** A checkpoint that waits for its commit: the state as JSON, and how many of the waiting envelopes are before it. */
   checkpoint: { state: string; after: number } | undefined;
+  /** The end of the run, if it waits for the commit of these envelopes. */
+  waitingEnd: WaitingEnd | undefined;
   /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
   isUnwritable = false;
   /** The end of the run is decided and being recorded. */

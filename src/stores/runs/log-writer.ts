@@ -1,14 +1,9 @@
-import { QueryError } from '../../query/index.js';
+import { QueryError, type RunEnd } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRun } from './local-run.js';
-import {
-  insertSegments,
-  insertSegmentsUnder,
-  ROWS_PER_STATEMENT,
-  type Segment,
-  segmentsOf,
-} from './segments.js';
+import { endingOf, type LogCommit, type RunEnding, writeAtOnce, writeUnder } from './log-commit.js';
+import { insertSegments, type Segment, segmentsOf, statementsOf } from './segments.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -38,6 +33,7 @@ interface Taken {
   run: LocalRun;
   envelopes: string[];
   checkpoint: LocalRun['checkpoint'];
+  waitingEnd: LocalRun['waitingEnd'];
 }
 
 /**
@@ -87,6 +83,19 @@ export class LogWriter {
     return this.#join(run);
   }
 
+  /**
+   * Ends a run that has no session in the commit of everything that was appended before.
+   *
+   * @returns whether it was ended. If not, it is not in the state that this requires, or its lease has ended; the log is
+   * committed
+   * @throws the error of the commit
+   */
+  async end(run: LocalRun, end: RunEnd, endedAt: number): Promise<boolean> {
+    const waitingEnd = (run.waitingEnd = { end, endedAt, isEnded: false });
+    await this.#join(run);
+    return waitingEnd.isEnded;
+  }
+
   /** Resolves when no envelope of a run waits for its commit. */
   async settled(run: LocalRun): Promise<void> {
     for (;;) {
@@ -107,10 +116,10 @@ export class LogWriter {
 
   async #commitAll(): Promise<void> {
     while (this.#next) {
-      // `#current` is set before the wait, so that the other envelopes of this tick join the commit and none of them
-      // starts a second loop.
+      // `#current` is set before the wait, so that what else comes in this tick joins the commit, such as the end of a run
+      // that has just sent its last envelope, and none of it starts a second loop.
       const commit = (this.#current = this.#next);
-      await Promise.resolve();
+      await new Promise<void>((resolve) => process.nextTick(resolve));
       this.#next = undefined;
       await this.#commit(commit);
       this.#current = undefined;
@@ -133,31 +142,38 @@ export class LogWriter {
   }
 
   async #write(taken: Taken[]): Promise<void> {
-    const segments = taken.flatMap(({ run, envelopes }) => segmentsOf(run, envelopes));
-    const { fence } = this;
+    const commit = commitOf(taken);
     const hasState = taken.some(({ checkpoint }) => checkpoint !== undefined);
-    if (segments.length === 0 && !hasState) return;
-    const isOneStatement = segments.length <= ROWS_PER_STATEMENT && !hasState;
-    if (!fence && isOneStatement) {
-      return this.database.persistStatement((db) => insertSegments(db, segments));
-    }
-    const processes = [...new Set(taken.map(({ run }) => run.process))];
-    const expired = isOneStatement
-      ? await this.database.persistStatement((db) => insertSegmentsUnder(db, processes, segments))
-      : await this.#writeInTransaction(taken, segments, processes);
+    if (commit.segments.length === 0 && commit.endings.length === 0 && !hasState) return;
+    const { expired, ended } = await this.#writeCommit(commit, taken, hasState);
+    for (const { run, waitingEnd } of taken) if (waitingEnd && ended.has(run.id)) waitingEnd.isEnded = true;
     if (expired.length > 0) await this.#writeOwned(taken, expired);
   }
 
-  /** Returns the leases that have ended. If there is one, nothing was written. */
-  #writeInTransaction(taken: Taken[], segments: Segment[], processes: string[]): Promise<string[]> {
-    return this.database.persistTransaction(async (db) => {
-      const invalid = (await this.fence?.(db, processes)) ?? [];
-      if (invalid.length > 0) return invalid;
-      await insertSegments(db, segments);
+  /** Returns the leases that have ended, and the runs that were ended. If a lease has ended, nothing was written. */
+  async #writeCommit(
+    commit: LogCommit,
+    taken: Taken[],
+    hasState: boolean,
+  ): Promise<{ expired: string[]; ended: Set<string> }> {
+    const { database, fence } = this;
+    const { driver } = database;
+    const leases = [...new Set(taken.map(({ run }) => run.process))];
+    const isSmall = statementsOf(commit.segments).length <= 1;
+    if (!hasState && !fence) {
+      return { expired: [], ended: await database.persistAtOnce((db) => writeAtOnce(db, driver, commit)) };
+    }
+    if (!hasState && isSmall) return database.persistAtOnce((db) => writeUnder(db, leases, commit));
+
+    return database.persistTransaction(async (db) => {
+      const expired = (await fence?.(db, leases)) ?? [];
+      if (expired.length > 0) return { expired, ended: new Set<string>() };
+      await insertSegments(db, driver, commit.segments);
       for (const { run, checkpoint } of taken) {
         if (checkpoint) await storeCheckpoint(db, run, run.lastSeq + checkpoint.after, checkpoint.state);
       }
-      return [];
+      const rest = { segments: [], endings: commit.endings };
+      return fence ? writeUnder(db, leases, rest) : { expired, ended: await writeAtOnce(db, driver, rest) };
     });
   }
 
@@ -170,12 +186,13 @@ export class LogWriter {
   }
 
   #takeWaiting(run: LocalRun): Omit<Taken, 'run'> {
-    const { waiting: envelopes, checkpoint } = run;
+    const { waiting: envelopes, checkpoint, waitingEnd } = run;
     this.#waitingLength -= run.waitingLength;
     run.waiting = [];
     run.waitingLength = 0;
     run.checkpoint = undefined;
-    return { envelopes, checkpoint };
+    run.waitingEnd = undefined;
+    return { envelopes, checkpoint, waitingEnd };
   }
 
   /** Makes a run unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
@@ -183,6 +200,22 @@ export class LogWriter {
     this.#takeWaiting(run);
     run.isUnwritable = true;
   }
+}
+
+/** What is to be written: the envelopes as segments, and behind them the ends. */
+function commitOf(taken: Taken[]): LogCommit {
+  const segments: Segment[] = [];
+  const endings: RunEnding[] = [];
+  for (const { run, envelopes, waitingEnd } of taken) {
+    const own = segmentsOf(run, envelopes);
+    segments.push(...own);
+    if (!waitingEnd) continue;
+    const { last, endOffset, length } = run.logExtent;
+    const added = (own.at(-1)?.end_offset ?? endOffset) - endOffset;
+    const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };
+    endings.push(endingOf(run, log, waitingEnd.end, waitingEnd.endedAt));
+  }
+  return { segments, endings };
 }
 
 async function storeCheckpoint(db: Db, run: LocalRun, seq: number, state: string): Promise<void> {

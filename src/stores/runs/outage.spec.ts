@@ -162,9 +162,9 @@ it('Runs of a file that were started, but whose start was not reported, wait aga
   let offers = 0;
   await store.recover(eventsOf({ ready: () => offers++ }));
   const { run } = await store.admit(admissionOf({ mayStart: false }));
-  const write = driver.writeStatement.bind(driver);
-  driver.writeStatement = async (work) => {
-    driver.writeStatement = write;
+  const write = driver.transactAtOnce.bind(driver);
+  driver.transactAtOnce = async (work) => {
+    driver.transactAtOnce = write;
     await write(work);
     throw new Error('Connection terminated unexpectedly');
   };

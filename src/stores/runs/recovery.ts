@@ -162,7 +162,7 @@ export class Recovery {
   }
 
   #takeBack(run: OwnedAttempt): Promise<boolean> {
-    return this.database.attemptTransaction((db) => takeBack(db, run));
+    return this.database.attemptTransaction((db) => takeBack(db, this.database.driver, run));
   }
 
   async #interrupt({ id: runId, attempt, process }: OwnedAttempt): Promise<RunRecord | undefined> {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
+import type { ExpressionBuilder, Insertable, SelectQueryBuilder } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
+import { Prepared } from '../drivers/prepared.js';
 import type { Db, Tables } from '../schema/tables.js';
+import { type ColumnTypes, tableOf } from './rows.js';
 
 /** The key of an owner's name, such as a session id: a digest, so that it has a fixed length for any strings. */
 export function keyOf(owner: string, name: string): string {
@@ -53,6 +56,52 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .selectFrom('runs')
     .select(COLUMNS)
     .select((of) => of.fn.coalesce('runs.last_seq', newestOf(of, 'last'), of.lit(0)).as('last_seq'));
+}
+
+/** The row of a new run. The other columns have no value yet. */
+export type RunToInsert = Record<(typeof INSERTED_TEXTS)[number], string | null> &
+  Record<(typeof INSERTED_NUMBERS)[number], number | null>;
+
+const INSERTED_TEXTS = [
+  'id',
+  'owner',
+  'session_key',
+  'session',
+  'status',
+  'parts',
+  'kwargs',
+  'idempotency_key',
+  'digest',
+  'module',
+  'process',
+] as const;
+
+const INSERTED_NUMBERS = ['queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const;
+
+const INSERTED = [...INSERTED_TEXTS, ...INSERTED_NUMBERS];
+
+const INSERTED_TYPES = Object.fromEntries([
+  ...INSERTED_TEXTS.map((name) => [name, 'text']),
+  ...INSERTED_NUMBERS.map((name) => [name, 'bigint']),
+]) as ColumnTypes<RunToInsert>;
+
+const insertRun = new Prepared<RunToInsert>((db, value) =>
+  db
+    .insertInto('runs')
+    .values(Object.fromEntries(INSERTED.map((name) => [name, value(name)])) as Insertable<Tables['runs']>),
+);
+
+/** Inserts new runs: on SQLite with a statement for each, all passed at once. */
+export async function insertRuns(db: Db, { isShared }: Driver, rows: RunToInsert[]): Promise<void> {
+  if (!isShared) {
+    await Promise.all(rows.map((row) => insertRun.execute(db, row)));
+    return;
+  }
+  await db
+    .insertInto('runs')
+    .columns(INSERTED)
+    .expression((of) => of.selectFrom(tableOf('run', INSERTED_TYPES, rows)).select(INSERTED))
+    .execute();
 }
 
 /** Makes the record of a row. WARNING: the row's `owner` must not be null. */

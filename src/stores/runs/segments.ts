@@ -1,15 +1,34 @@
-import { sql } from 'kysely';
+import type { Driver } from '../drivers/driver.js';
+import { Prepared } from '../drivers/prepared.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { selectLeases } from './lease.js';
+import { type ColumnTypes, tableOf } from './rows.js';
 
 /** A segment that has this many characters is complete; the next envelope begins another one. */
 const SEGMENT_LENGTH = 64 * 1024;
 
-/** How many rows one statement inserts. With six parameters each, they are far below the limits of both databases. */
-export const ROWS_PER_STATEMENT = 500;
+/** How many characters of envelopes one statement inserts, unless its first segment has more. */
+const STATEMENT_LENGTH = 8 * 1024 * 1024;
 
 /** A row of the table `log`: consecutive envelopes of a run, stored as one text. */
 export type Segment = Tables['log'];
+
+export const SEGMENT_COLUMNS = [
+  'run_id',
+  'first',
+  'last',
+  'start_offset',
+  'end_offset',
+  'envelopes',
+] as const;
+
+export const SEGMENT_TYPES: ColumnTypes<Segment> = {
+  run_id: 'text',
+  first: 'bigint',
+  last: 'bigint',
+  start_offset: 'bigint',
+  end_offset: 'bigint',
+  envelopes: 'text',
+};
 
 /**
  * Makes the segments that continue a log.
@@ -49,44 +68,52 @@ export function segmentsOf(
   return segments;
 }
 
-/** Inserts segments. It is repeatable: segments that an earlier attempt has inserted are left as they are. */
-export async function insertSegments(db: Db, segments: Segment[]): Promise<void> {
-  for (let i = 0; i < segments.length; i += ROWS_PER_STATEMENT) {
-    await db
-      .insertInto('log')
-      .values(segments.slice(i, i + ROWS_PER_STATEMENT))
-      .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
-      .execute();
+const insertSegment = new Prepared<Segment>((db, value) =>
+  db
+    .insertInto('log')
+    .values({
+      run_id: value('run_id'),
+      first: value('first'),
+      last: value('last'),
+      start_offset: value('start_offset'),
+      end_offset: value('end_offset'),
+      envelopes: value('envelopes'),
+    })
+    .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
+);
+
+/** Splits segments into those that fit into one statement each. */
+export function statementsOf(segments: Segment[]): Segment[][] {
+  const statements: Segment[][] = [];
+  let length = Infinity;
+  for (const segment of segments) {
+    length += segment.envelopes.length;
+    if (length > STATEMENT_LENGTH) {
+      statements.push([]);
+      length = segment.envelopes.length;
+    }
+    statements.at(-1)!.push(segment);
   }
+  return statements;
 }
 
 /**
- * Inserts segments in one statement, if all these leases are valid. They cannot end before the statement has ended. It is
- * repeatable, as `insertSegments` is. For Postgres: SQLite has no data-modifying `with`.
- *
- * @param segments up to `ROWS_PER_STATEMENT`
- * @returns the leases that have ended. If there is one, nothing was inserted
+ * Inserts segments: on SQLite with a statement for each, all passed at once. It is repeatable: segments that an earlier attempt
+ * has inserted are left as they are.
  */
-export async function insertSegmentsUnder(db: Db, leases: string[], segments: Segment[]): Promise<string[]> {
-  const rows = segments.map(
-    (of) => sql`(${of.run_id}, ${of.first}::bigint, ${of.last}::bigint, ${of.start_offset}::bigint,
-      ${of.end_offset}::bigint, ${of.envelopes})`,
-  );
-  const isValid = sql`(select count(*) from leased) = ${leases.length}`;
-  const valid = await db
-    .with('leased', (of) => selectLeases(of, leases).forKeyShare())
-    .with('inserted', (of) =>
-      of
-        .insertInto('log')
-        .columns(['run_id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
-        .expression(sql`select * from (values ${sql.join(rows)}) as segment where ${isValid}`)
-        .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
-        .returning('run_id'),
-    )
-    .selectFrom('leased')
-    .select('id')
-    .execute();
-  return leases.filter((lease) => !valid.some(({ id }) => id === lease));
+export async function insertSegments(db: Db, { isShared }: Driver, segments: Segment[]): Promise<void> {
+  if (!isShared) {
+    await Promise.all(segments.map((segment) => insertSegment.execute(db, segment)));
+    return;
+  }
+  for (const fitting of statementsOf(segments)) {
+    await db
+      .insertInto('log')
+      .columns(SEGMENT_COLUMNS)
+      .expression((of) => of.selectFrom(tableOf('segment', SEGMENT_TYPES, fitting)).select(SEGMENT_COLUMNS))
+      .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
+      .execute();
+  }
 }
 
 /** Where a log ends, and how much of it is kept. */

@@ -168,7 +168,7 @@ export class SqlRunStore extends RunStore {
 
   async detach({ owner, id }: RunRef): Promise<boolean> {
     if (!isRunId(id)) return false;
-    const { numUpdatedRows } = await this.#database.attemptStatement((db) =>
+    const { numUpdatedRows } = await this.#database.attemptAtOnce((db) =>
       db
         .updateTable('runs')
         .set({ detached: 1 })

@@ -2,12 +2,14 @@ import { Logger } from '@nestjs/common';
 import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { admit, isOneStatement, undoAdmission } from './admit.js';
+import { admit, type Admitting, isAlone, startedAlone, undoAdmission } from './admit.js';
 import { startWaiting } from './attempts.js';
+import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
-import { writtenQuery } from './written-query.js';
+import { insertRuns, type RunToInsert } from './run-rows.js';
+import { type WrittenQuery, writtenQuery } from './written-query.js';
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
 export class Starts {
@@ -15,6 +17,8 @@ export class Starts {
   readonly #admitting = new Map<string, Promise<Admitted>>();
   /** How many calls of `take` are under way. */
   #taking = 0;
+  /** Admits the queries for which only a run is written. */
+  readonly #insertions: Batches<RunToInsert, undefined>;
 
   /**
    * @param database has the runs
@@ -27,7 +31,13 @@ export class Starts {
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
     private readonly renewLate: () => Promise<void>,
-  ) {}
+  ) {
+    const insert = async (rows: RunToInsert[]) => {
+      await database.attemptAtOnce((db) => insertRuns(db, database.driver, rows));
+      return rows.map(() => undefined);
+    };
+    this.#insertions = new Batches(insert, ({ parts, kwargs }) => parts!.length + kwargs!.length);
+  }
 
   /** Whether the database may have started this run, and this process has not heard of it yet. */
   isStarting(runId: string): boolean {
@@ -60,7 +70,7 @@ export class Starts {
       await this.renewLate();
       const { processId } = this.lease;
       const { driver } = this.database;
-      const started = await this.database.attemptStatement((db) =>
+      const started = await this.database.attemptAtOnce((db) =>
         startWaiting(db, driver, processId, module, count, this.database.now()),
       );
       for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
@@ -76,16 +86,21 @@ export class Starts {
     const { processId: process } = this.lease;
     const now = this.database.now();
     const { driver } = this.database;
-    const work = (db: Db) => admit(db, driver, { process, now }, admission, query);
-    const admitted = isOneStatement(admission)
-      ? await this.database.attemptStatement(work)
-      : await this.database.attemptTransaction(work);
+    const admitted = isAlone(admission)
+      ? await this.#admitAlone({ process, now }, admission, query)
+      : await this.database.attemptTransaction((db) => admit(db, driver, { process, now }, admission, query));
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
     const local = new LocalRun({ ...run, lastSeq: 0 }, process, 0);
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
     this.localRuns.add(local);
     return admitted;
+  }
+
+  async #admitAlone(admitting: Admitting, admission: Admission, query: WrittenQuery): Promise<Admitted> {
+    const { run, row } = startedAlone(admitting, admission, query);
+    await this.#insertions.add(row);
+    return { run, created: true, ahead: [] };
   }
 
   /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */

@@ -48,8 +48,8 @@ export class FaultyDriver implements Driver {
     return this.#commit(() => this.driver.transact(work));
   }
 
-  writeStatement<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#commit(() => this.driver.writeStatement(work));
+  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#commit(() => this.driver.transactAtOnce(work));
   }
 
   async now(): Promise<number> {

@@ -1,0 +1,67 @@
+import { QueryError } from '../../query/index.js';
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
+}
+
+/** The most items of a batch, and their length together, unless its first item is longer. Each item waits for its whole batch. */
+const BATCH = { size: 256, length: 8 * 1024 * 1024 };
+
+/**
+ * Does the same work for many items together. Items that come during a batch form the next one, so that batches grow under load
+ * by themselves. After an error that is no `QueryError`, each item of the batch is tried alone, so that one failing item does
+ * not harm the others.
+ */
+export class Batches<Item, Result> {
+  #waiting: Waiting<Item, Result>[] = [];
+  #isWorking = false;
+
+  /**
+   * @param work returns a result for each item, in the same order
+   * @param lengthOf the length of an item, in characters
+   */
+  constructor(
+    private readonly work: (items: Item[]) => Promise<Result[]>,
+    private readonly lengthOf: (item: Item) => number,
+  ) {}
+
+  /** Makes an item part of the next batch. */
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (!this.#isWorking) void this.#workAll();
+    });
+  }
+
+  async #workAll(): Promise<void> {
+    this.#isWorking = true;
+    // Items of the same tick belong to the same batch.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    this.#isWorking = false;
+  }
+
+  #takeBatch(): Waiting<Item, Result>[] {
+    let length = 0;
+    const end = this.#waiting.findIndex(({ item }, index) => {
+      length += this.lengthOf(item);
+      return index > 0 && (index === BATCH.size || length > BATCH.length);
+    });
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+  }
+
+  async #settle(batch: Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.work(batch.map(({ item }) => item));
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index]!);
+    } catch (error) {
+      if (batch.length > 1 && !(error instanceof QueryError)) {
+        for (const one of batch) await this.#settle([one]);
+        return;
+      }
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
