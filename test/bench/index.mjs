@@ -29,9 +29,10 @@ const began = Date.now();
 const load = startLoad();
 const kept = new Map();
 
-async function measure({ run, isFresh, startsItself }, peer, round) {
+async function measure({ run, isFresh, isOnAnyCore, startsItself }, peer, round) {
   if (startsItself) return run({ peer, load, scale, round });
-  const server = isFresh ? await startServer(peer) : (kept.get(peer) ?? (await startServer(peer)));
+  const start = () => startServer(peer, isOnAnyCore ? undefined : 0);
+  const server = isFresh ? await start() : (kept.get(peer) ?? (await start()));
   if (!isFresh) kept.set(peer, server);
   try {
     return await run({ peer, server, load, scale, round });

@@ -22,12 +22,23 @@ async function look({ server, load }, job, ms) {
   return { ...seen, core: (1000 * (cpu - before.cpu)) / (performance.now() - began) };
 }
 
+/** Waits until a server becomes no faster, which takes longer on a slow machine. */
+async function untilSteady(load) {
+  let rate = 0;
+  for (let looks = 0; looks < 20; looks++) {
+    const before = rate;
+    ({ rate } = await load.run('count', { ms: 500 }));
+    if (rate < 1.05 * before) return;
+  }
+}
+
 /** Answers a second at saturation, and what that takes of a core of the server and of the load. */
 async function saturate(context, plan, connections) {
   const { peer, server, load, scale, round } = context;
   // Until the code is compiled and the heap as large as it becomes; V8 gives up much of both in the idle time between rounds.
   const warmUpMs = round === 0 ? 2500 : 1500;
   await load.run('saturate', { port: server.port, body: bodyOf(peer, plan), connections, ms: warmUpMs });
+  if (round === 0) await untilSteady(load);
   const seen = await look(context, 'count', 500 * scale);
   await load.run('rest');
   return seen;

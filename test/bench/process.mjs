@@ -34,13 +34,15 @@ function start(core, args, cleanUp = () => undefined) {
 }
 
 /**
- * Starts the server of a peer, and before it the database that it keeps its runs in, which is not pinned to the server's
- * core: its port, and what it has used (`server.mjs`).
+ * Starts the server of a peer, and before it the database that it keeps its runs in, which is not pinned to a core: its port,
+ * and what it has used (`server.mjs`).
+ *
+ * @param core the server's; undefined for any
  */
-export async function startServer(peer) {
+export async function startServer(peer, core) {
   const database = await DATABASES[PEERS[peer].database]?.();
   const args = database ? [peer, database.url] : [peer];
-  const { answer, ask, stop } = start(0, [`${HERE}/server.mjs`, ...args], () => database?.close());
+  const { answer, ask, stop } = start(core, [`${HERE}/server.mjs`, ...args], () => database?.close());
   const { port } = await answer();
   return { port, usage: (question = {}) => ask(question), stop };
 }

@@ -10,6 +10,17 @@ interface Waiting<Item, Result> {
 const BATCH = { size: 256, length: 8 * 1024 * 1024 };
 
 /**
+ * Waits for what is to be done together: what comes in the same tick. Under load, when the last batch had several items, it is
+ * what comes in the same turn of the event loop.
+ */
+export function untilGathered(lastSize: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (lastSize > 1) setImmediate(resolve);
+    else process.nextTick(resolve);
+  });
+}
+
+/**
  * Does the same work for many items together. Items that come during a batch form the next one, so that batches grow under load
  * by themselves. After an error that is no `QueryError`, each item of the batch is tried alone, so that one failing item does
  * not harm the others.
@@ -17,6 +28,8 @@ const BATCH = { size: 256, length: 8 * 1024 * 1024 };
 export class Batches<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #isWorking = false;
+  /** How many items the last batch had. */
+  #lastSize = 0;
 
   /**
    * @param work returns a result for each item, in the same order
@@ -37,9 +50,12 @@ export class Batches<Item, Result> {
 
   async #workAll(): Promise<void> {
     this.#isWorking = true;
-    // Items of the same tick belong to the same batch.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#settle(this.#takeBatch());
+    while (this.#waiting.length > 0) {
+      await untilGathered(this.#lastSize);
+      const batch = this.#takeBatch();
+      this.#lastSize = batch.length;
+      await this.#settle(batch);
+    }
     this.#isWorking = false;
   }
 

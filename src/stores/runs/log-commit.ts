@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type QueryCreator, type RawBuilder, sql } from 'kysely';
 import { doneText, type RunEnd } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { Prepared } from '../drivers/prepared.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import { selectLeases } from './lease.js';
 import { type ColumnTypes, tableOf } from './rows.js';
 import { insertSegments, type LogExtent, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES } from './segments.js';
@@ -39,6 +39,9 @@ const ENDING_TYPES: ColumnTypes<RunEnding> = {
   end_offset: 'bigint',
   envelopes: 'text',
 };
+
+/** The tables, with the endings of a statement. */
+type WithEndings = Tables & { ending: RunEnding };
 
 /** What a run no longer has when it has ended. */
 const FORGOTTEN = { parts: null, kwargs: null, checkpoint: null };
@@ -100,25 +103,7 @@ export async function writeUnder(
         .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
     )
     .with('ending', (of) => of.selectFrom(tableOf('row', ENDING_TYPES, endings)).selectAll())
-    .with('ended', (of) =>
-      of
-        .updateTable('runs')
-        .from('ending')
-        .set((row) => ({
-          ...FORGOTTEN,
-          status: row.ref('ending.status'),
-          ended_at: row.ref('ending.ended_at'),
-          outcome: row.ref('ending.outcome'),
-          last_seq: row.ref('ending.last'),
-          log_length: row.ref('ending.log_length'),
-        }))
-        .whereRef('runs.id', '=', 'ending.id')
-        .whereRef('runs.process', '=', 'ending.process')
-        .whereRef('runs.attempt', '=', 'ending.attempt')
-        .where('runs.ended_at', 'is', null)
-        .where(isOwner)
-        .returning('runs.id'),
-    )
+    .with('ended', (of) => updateRuns(of).where(isOwner).returning('runs.id'))
     .with('done', (of) =>
       of
         .insertInto('log')
@@ -145,7 +130,7 @@ export async function writeUnder(
 }
 
 /**
- * Writes a commit with statements that are all passed at once. For SQLite, where no other process can own a run.
+ * Writes a commit with statements that are passed at once. For SQLite, where no other process can own a run.
  *
  * @returns the runs that were ended; see `writeUnder`
  */
@@ -154,65 +139,69 @@ export async function writeAtOnce(
   driver: Driver,
   { segments, endings }: LogCommit,
 ): Promise<Set<string>> {
-  const [, ...ended] = await Promise.all([
+  const [ended] = await Promise.all([
+    updatePrepared.execute<{ id: string }>(db, endings),
+    insertDonePrepared.execute(db, endings),
+    deleteUsesPrepared.execute(db, endings),
     insertSegments(db, driver, segments),
-    ...endings.map((ending) => endRun(db, ending)),
   ]);
-  return new Set(endings.filter((_, index) => ended[index]).map(({ id }) => id));
+  return new Set(ended.map(({ id }) => id));
 }
 
-const updateRun = new Prepared<RunEnding>((db, value) =>
-  db
-    .updateTable('runs')
-    .set({
-      ...FORGOTTEN,
-      status: value('status'),
-      ended_at: value('ended_at'),
-      outcome: value('outcome'),
-      last_seq: value('last'),
-      log_length: value('log_length'),
-    })
-    .where('id', '=', value('id'))
-    .where('process', '=', value('process'))
-    .where('attempt', '=', value('attempt'))
-    .where('ended_at', 'is', null),
+const ENDING_COLUMNS = Object.keys(ENDING_TYPES) as (keyof RunEnding)[];
+
+const withEndings = (db: Db, values: RawBuilder<RunEnding>) =>
+  db.with(`ending(${ENDING_COLUMNS.join(', ')})` as 'ending', () => sql<RunEnding>`(${values})`);
+
+const updatePrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
+  updateRuns(withEndings(db, values)).returning('runs.id'),
 );
 
-/** Inserts `done`, if `updateRun` has ended the run. */
-const insertDone = new Prepared<RunEnding>((db, value) =>
-  db
+/** Inserts `done`, where `updateRuns` has ended the run. */
+const insertDonePrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
+  withEndings(db, values)
     .insertInto('log')
     .columns(SEGMENT_COLUMNS)
     .expression((of) =>
       of
-        .selectFrom('runs')
-        .select('id')
-        .select([
-          sql<number>`${value('first')}`.as('first'),
-          sql<number>`${value('last')}`.as('last'),
-          sql<number>`${value('start_offset')}`.as('start_offset'),
-          sql<number>`${value('end_offset')}`.as('end_offset'),
-          sql<string>`${value('envelopes')}`.as('envelopes'),
-        ])
-        .where('id', '=', value('id'))
-        .where('process', '=', value('process'))
-        .where('attempt', '=', value('attempt'))
-        .where('ended_at', '=', value('ended_at'))
-        .where('outcome', '=', value('outcome')),
+        .selectFrom('ending')
+        .innerJoin('runs', (on) =>
+          on
+            .onRef('runs.id', '=', 'ending.id')
+            .onRef('runs.process', '=', 'ending.process')
+            .onRef('runs.attempt', '=', 'ending.attempt')
+            .onRef('runs.ended_at', '=', 'ending.ended_at')
+            .onRef('runs.outcome', '=', 'ending.outcome'),
+        )
+        .select(['ending.id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
+        // Without a condition, SQLite takes what follows for a part of the join.
+        .where(sql<boolean>`true`),
     )
     .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
 );
 
 /** A run that was not ended by this has ended before, and needs no file either. */
-const deleteUses = new Prepared<RunEnding>((db, value) =>
-  db.deleteFrom('file_uses').where('run_id', '=', value('id')),
+const deleteUsesPrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
+  withEndings(db, values)
+    .deleteFrom('file_uses')
+    .where('run_id', 'in', (of) => of.selectFrom('ending').select('ending.id')),
 );
 
-async function endRun(db: Db, ending: RunEnding): Promise<boolean> {
-  const [{ numAffectedRows }] = await Promise.all([
-    updateRun.execute(db, ending),
-    insertDone.execute(db, ending),
-    deleteUses.execute(db, ending),
-  ]);
-  return numAffectedRows !== 0n;
+/** Sets the ends of runs, where the runs are in the state that their endings require. */
+function updateRuns(db: Pick<QueryCreator<WithEndings>, 'updateTable'>) {
+  return db
+    .updateTable('runs')
+    .from('ending')
+    .set((row) => ({
+      ...FORGOTTEN,
+      status: row.ref('ending.status'),
+      ended_at: row.ref('ending.ended_at'),
+      outcome: row.ref('ending.outcome'),
+      last_seq: row.ref('ending.last'),
+      log_length: row.ref('ending.log_length'),
+    }))
+    .whereRef('runs.id', '=', 'ending.id')
+    .whereRef('runs.process', '=', 'ending.process')
+    .whereRef('runs.attempt', '=', 'ending.attempt')
+    .where('runs.ended_at', 'is', null);
 }

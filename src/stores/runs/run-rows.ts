@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ExpressionBuilder, Insertable, SelectQueryBuilder } from 'kysely';
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { Prepared } from '../drivers/prepared.js';
@@ -85,16 +85,14 @@ const INSERTED_TYPES = Object.fromEntries([
   ...INSERTED_NUMBERS.map((name) => [name, 'bigint']),
 ]) as ColumnTypes<RunToInsert>;
 
-const insertRun = new Prepared<RunToInsert>((db, value) =>
-  db
-    .insertInto('runs')
-    .values(Object.fromEntries(INSERTED.map((name) => [name, value(name)])) as Insertable<Tables['runs']>),
+const insertPrepared = new Prepared<RunToInsert>(INSERTED, (db, values) =>
+  db.insertInto('runs').columns(INSERTED).expression(values),
 );
 
-/** Inserts new runs: on SQLite with a statement for each, all passed at once. */
+/** Inserts new runs: on SQLite with statements that are passed at once. */
 export async function insertRuns(db: Db, { isShared }: Driver, rows: RunToInsert[]): Promise<void> {
   if (!isShared) {
-    await Promise.all(rows.map((row) => insertRun.execute(db, row)));
+    await insertPrepared.execute(db, rows);
     return;
   }
   await db

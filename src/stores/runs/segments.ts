@@ -68,17 +68,11 @@ export function segmentsOf(
   return segments;
 }
 
-const insertSegment = new Prepared<Segment>((db, value) =>
+const insertPrepared = new Prepared<Segment>(SEGMENT_COLUMNS, (db, values) =>
   db
     .insertInto('log')
-    .values({
-      run_id: value('run_id'),
-      first: value('first'),
-      last: value('last'),
-      start_offset: value('start_offset'),
-      end_offset: value('end_offset'),
-      envelopes: value('envelopes'),
-    })
+    .columns(SEGMENT_COLUMNS)
+    .expression(values)
     .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
 );
 
@@ -98,12 +92,12 @@ export function statementsOf(segments: Segment[]): Segment[][] {
 }
 
 /**
- * Inserts segments: on SQLite with a statement for each, all passed at once. It is repeatable: segments that an earlier attempt
- * has inserted are left as they are.
+ * Inserts segments: on SQLite with statements that are passed at once. It is repeatable: segments that an earlier attempt has
+ * inserted are left as they are.
  */
 export async function insertSegments(db: Db, { isShared }: Driver, segments: Segment[]): Promise<void> {
   if (!isShared) {
-    await Promise.all(segments.map((segment) => insertSegment.execute(db, segment)));
+    await insertPrepared.execute(db, segments);
     return;
   }
   for (const fitting of statementsOf(segments)) {
