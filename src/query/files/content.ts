@@ -28,9 +28,18 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   async file(name: string, mimeType: string): Promise<File> {
-    const source = this.heldSource();
-    const bytes = Buffer.isBuffer(source) ? source : await openAsBlob(source.path);
+    const bytes = this.bytes ?? (await openAsBlob((this.heldSource() as SpoolFile).path));
     return new File([bytes], name, { type: mimeType });
+  }
+
+  /**
+   * The content, if it is in memory. It stays readable after `discard`, as long as it is referenced.
+   *
+   * @throws {Error} if the content was discarded
+   */
+  get bytes(): Buffer | undefined {
+    const source = this.heldSource();
+    return Buffer.isBuffer(source) ? source : undefined;
   }
 
   /**
@@ -67,10 +76,13 @@ export class FileContent {
   }
 }
 
+/** Loaded with the first file: a service that receives no files does not need it. */
+let fileType: Promise<typeof import('file-type/node')> | undefined;
+
 /** The type that the beginning of a content shows, such as `image/png`; undefined if it shows none. */
 export async function typeOfHead(head: Buffer): Promise<string | undefined> {
-  // Loaded with the first file: a service that receives no files does not need it.
-  const { fileTypeFromBuffer } = await import('file-type/node');
+  fileType ??= import('file-type/node');
+  const { fileTypeFromBuffer } = await fileType;
   const mime = (await fileTypeFromBuffer(head))?.mime;
   return mime === 'audio/mpeg' && isMarkedAsUtf16(head) ? undefined : mime;
 }

@@ -71,7 +71,10 @@ export class QueryReader {
   async #open(part: FilePartDto, index: number): Promise<void> {
     const content = part.base64!;
     delete part.base64;
-    const { detectedMimeType } = Object.assign(part, await filePartOf(content, part.name, part.mimeType));
+    const opened = await filePartOf(content, part.name, part.mimeType);
+    // With their getters: the `File` of a small content is made when the handler asks for it.
+    Object.defineProperties(part, Object.getOwnPropertyDescriptors(opened));
+    const { detectedMimeType } = opened;
     if (detectedMimeType === undefined || !this.settings.rejectMismatchedTypes) return;
     throw mismatch(index, part.mimeType, detectedMimeType);
   }

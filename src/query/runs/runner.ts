@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { envelopeText, INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
@@ -25,7 +25,7 @@ const TOO_FAST =
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
 /** The async context of a run whose query was not submitted in this process: none. */
-const NO_CONTEXT = AsyncLocalStorage.snapshot();
+const NO_CONTEXT = new AsyncResource('Run');
 
 /** What all runners of a service share. */
 export interface RunnerServices {
@@ -108,8 +108,8 @@ export class Runner implements FollowersListener {
   #timeLimit: TimeLimit | undefined;
   #graceTimer: Timer | undefined;
   #wasFollowed = false;
-  /** Calls a function in the async context in which the query was submitted. */
-  readonly #inContext: typeof NO_CONTEXT;
+  /** The async context in which the query was submitted. */
+  readonly #asyncContext: AsyncResource;
   readonly #context: ContextOfRun;
   readonly #backpressure: Backpressure;
   #text = new AnswerText();
@@ -134,7 +134,8 @@ export class Runner implements FollowersListener {
     this.followers = services.groups.of(run.id);
     this.followers.attach(this);
     this.observation = new Observation(services.observers);
-    this.#inContext = query ? AsyncLocalStorage.snapshot() : NO_CONTEXT;
+    // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
+    this.#asyncContext = query ? new AsyncResource('Run') : NO_CONTEXT;
     this.#context = new ContextOfRun(services.store, services.files);
     this.#backpressure = new Backpressure(
       this.followers,
@@ -182,7 +183,7 @@ export class Runner implements FollowersListener {
     // A run that another process has admitted has its followers there.
     this.followers.goLive(this.query === undefined && !record.detached);
     try {
-      if (!this.#end) await this.#inContext(() => this.#handle(record));
+      if (!this.#end) await this.#asyncContext.runInAsyncScope(() => this.#handle(record));
       this.stop({ status: 'completed' });
     } catch (error) {
       this.stopFailed(error);
