@@ -68,7 +68,7 @@ export class Ends {
     try {
       if (!(await this.writer.end(run, end, endedAt))) return undefined;
     } catch (error) {
-      if (error instanceof QueryError) throw error;
+      if (error instanceof QueryError && !run.isLost) throw error;
       // `#finish` meets the same error, and reports it.
       return undefined;
     }
@@ -83,6 +83,7 @@ export class Ends {
     text: string,
   ): Promise<Finished | undefined> {
     await this.writer.settled(run);
+    if (run.isLost) return undefined;
     const { id: runId, process, attempt, logExtent: log } = run;
     return this.#finish({ runId, process, attempt, log, end, endedAt, text });
   }

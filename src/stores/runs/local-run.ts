@@ -34,6 +34,8 @@ export class LocalRun implements RunRecord {
   waitingEnd: WaitingEnd | undefined;
   /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
   isUnwritable = false;
+  /** The lease of this process has ended: another process decides about the run. */
+  isLost = false;
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
   /** The log may have been trimmed up to here, in characters since its beginning. */

@@ -134,7 +134,7 @@ export class LogWriter {
       for (const { run } of taken) this.#closeLog(run);
       return commit.reject(error);
     }
-    for (const { run, envelopes } of taken) {
+    for (const { run, envelopes } of taken.filter((it) => !it.run.isLost)) {
       for (const envelope of envelopes) run.tail.append(envelope);
       this.onCommitted(run);
     }
@@ -179,9 +179,13 @@ export class LogWriter {
 
   /** Writes what belongs to runs that this process still owns. */
   async #writeOwned(taken: Taken[], expired: string[]): Promise<void> {
-    const owned = taken.filter(({ run }) => !expired.includes(run.process));
+    for (const { run } of taken) {
+      if (!expired.includes(run.process)) continue;
+      run.isLost = true;
+      this.#closeLog(run);
+    }
+    const owned = taken.filter(({ run }) => !run.isLost);
     if (owned.length === 0) throw leaseEnded();
-    for (const { run } of taken) if (expired.includes(run.process)) this.#closeLog(run);
     await this.#write(owned);
   }
 

@@ -142,6 +142,34 @@ describe('A process that is cut off from the database for longer than its lease'
     });
   });
 
+  it('ends no run whose last envelopes came too late', async () => {
+    const run = await admit(frozen);
+    freeze();
+    await eventually(() => other.told.recovered.length > 0);
+    const [again] = await take(other);
+    const late = codeOf(() => frozen.store.append(run, textOf('late')));
+    const end = frozen.store.finish(run, COMPLETED, 'late');
+    thaw();
+    expect([await late, await end]).toEqual(['interrupted', undefined]);
+    await other.store.finish(again!, COMPLETED, '');
+    expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), DONE]);
+  });
+
+  it('ends no run between the end of its lease and the recovery of its runs', async () => {
+    const lost = [await admit(frozen), await admitTo(frozen, 's')];
+    const { schema } = stores;
+    const lease = `(select process from ${schema}.runs where id = '${lost[0]!.id}')`;
+    await stores.administer(`delete from ${schema}.processes where id = ${lease}`);
+    const late = lost.map((run) => codeOf(() => frozen.store.append(run, textOf('late'))));
+    const ends = lost.map((run) => frozen.store.finish(run, COMPLETED, 'late'));
+    expect([await Promise.all(late), await Promise.all(ends)]).toEqual([
+      ['interrupted', 'interrupted'],
+      [undefined, undefined],
+    ]);
+    await eventually(() => other.told.recovered.length + frozen.told.recovered.length === 2);
+    for (const run of lost) expect(await logOf(other, run)).toEqual([restartedOf(2, 0)]);
+  });
+
   it('starts nothing under the lease that has ended', async () => {
     const waiting = await admit(other, { mayStart: false });
     freeze();
