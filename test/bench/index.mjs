@@ -1,14 +1,16 @@
 /**
- * Measures this service against its peers and writes `RESULTS.md`.
+ * Measures this service against its peers and writes `RESULTS.md` and `growth.svg`.
  *
- *   npm run bench                                the default form, some eight minutes
+ *   npm run bench                                the default form, some ten minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
+ *   npm run bench -- --only growth --chart FILE  how the cost grows; prints, and writes its chart to the file
  */
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { growthChart } from './chart.mjs';
 import { syncMs } from './databases.mjs';
 import { MEASURES } from './measures.mjs';
 import { PEERS } from './peers/index.mjs';
@@ -17,6 +19,7 @@ import { report, table } from './report.mjs';
 
 const { values } = parseArgs({
   options: {
+    chart: { type: 'string' },
     only: { type: 'string', default: Object.keys(MEASURES).join() },
     peers: { type: 'string', default: Object.keys(PEERS).join() },
     rounds: { type: 'string', default: '3' },
@@ -73,3 +76,5 @@ if (isWhole) {
   console.log(`\n${text}`);
   writeFileSync(`${import.meta.dirname}/RESULTS.md`, text);
 }
+const chart = values.chart ?? (isWhole ? `${import.meta.dirname}/growth.svg` : undefined);
+if (chart && results.growth) writeFileSync(chart, growthChart(results.growth));

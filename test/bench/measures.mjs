@@ -1,6 +1,6 @@
 /** What is measured. Each measure runs one peer once and returns figures; the first of them is the one that is compared. */
 import { cluster } from './cluster/measuring.mjs';
-import { events, first, idle, pace, queries, send, stall, store } from './measuring.mjs';
+import { events, first, growth, idle, pace, queries, send, stall, store } from './measuring.mjs';
 import { PEERS } from './peers/index.mjs';
 
 /** Who only takes bytes. */
@@ -149,5 +149,14 @@ export const MEASURES = {
     peers: CLUSTERS,
     startsItself: true,
     run: cluster,
+  },
+  growth: {
+    title:
+      "(j) microseconds of the server's processor for an event, with 1 to 10,000 open runs that share 4,000 events a second",
+    chart: 'growth.svg',
+    peers: ['raw', ...OURS, ...DURABLE, 'nest', 'nestFastify', 'betterSse'],
+    startsItself: true,
+    rounds: 1,
+    run: growth,
   },
 };

@@ -4,9 +4,16 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { bodyFor } from './peers/index.mjs';
+import { startLoad, startServer } from './process.mjs';
 
 const MB = 1e6;
 const EVENTS_PER_STREAM = 20;
+
+/** How many runs are open at once while it is measured how their cost grows, and the events a second that they share. */
+export const GROWTH_RUNS = [1, 10, 100, 1000, 10_000];
+export const GROWTH_EVENTS = 4000;
+/** How long the runs of one point may take to open on a slow machine, and to be measured. */
+const GROWTH_LIMIT_MS = 240_000;
 
 /** Who holds the agent back while the caller does not read: they are asked for the rest of the answer later. */
 const HOLDING_BACK = ['limit', 'ours', 'oursFastify', 'oursLittle', 'oursFastifyLittle'];
@@ -140,4 +147,68 @@ export async function store(context) {
     'paced p50 ms': paced['p50 ms'],
     'paced p99 ms': paced['p99 ms'],
   };
+}
+
+/** The name of a figure of `growth`. */
+export const withRuns = (runs) => `${runs.toLocaleString('en')} ${runs === 1 ? 'run' : 'runs'}`;
+
+/**
+ * Microseconds of the server's processor for an event, with more and more open runs that share the same events a second:
+ * nothing but the number of runs changes. It has processes of its own, because a point may be more than they can do.
+ * What fails is missing, and so is what would come after it.
+ */
+export async function growth({ peer, scale }) {
+  const server = await startServer(peer, 0);
+  const context = { peer, server, load: startLoad(), scale };
+  const points = [];
+  try {
+    await saturate({ ...context, round: 1 }, 'tick 1000', 16);
+    for (const [i, runs] of GROWTH_RUNS.entries()) {
+      const moreRuns = runs - (GROWTH_RUNS[i - 1] ?? 0);
+      // At first, until the code of this plan is compiled.
+      const settleMs = i === 0 ? 2000 : 500;
+      points.push(await within(GROWTH_LIMIT_MS, costOfEvent(context, moreRuns, settleMs)));
+    }
+  } catch (error) {
+    console.error(`${peer}, ${withRuns(GROWTH_RUNS[points.length])}: ${error.message}`);
+  } finally {
+    // One that has ended before cannot be stopped.
+    await Promise.allSettled([context.load.stop(), server.stop()]);
+  }
+  const isWhole = points.length === GROWTH_RUNS.length;
+  return {
+    '10,000 to 1': isWhole ? points.at(-1).cost / points[0].cost : undefined,
+    ...Object.fromEntries(GROWTH_RUNS.map((runs, i) => [withRuns(runs), points[i]?.cost])),
+    'least delivered': points.length ? Math.min(...points.map(({ delivered }) => delivered)) : undefined,
+  };
+}
+
+async function costOfEvent(context, moreRuns, settleMs) {
+  const { peer, server, load, scale } = context;
+  const body = bodyOf(peer, `shared ${GROWTH_EVENTS}`);
+  await load.run('hold', { port: server.port, body, connections: moreRuns });
+  // What opening them has left behind is not a cost of the events.
+  await server.usage({ collect: true });
+  await load.run('watch', { ms: settleMs });
+  const looks = [];
+  for (let i = 0; i < 3; i++) {
+    const { rate, core } = await look(context, 'watch', 500 * scale);
+    looks.push({ cost: (1e6 * core) / rate, delivered: rate / GROWTH_EVENTS });
+  }
+  // The middle one: what others do on the machine for a moment does not count.
+  return looks.sort((a, b) => a.cost - b.cost)[1];
+}
+
+async function within(ms, work) {
+  const ended = new AbortController();
+  const late = wait(ms, undefined, { signal: ended.signal }).then(() => {
+    throw new Error(`not done after ${ms / 1000} s`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    late.catch(() => undefined);
+    work.catch(() => undefined);
+    ended.abort();
+  }
 }

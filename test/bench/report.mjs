@@ -21,7 +21,8 @@ export function table(id, rows) {
     ...figures.map((name) => (one[name] === undefined ? '–' : shown(one[name]))),
     one['load core'] > 0.9 && one['server core'] < 0.9 ? 'bound by the client' : '',
   ]);
-  return `### ${MEASURES[id].title}\n\n${markdown(['', ...figures, ''], lines)}\n`;
+  const chart = MEASURES[id].chart ? `![${MEASURES[id].title}](${MEASURES[id].chart})\n\n` : '';
+  return `### ${MEASURES[id].title}\n\n${chart}${markdown(['', ...figures, ''], lines)}\n`;
 }
 
 /** The first figure of each measure as a multiple of that of raw `node:http`. */
@@ -32,8 +33,8 @@ function ratios(results) {
   const rows = peers.map((peer) => [
     PEERS[peer].title,
     ...compared.map((id) => {
-      const figures = results[id][peer];
-      return figures ? shown(first(figures) / first(results[id][RATIO_BASE])) : '–';
+      const ratio = first(results[id][peer] ?? {}) / first(results[id][RATIO_BASE]);
+      return ratio ? shown(ratio) : '–';
     }),
   ]);
   const head = compared.map((id) => `${id}${MEASURES[id].isMore ? ' ↑' : ' ↓'}`);
@@ -66,12 +67,12 @@ Written by \`npm run bench\`, which repeats it.
 
 - ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}
 - ${model}, ${others.length + 1} cores, ${platform()} ${release()} ${arch()}; load average before: ${loadBefore.toFixed(2)}
-- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one in (b), (d), (e), (f) and (h), for events a microtask apart, and for ai, hono and a2a-js), medians; scale ${scale}; ${seconds} s
+- ${isPinned ? 'server on one core, load on another' : 'not pinned to cores: this system does not allow it'}; ${rounds} interleaved rounds (one in (b), (d), (e), (f), (h) and (j), for events a microtask apart, and for ai, hono and a2a-js), medians; scale ${scale}; ${seconds} s
 - a commit on this disk, 4 KiB written and synced: ${shown(diskMs)} ms
 - ${versions()}
 
 "This service" is its whole path: body read and validated, a run made, each event logged, followed, sent and kept, with the
-store in memory but in (h). An envelope carries about 20 characters.
+store in memory but in (h) and where it is said. An envelope carries about 20 characters.
 
 ## Ratios to raw node:http with a write per event of ready-made text
 
@@ -125,6 +126,12 @@ ${Object.keys(results)
   fraction of what it costs elsewhere; see above what it is here. Its rates are those of the clock, unlike those of (a) and
   (g), and fall where others use the machine. A "core" is of the server's process: what Postgres uses is not in it, and
   Postgres runs on this machine, without a network between.
+- (j) counts the processor time of the server's process, its threads included: what Postgres uses is not in it. A turn of the
+  event loop, a millisecond apart, is in it for everyone. With one run, four events come at a time, and who sends them with
+  one write has one write for four; with 10 runs and more, they are four events of four runs. What was opened is collected
+  before, and so a cost of opening or of ending a run is not in it. Each point is the middle one of three looks of half a
+  second: a rare long garbage collection is not in it, and what shares the caches at that time is. "Least delivered" is of
+  the point that delivered the smallest part of its events.
 - a2a-js keeps the artifact as it grows, and so becomes slower with each event: it is given 50 events instead of 1,000.
 - \`ai\`, hono and better-sse send other or more bytes an event, as their users get them.
 `;

@@ -6,6 +6,7 @@
  * - `tick N`: N events, one per tick of the event loop
  * - `pull N`: N events, as many and as fast as they are asked for; those who cannot ask are given all in one go
  * - `paced G R`: groups of G events, R events a second, until the caller leaves; each event says when it was emitted
+ * - `shared R`: R events a second for all runs of this plan together, one run after another, until the caller leaves
  * - `idle`: one event, and then silence until the caller leaves
  */
 
@@ -30,6 +31,7 @@ const parse = (plan) => {
 export function push(plan, emit, end) {
   const [kind, count, rate] = parse(plan);
   if (kind === 'paced') return pace(count, rate, emit);
+  if (kind === 'shared') return share(count, emit);
   if (kind === 'idle') emit(TEXT);
   else if (kind === 'tick') tick(count, emit, end);
   else if (kind === 'micro') void micro(count, emit, end);
@@ -92,4 +94,34 @@ function spin(period, group) {
     }
   }, 1);
   return wheel;
+}
+
+/** The runs that share a rate. */
+const circles = new Map();
+
+function share(rate, emit) {
+  if (!circles.has(rate)) circles.set(rate, circulate(rate));
+  const runs = circles.get(rate);
+  runs.add(emit);
+  emit(`at ${stamp()}`);
+  return () => runs.delete(emit);
+}
+
+function circulate(rate) {
+  const runs = new Set();
+  let turn = runs.values();
+  const next = () => {
+    const { value, done } = turn.next();
+    if (!done) return value;
+    turn = runs.values();
+    return turn.next().value;
+  };
+  let given = performance.now();
+  setInterval(() => {
+    const now = performance.now();
+    // A server that is held up by more than this leaves events out, so that it does not fall behind for ever.
+    given = Math.max(given, now - 100);
+    for (; given + 1000 / rate <= now; given += 1000 / rate) next()?.(`at ${stamp()}`);
+  }, 1);
+  return runs;
 }
