@@ -30,6 +30,12 @@ export const MEASURES = {
     isMore: true,
     run: (context) => events(context, 'burst', 1000, 8),
   },
+  'burst full': {
+    title: '(a) the same in the full profile, an `id:` an event; raw servers have none',
+    peers: ['limit', 'raw', ...OURS],
+    isMore: true,
+    run: (context) => events(context, 'burst', 1000, 8, true),
+  },
   micro: {
     title: '(a) the same, an event a microtask',
     peers: PACED,

@@ -40,11 +40,12 @@ async function untilSteady(load) {
 }
 
 /** Answers a second at saturation, and what that takes of a core of the server and of the load. */
-async function saturate(context, plan, connections) {
+async function saturate(context, plan, connections, isFull) {
   const { peer, server, load, scale, round } = context;
   // Until the code is compiled and the heap as large as it becomes; V8 gives up much of both in the idle time between rounds.
   const warmUpMs = round === 0 ? 2500 : 1500;
-  await load.run('saturate', { port: server.port, body: bodyOf(peer, plan), connections, ms: warmUpMs });
+  const body = bodyOf(peer, plan);
+  await load.run('saturate', { port: server.port, body, isFull, connections, ms: warmUpMs });
   if (round === 0) await untilSteady(load);
   const seen = await look(context, 'count', 500 * scale);
   await load.run('rest');
@@ -52,15 +53,16 @@ async function saturate(context, plan, connections) {
 }
 
 /** Answers per second of the server's core: what else the machine does takes time from the server, but not from this. */
-async function answersOfACore(context, plan, connections) {
-  const { rate, core, busy } = await saturate(context, plan, connections);
+async function answersOfACore(context, plan, connections, isFull) {
+  const { rate, core, busy } = await saturate(context, plan, connections, isFull);
   return { rate: rate / core, 'server core': core, 'load core': busy };
 }
 
-export async function events(context, plan, count, connections) {
+export async function events(context, plan, count, connections, isFull) {
   const isSlow = context.peer === 'a2a';
   const events = isSlow ? 50 : count;
-  const { rate, ...busy } = await answersOfACore(context, `${plan} ${events}`, isSlow ? 1 : connections);
+  const streams = isSlow ? 1 : connections;
+  const { rate, ...busy } = await answersOfACore(context, `${plan} ${events}`, streams, isFull);
   return { 'events/s': rate * events, ...busy };
 }
 

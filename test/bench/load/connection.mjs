@@ -7,13 +7,14 @@ const BLANK_LINE = Buffer.from('\n\n');
 const LAST_CHUNK = '0\r\n\r\n';
 const NEWLINE = 10;
 
-/** The bytes of a request. */
-export function requestOf(body) {
+/** The bytes of a request. @param isFull whether it asks for the full profile */
+export function requestOf(body, isFull = false) {
   const head = [
     'POST /query HTTP/1.1',
     'Host: localhost',
     'Content-Type: application/json',
     'A2A-Version: 1.0',
+    ...(isFull ? ['Accept: text/event-stream'] : []),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   return `${head.join('\r\n')}\r\n\r\n${body}`;
