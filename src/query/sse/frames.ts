@@ -33,9 +33,17 @@ function plainFrames(lines: string): Frames {
 }
 
 function fullFrames(lines: string, first: number, runId: string): Frames {
-  let seq = first;
-  const frame = (line: string) => `id: ${runId}.${seq++}\ndata: ${line}\n\n`;
-  return framed(lines, (text) => text.split('\n').map(frame).join(''));
+  return framed(lines, (text) => {
+    let frames = '';
+    let seq = first;
+    for (let at = 0; at <= text.length;) {
+      const found = text.indexOf('\n', at);
+      const end = found === -1 ? text.length : found;
+      frames += `id: ${runId}.${seq++}\ndata: ${text.slice(at, end)}\n\n`;
+      at = end + 1;
+    }
+    return frames;
+  });
 }
 
 /** @param frame adds the frames, which are ASCII, to lines */
