@@ -9,7 +9,8 @@
  * `store.sweep()`. The sweep drops all of the day before, because it is too old, and a part of this day, because it is too long.
  *
  * The columns are milliseconds for one append (`alone` and `swept`), and megabytes after the sweep. The size is to be the same
- * from the second day on. Compare `swept` with `alone`: both contain the disk, and whatever else the machine does. A single
+ * from the second day on, but for the envelopes that this program
+ * appends itself: they are of today, and stay. Compare `swept` with `alone`: both contain the disk, and whatever else the machine does. A single
  * longest delay that the next run of this program does not repeat belongs to the machine. The cache of the system holds the whole
  * file here; a machine with less memory reads pages from the disk. Deletes of Postgres leave rows until the next vacuum: its
  * size depends on when autovacuum comes.
@@ -79,7 +80,7 @@ const text = (length) => `'${'x'.repeat(length)}'`;
 /** Inserts what a day leaves, which began at `from`, in milliseconds since the epoch. */
 async function fill({ execute, newId }, day, from) {
   const at = (count) => `${from} + i * ${DAY_MS / 2} / ${count}`;
-  const isOfDay = `ended_at between ${from} and ${from + DAY_MS}`;
+  const isOfDay = `ended_at between ${from} and ${from + DAY_MS / 2}`;
   const insertRuns = (count, { id = newId, session = 'null', length = LOG_LENGTH, process = '' }) =>
     execute(
       `insert into runs (id, owner, session_key, session, queue_position, status, created_at, started_at, ended_at,
@@ -117,7 +118,7 @@ async function fill({ execute, newId }, day, from) {
   );
   await execute(
     `insert into file_uses (run_id, sha256)
-     ${numbers(USES)} select ${newId}, sha256 from contents cross join n where completed_at between ${from} and ${from + DAY_MS}`,
+     ${numbers(USES)} select ${newId}, sha256 from contents cross join n where completed_at between ${from} and ${from + DAY_MS / 2}`,
   );
 }
 
