@@ -82,7 +82,13 @@ export class Contents {
         .updateTable('contents')
         .set({ completed_at: null })
         .where('id', '=', id)
-        .where('sha256', 'not in', db.selectFrom('file_uses').select('file_uses.sha256'))
+        .where((of) =>
+          of.not(
+            of.exists(
+              of.selectFrom('file_uses').select('file_uses.sha256').where('file_uses.sha256', '=', sha256),
+            ),
+          ),
+        )
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     });

@@ -1,9 +1,13 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { Database } from '../drivers/database.js';
-import type { Db } from '../schema/tables.js';
+import { totalOf } from '../drivers/totals.js';
+import type { Db, Tables } from '../schema/tables.js';
 import type { Contents } from './contents.js';
 
-/** How many contents one statement selects. */
+/** How many contents one statement looks at, and how many uses of a content one statement removes. */
 const BATCH = 100;
+
+const CONTENTS = { table: 'contents', time: 'completed_at', length: 'size' } as const;
 
 /**
  * How long a content stays pinned for a query that is not admitted, in milliseconds. After that the query counts as
@@ -42,48 +46,40 @@ export class FileSweeper {
   }
 
   async #dropOld(before: number): Promise<void> {
-    await this.database.attempt((db) =>
-      db
-        .deleteFrom('file_uses')
-        .where('sha256', 'in', droppable(db).where('completed_at', '<', before).select('sha256'))
-        .execute(),
-    );
-  }
-
-  async #dropExcess(): Promise<void> {
-    const total = await this.database.attempt((db) =>
-      db
-        .selectFrom('contents')
-        .select((of) => of.fn.sum<string | number | null>('size').as('bytes'))
-        .executeTakeFirst(),
-    );
-    let excess = Number(total?.bytes ?? 0) - this.retention.filesBytes;
-    while (excess > 0) {
-      const oldest = await this.database.attempt((db) =>
-        droppable(db).select(['sha256', 'size']).orderBy('completed_at').limit(1).executeTakeFirst(),
+    for (;;) {
+      const contents = await this.database.attempt((db) =>
+        oldest(db).where('completed_at', '<', before).execute(),
       );
-      if (!oldest) return;
-      await this.database.attempt((db) =>
-        db.deleteFrom('file_uses').where('sha256', '=', oldest.sha256).execute(),
-      );
-      await this.contents.removeIfUnused(oldest.sha256);
-      excess -= oldest.size;
+      if (contents.length === 0) return;
+      for (const { sha256 } of contents) await this.#drop(sha256);
     }
   }
 
+  async #dropExcess(): Promise<void> {
+    let excess = (await totalOf(this.database, CONTENTS)) - this.retention.filesBytes;
+    while (excess > 0) {
+      const contents = await this.database.attempt((db) => oldest(db).execute());
+      if (contents.length === 0) return;
+      for (const { sha256, size } of contents) {
+        if (excess <= 0) return;
+        await this.#drop(sha256);
+        excess -= size;
+      }
+    }
+  }
+
+  /** Drops a content, unless an unfinished run or a query needs it since a moment ago. */
+  async #drop(sha256: string): Promise<void> {
+    while (await this.database.attempt((db) => removeUses(db, sha256)));
+    await this.contents.removeIfUnused(sha256);
+  }
+
   async #removeUnused(): Promise<void> {
-    for (;;) {
-      const unused = await this.database.attempt((db) =>
-        db
-          .selectFrom('contents')
-          .select('sha256')
-          .where('completed_at', 'is not', null)
-          .where('sha256', 'not in', db.selectFrom('file_uses').select('file_uses.sha256'))
-          .limit(BATCH)
-          .execute(),
-      );
-      for (const { sha256 } of unused) await this.contents.removeIfUnused(sha256);
-      if (unused.length < BATCH) return;
+    for (let after = ''; ;) {
+      const page = await this.database.attempt((db) => usesAfter(db, after).execute());
+      for (const { sha256, is_used } of page) if (!is_used) await this.contents.removeIfUnused(sha256);
+      if (page.length < BATCH) return;
+      after = page.at(-1)!.sha256;
     }
   }
 
@@ -106,20 +102,72 @@ export class FileSweeper {
   }
 }
 
-/** The complete contents that no unfinished run uses and no query has pinned. */
-function droppable(db: Db) {
-  const needed = db
+/** The uses that keep a content, whatever its age: those of unfinished runs and of queries that have pinned it. */
+function needed(content: ExpressionBuilder<Tables, 'contents'>) {
+  return content
     .selectFrom('file_uses')
-    .leftJoin('runs', 'runs.id', 'file_uses.run_id')
     .select('file_uses.sha256')
+    .whereRef('file_uses.sha256', '=', 'contents.sha256')
     .where((of) =>
       of.or([
         of('pinned_at', 'is not', null),
-        of.and([of('runs.id', 'is not', null), of('runs.ended_at', 'is', null)]),
+        of.exists(
+          of
+            .selectFrom('runs')
+            .select('runs.id')
+            .whereRef('runs.id', '=', 'file_uses.run_id')
+            .where('runs.ended_at', 'is', null),
+        ),
       ]),
     );
+}
+
+/** The oldest complete contents that nothing needs. */
+function oldest(db: Db) {
   return db
     .selectFrom('contents')
+    .select(['sha256', 'size'])
     .where('completed_at', 'is not', null)
-    .where('contents.sha256', 'not in', needed);
+    .where((of) => of.not(of.exists(needed(of))))
+    .orderBy('completed_at')
+    .limit(BATCH);
+}
+
+/** Removes uses of a content by turns and ended runs. Returns whether there may be more. */
+async function removeUses(db: Db, sha256: string): Promise<boolean> {
+  const runs = db
+    .selectFrom('file_uses')
+    .leftJoin('runs', 'runs.id', 'file_uses.run_id')
+    .select('file_uses.run_id')
+    .where('sha256', '=', sha256)
+    .where('pinned_at', 'is', null)
+    .where((of) => of.or([of('runs.id', 'is', null), of('runs.ended_at', 'is not', null)]))
+    .limit(BATCH);
+  const { numDeletedRows } = await db
+    .deleteFrom('file_uses')
+    .where('sha256', '=', sha256)
+    .where('run_id', 'in', runs)
+    .executeTakeFirst();
+  return numDeletedRows === BigInt(BATCH);
+}
+
+/** The digests of complete contents behind one, and whether anything uses them. */
+function usesAfter(db: Db, after: string) {
+  return db
+    .selectFrom('contents')
+    .select((of) => [
+      'sha256',
+      of
+        .exists(
+          of
+            .selectFrom('file_uses')
+            .select('file_uses.sha256')
+            .whereRef('file_uses.sha256', '=', 'contents.sha256'),
+        )
+        .as('is_used'),
+    ])
+    .where('completed_at', 'is not', null)
+    .where('sha256', '>', after)
+    .orderBy('sha256')
+    .limit(BATCH);
 }

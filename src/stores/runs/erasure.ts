@@ -1,14 +1,12 @@
 import { sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
-import type { Db } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
+import { firstOf, REMOVED, removeRunsFrom } from './removal.js';
 import { keyOf } from './run-rows.js';
 
-/** How many runs or turns one statement removes. A limit, so that other statements do not wait long. */
-const BATCH = 100;
-/** How many segments one statement removes. */
-const SEGMENTS = 1_000;
+/** A session whose turns are at most this long is removed in one transaction, unless it has many runs. */
+const WHOLE_SESSION = 64 * 1024;
 
 /** Removes sessions, turns and runs that have ended, in small steps. */
 export class Erasure {
@@ -36,16 +34,28 @@ export class Erasure {
   }
 
   /**
-   * Removes a session with its turns, runs and logs. Its files are left to the sweep of files.
+   * Removes a session with its turns, runs and logs. Its files are left to the sweep of files. Of a long session, the oldest
+   * turns and some runs are removed first.
    *
+   * @param length of its turns
    * @throws {QueryError} `session_busy` · `unavailable`
    */
-  async removeSession(sessionKey: string): Promise<void> {
+  async removeSession(sessionKey: string, length: number): Promise<void> {
+    for (let rest = length; rest > WHOLE_SESSION;) {
+      const removed = await this.removeTurns(sessionKey, rest - WHOLE_SESSION);
+      if (removed === 0) break;
+      rest -= removed;
+    }
+    for (;;) {
+      const runIds = await this.#someEndedRuns(sessionKey);
+      if (runIds.length < REMOVED.runs) break;
+      await this.removeRuns(runIds);
+    }
     const hidden = await this.#hideSession(sessionKey);
     if (hidden) await this.removeRuns(hidden.runIds);
   }
 
-  /** Removes the oldest turns of a session: at least `length` characters, or a batch of turns. Returns what was removed. */
+  /** Removes the oldest turns of a session: at least `length` characters, or what one transaction may remove. Returns how much. */
   removeTurns(sessionKey: string, length: number): Promise<number> {
     return this.database.attemptTransaction(async (db) => {
       const oldest = await db
@@ -53,15 +63,11 @@ export class Erasure {
         .select(['number', 'run_id', 'length'])
         .where('session_key', '=', sessionKey)
         .orderBy('number')
-        .limit(BATCH)
+        .limit(REMOVED.turns)
         .execute();
-      let removedLength = 0;
-      const removed = oldest.filter((turn) => {
-        if (removedLength >= length) return false;
-        removedLength += turn.length;
-        return true;
-      });
+      const removed = firstOf(oldest, (turn) => turn.length, Math.min(length, REMOVED.length));
       if (removed.length === 0) return 0;
+      const removedLength = removed.reduce((sum, turn) => sum + turn.length, 0);
       const runIds = removed.map((turn) => turn.run_id);
       await db
         .deleteFrom('turns')
@@ -81,14 +87,24 @@ export class Erasure {
 
   /** Removes runs and their logs. */
   async removeRuns(runIds: string[]): Promise<void> {
-    for (const runId of runIds) {
-      this.localRuns.drop(runId);
-      while (await this.database.attempt((db) => removeSegments(db, runId)));
+    for (const runId of runIds) this.localRuns.drop(runId);
+    for (let i = 0; i < runIds.length; i += REMOVED.runs) {
+      const some = runIds.slice(i, i + REMOVED.runs);
+      while (!(await this.database.attemptTransaction((db) => removeRunsFrom(db, some))));
     }
-    for (let i = 0; i < runIds.length; i += BATCH) {
-      const batch = runIds.slice(i, i + BATCH);
-      await this.database.attempt((db) => db.deleteFrom('runs').where('id', 'in', batch).execute());
-    }
+  }
+
+  async #someEndedRuns(sessionKey: string): Promise<string[]> {
+    const runs = await this.database.attempt((db) =>
+      db
+        .selectFrom('runs')
+        .select('id')
+        .where('session_key', '=', sessionKey)
+        .where('ended_at', 'is not', null)
+        .limit(REMOVED.runs)
+        .execute(),
+    );
+    return runs.map(({ id }) => id);
   }
 
   /**
@@ -124,20 +140,4 @@ export class Erasure {
       return { runIds: runs.map(({ id }) => id), digests: [...new Set(uses.map(({ sha256 }) => sha256))] };
     });
   }
-}
-
-/** Removes the oldest segments of a log. Returns whether there may be more. */
-async function removeSegments(db: Db, runId: string): Promise<boolean> {
-  const oldest = db
-    .selectFrom('log')
-    .select('last')
-    .where('run_id', '=', runId)
-    .orderBy('last')
-    .limit(SEGMENTS);
-  const { numDeletedRows } = await db
-    .deleteFrom('log')
-    .where('run_id', '=', runId)
-    .where('last', 'in', oldest)
-    .executeTakeFirst();
-  return numDeletedRows === BigInt(SEGMENTS);
 }

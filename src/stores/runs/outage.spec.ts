@@ -355,6 +355,7 @@ describe('Postgres', () => {
       '0004_words',
       '0005_texts',
       '0006_attempts',
+      '0007_retention',
     ]);
     for (const { store } of opened) await store.close();
   });

@@ -76,6 +76,7 @@ export class SqlRunStore extends RunStore {
   readonly #fileSweeper: FileSweeper;
   readonly #recovery: Recovery;
   #sweepTimer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
 
   constructor(
     private readonly driver: Driver,
@@ -233,7 +234,13 @@ export class SqlRunStore extends RunStore {
   }
 
   /** Drops what exceeds the retention. The store does this once a minute. */
-  async sweep(): Promise<void> {
+  sweep(): Promise<void> {
+    // Two sweeps at the same time would both drop what exceeds a limit, and so twice as much.
+    this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined));
+    return this.#sweeping;
+  }
+
+  async #sweep(): Promise<void> {
     // What is old is decided by the present time of the database.
     await this.#database.synchronize();
     await this.#sweeper.sweep();

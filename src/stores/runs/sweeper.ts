@@ -1,14 +1,19 @@
 import { KEPT_LENGTH } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import { totalOf } from '../drivers/totals.js';
 import type { Db } from '../schema/tables.js';
 import type { Erasure } from './erasure.js';
 import type { LocalRuns } from './local-runs.js';
+import { removeSegments } from './removal.js';
 import type { StoredRetention } from './retention-options.js';
 
 /** How many runs or sessions one statement selects. */
 const BATCH = 100;
 /** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
 const TRIMMED_SHARE = 0.75;
+
+const ENDED = { table: 'runs', time: 'ended_at', length: 'log_length' } as const;
+const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
 /** Applies the retention to runs, logs and sessions. It works in small steps, each of which is a transaction. */
 export class Sweeper {
@@ -42,13 +47,7 @@ export class Sweeper {
     // Set before the wait, so that a commit during it does not trim the log again.
     run.trimmedOffset = trimmedOffset;
     try {
-      await this.database.attempt((db) =>
-        db
-          .deleteFrom('log')
-          .where('run_id', '=', runId)
-          .where('end_offset', '<=', run.trimmedOffset)
-          .execute(),
-      );
+      while (await this.database.attemptTransaction((db) => removeSegments(db, [runId], trimmedOffset)));
     } catch (error) {
       run.trimmedOffset = before;
       throw error;
@@ -72,7 +71,7 @@ export class Sweeper {
         idleSessions(db).where('used_at', '<=', before).execute(),
       );
       if (sessions.length === 0) return;
-      for (const { key } of sessions) await this.erasure.removeSession(key);
+      for (const { key, length } of sessions) await this.erasure.removeSession(key, length);
     }
   }
 
@@ -80,7 +79,7 @@ export class Sweeper {
   async #limitLogs(): Promise<void> {
     const unfinished = [...this.localRuns.unfinished.values()];
     const unfinishedLength = unfinished.reduce((sum, run) => sum + run.keptLength, 0);
-    let excess = unfinishedLength + (await this.#endedLength()) - this.retention.totalLength;
+    let excess = unfinishedLength + (await totalOf(this.database, ENDED)) - this.retention.totalLength;
     while (excess > 0) {
       const runs = await this.database.attempt((db) => oldestRuns(db).execute());
       if (runs.length === 0) break;
@@ -98,34 +97,14 @@ export class Sweeper {
   }
 
   async #limitSessions(): Promise<void> {
-    let excess = (await this.#sessionsLength()) - this.retention.sessionsLength;
+    let excess = (await totalOf(this.database, SESSIONS)) - this.retention.sessionsLength;
     while (excess > 0) {
       const [session] = await this.database.attempt((db) => idleSessions(db).limit(1).execute());
       if (!session) return;
       const removed = await this.erasure.removeTurns(session.key, excess);
       excess -= removed;
-      if (session.length <= removed) await this.erasure.removeSession(session.key);
+      if (session.length <= removed) await this.erasure.removeSession(session.key, 0);
     }
-  }
-
-  async #endedLength(): Promise<number> {
-    const row = await this.database.attempt((db) =>
-      db
-        .selectFrom('runs')
-        .select((of) => of.fn.sum<string | number | null>('log_length').as('length'))
-        .executeTakeFirst(),
-    );
-    return Number(row?.length ?? 0);
-  }
-
-  async #sessionsLength(): Promise<number> {
-    const row = await this.database.attempt((db) =>
-      db
-        .selectFrom('sessions')
-        .select((of) => of.fn.sum<string | number | null>('length').as('length'))
-        .executeTakeFirst(),
-    );
-    return Number(row?.length ?? 0);
   }
 }
 

@@ -205,6 +205,24 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .where('status' as never, '=', 'waiting')
       .execute();
   },
+
+  // The sweep finds what is old, and adds up lengths, in pages of an index.
+  '0007_retention': async (db) => {
+    const { schema } = db;
+    const replace = async (name: string, table: string, columns: string[]) => {
+      await schema.dropIndex(name).execute();
+      await schema.createIndex(name).on(table).columns(columns).execute();
+    };
+    await replace('runs_ended', 'runs', ['ended_at', 'log_length']);
+    await replace('sessions_used', 'sessions', ['used_at', 'length']);
+    await schema.createIndex('contents_completed').on('contents').columns(['completed_at', 'size']).execute();
+    await schema
+      .createIndex('file_uses_pinned')
+      .on('file_uses')
+      .column('pinned_at')
+      .where('pinned_at' as never, 'is not', null)
+      .execute();
+  },
 };
 
 const MIGRATION_TABLE = 'migrations';

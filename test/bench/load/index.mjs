@@ -38,6 +38,25 @@ const JOBS = {
     return {};
   },
 
+  /** Asks so many queries, on so many connections at once. */
+  async ask({ port, body, connections, queries }) {
+    const request = requestOf(body);
+    let left = queries;
+    const askInTurn = () =>
+      new Promise((resolve) => {
+        const connection = new Connection(port);
+        const askNext = () => {
+          if (left-- > 0) return connection.ask(request);
+          connection.socket.destroy();
+          resolve();
+        };
+        connection.onEnd = askNext;
+        askNext();
+      });
+    await Promise.all(Array.from({ length: connections }, askInTurn));
+    return {};
+  },
+
   /** How many answers a second there are, from the end of one to the end of another, and how busy this makes us. */
   async count({ ms }) {
     const first = await nextAnswer();
