@@ -9,11 +9,10 @@
  * `store.sweep()`. The sweep drops all of the day before, because it is too old, and a part of this day, because it is too long.
  *
  * The columns are milliseconds for one append (`alone` and `swept`), and megabytes after the sweep. The size is to be the same
- * from the second day on, but for the envelopes that this program
- * appends itself: they are of today, and stay. Compare `swept` with `alone`: both contain the disk, and whatever else the machine does. A single
- * longest delay that the next run of this program does not repeat belongs to the machine. The cache of the system holds the whole
- * file here; a machine with less memory reads pages from the disk. Deletes of Postgres leave rows until the next vacuum: its
- * size depends on when autovacuum comes.
+ * from the second day on, but for the envelopes that this program appends itself: they are of today, and stay. Compare `swept`
+ * with `alone`: both contain the disk, and whatever else the machine does. A single longest delay that the next run of this
+ * program does not repeat belongs to the machine. The cache of the system holds the whole file here; a machine with less memory
+ * reads pages from the disk. Deletes of Postgres leave rows until the next vacuum: its size depends on when autovacuum comes.
  */
 import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';

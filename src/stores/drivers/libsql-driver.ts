@@ -79,7 +79,7 @@ export class LibsqlDriver implements Driver {
       await sql`pragma locking_mode = exclusive`.execute(db);
       await sql`pragma journal_mode = wal`.execute(db);
       await sql`pragma synchronous = full`.execute(db);
-      await sql`pragma wal_autocheckpoint = 250`.execute(db);
+      await sql`pragma wal_autocheckpoint = 1000`.execute(db);
       // What is deleted is overwritten with zeros.
       await sql`pragma secure_delete = on`.execute(db);
       await migrate(db as Kysely<never>, undefined);
