@@ -122,9 +122,9 @@ export async function stall({ peer, server, load }, connections, count) {
 }
 
 /** Files of so many bytes from so many clients at once, and the same again up to `times`. */
-export async function send({ server, load }, size, { clients = 1, times = 1 } = {}) {
+export async function send({ server, load }, size, { clients = 1, times = 1, warmUps = 3 } = {}) {
   const file = { port: server.port, plan: 'burst 1', size, clients, times };
-  await load.run('send', { ...file, size: Math.min(size, MB), clients: 1, times: 3 });
+  await load.run('send', { ...file, size: Math.min(size, MB), clients: 1, times: warmUps });
   const { peak: before } = await server.usage({ collect: true, watch: true });
   const { ms } = await load.run('send', file);
   const { peak, longestDelay } = await server.usage();
