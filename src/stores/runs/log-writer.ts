@@ -47,7 +47,7 @@ export class LogWriter {
 
   /**
    * @param database where the logs are kept
-   * @param fence called at the beginning of each commit with the ids under which this process has started the runs; returns
+   * @param fence called at the beginning of a transaction with the ids under which this process has started the runs; returns
    * those that are not valid any more. Undefined if no other process uses the database
    * @param onCommitted called for each run of a commit, after it
    */
@@ -146,7 +146,7 @@ export class LogWriter {
     const hasState = taken.some(({ checkpoint }) => checkpoint !== undefined);
     if (commit.segments.length === 0 && commit.endings.length === 0 && !hasState) return;
     const { expired, ended } = await this.#writeCommit(commit, taken, hasState);
-    for (const { run, waitingEnd } of taken) if (waitingEnd && ended.has(run.id)) waitingEnd.isEnded = true;
+    for (const { run, waitingEnd } of taken) if (waitingEnd) waitingEnd.isEnded = ended.has(run.id);
     if (expired.length > 0) await this.#writeOwned(taken, expired);
   }
 
