@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Catch, type DynamicModule, Module, NotFoundException } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { FilesHandler } from './agents/files/index.js';
-import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config.js';
+import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config/index.js';
 import {
   type Dispatcher,
   ProblemFilter,

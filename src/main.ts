@@ -4,48 +4,59 @@ import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { addSecurityHeaders, limitConnections } from './access/index.js';
 import { AppModule } from './app.module.js';
-import { ConfigurationError, readEnvironment, type Environment } from './config.js';
+import {
+  ConfigurationError,
+  connectionLimits,
+  corsOrigins,
+  type Environment,
+  proxies,
+  readEnvironment,
+} from './config/index.js';
+import { greet } from './greeting.js';
 import { ServiceLogger } from './logger.js';
-import { problemOf } from './query/index.js';
+import { CORS_OPTIONS, problemOf } from './query/index.js';
 import { stopOnSignals } from './shutdown.js';
 
 /** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
   const environment = readEnvironment();
+  const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
+  const logger = new ServiceLogger(format, environment.LOG_LEVEL);
+  Logger.overrideLogger(logger);
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment),
-    new FastifyAdapter({
-      // A session id in a path may be as long as a header.
-      routerOptions: { maxParamLength: 16 * 1024 },
-      // Fastify refuses a path that cannot be decoded before Nest sees the request.
-      frameworkErrors: refuseUrl,
-    }),
-    { logger: new ServiceLogger(), abortOnError: false },
+    adapterOf(environment),
+    { logger, abortOnError: false },
   );
+  const origins = corsOrigins(environment);
+  if (origins) app.enableCors({ origin: origins, ...CORS_OPTIONS });
+  const server = app.getHttpServer();
+  limitConnections(server, connectionLimits(environment));
+  await addSecurityHeaders(server);
   stopOnSignals(app, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
   await app.listen(environment.PORT, environment.HOST);
-  greet(environment, app.getHttpServer().address() as AddressInfo);
+  greet(environment, server.address() as AddressInfo);
+}
+
+function adapterOf(environment: Environment): FastifyAdapter {
+  const trusted = proxies(environment);
+  return new FastifyAdapter({
+    trustProxy: trusted.length > 0 && trusted,
+    // A session id in a path may be as long as a header.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    // Fastify refuses a path that cannot be decoded before Nest sees the request.
+    frameworkErrors: refuseUrl,
+  });
 }
 
 function refuseUrl(_error: unknown, _request: unknown, reply: { raw: object; hijack(): unknown }): void {
   const response = reply.raw as ServerResponse;
-  const problem = problemOf(400, 'The path of the request is not a valid URL.', 'invalid_query');
   reply.hijack();
+  const problem = problemOf(400, 'The path of the request is not a valid URL.', 'invalid_query');
   response.writeHead(400, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify(problem));
-}
-
-function greet({ AGENT }: Environment, { address, port, family }: AddressInfo): void {
-  const isIPv6 = family === 'IPv6';
-  const host = isIPv6 ? `[${address}]` : address;
-  // A client cannot call the address that stands for all addresses.
-  const called = host.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^\[::\]$/, '[::1]');
-  process.stdout.write(
-    `nest-agent-query listens on http://${host}:${port} and answers with the agent "${AGENT}". Try it:\n\n` +
-      `curl -N -H 'Content-Type: application/json' ` +
-      `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' http://${called}:${port}/query\n\n`,
-  );
 }
 
 // The reader of the output may go (`| head`): what is written after that is lost, but the service continues.

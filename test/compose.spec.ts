@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { readEnvironment } from '../src/config.js';
+import { readEnvironment } from '../src/config/index.js';
 import { read } from './support/documents.js';
 
 interface Service {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import { FilesLimits } from '../src/agents/files/index.js';
-import { Environment } from '../src/config.js';
+import { Environment } from '../src/config/index.js';
 import {
   CORS_OPTIONS,
   DEFAULT_BODY_LIMITS,

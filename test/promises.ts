@@ -11,6 +11,7 @@ export type Section =
   | '2.9'
   | '2.10'
   | '2.11'
+  | '2.12'
   | 'module'
   | 'service';
 
@@ -822,6 +823,51 @@ export const PROMISES = {
   'cluster.clocks': {
     section: '2.11',
     sentence: 'The clocks of the processes may differ by minutes: all times are those of the database.',
+  },
+
+  'access.loopback': {
+    section: '2.12',
+    sentence:
+      'Without credentials the service listens on loopback addresses only, and refuses to start on any other unless ACCESS=open is set.',
+  },
+  'access.cors': {
+    section: '2.12',
+    sentence:
+      'CORS_ORIGIN allows pages of other origins; every header of the interface is allowed and exposed.',
+  },
+  'access.security-headers': {
+    section: '2.12',
+    sentence: 'Every response has security headers.',
+  },
+  'access.half-open': {
+    section: '2.12',
+    sentence: 'Connections that send no complete request do not stop the next query.',
+  },
+  'access.slow-request': {
+    section: '2.12',
+    sentence:
+      'A request whose head or body takes too long is refused with 408, and its connection is closed.',
+  },
+  'access.proxies': {
+    section: '2.12',
+    sentence: 'The connections of a trusted proxy do not count as those of one address.',
+  },
+
+  'service.unknown-variable': {
+    section: 'service',
+    sentence: 'A variable that looks like one of the service and is none stops the start, and is named.',
+  },
+  'service.start-message': {
+    section: 'service',
+    sentence: 'The start message shows the address, the agent, the store and the access.',
+  },
+  'service.log-format': {
+    section: 'service',
+    sentence: 'LOG_FORMAT=json writes one JSON object per line, and LOG_LEVEL the least important level.',
+  },
+  'service.unreachable-postgres': {
+    section: 'service',
+    sentence: 'A Postgres server that cannot be reached is reported after a second.',
   },
 } as const satisfies Record<string, PromiseOfInterface>;
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
+import * as access from '../src/access/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
@@ -51,6 +52,15 @@ describe('The public surface', () => {
 
   it('of the stores is these names', () => {
     expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
+  });
+
+  it('of the access is these names', () => {
+    expect(Object.keys(access).sort()).toEqual([
+      'CONNECTION_DEFAULTS',
+      'CONNECTION_RANGES',
+      'addSecurityHeaders',
+      'limitConnections',
+    ]);
   });
 
   it('of the workers is these names', () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Logger } from '@nestjs/common';
 import { MemoryRunStore, RANGES, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
@@ -35,6 +36,9 @@ export const DEFAULT_DATABASE_URL = 'file:./data/agent-query.db';
 
 const WAIT_MS = 30_000;
 const RETRY_MS = 250;
+
+/** After this time an operator is told that the server cannot be reached. */
+const REPORT_MS = 1_000;
 
 /**
  * Opens the store that a URL names, for the option `store` of `QueryModule`. The module closes it.
@@ -103,14 +107,25 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   const { PostgresDriver } = await importWith('kysely pg', () => import('./drivers/postgres-driver.js'));
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
-  for (;;) {
-    try {
-      return new SqlRunStore(await PostgresDriver.open(url, postgres), { retention, leaseMs });
-    } catch (error) {
-      if (!(error as { isOutage?: boolean }).isOutage || Date.now() + RETRY_MS > until) throw error;
-      await delay(RETRY_MS);
+  const report = setTimeout(() => reportWaiting(url, waitMs), REPORT_MS);
+  try {
+    for (;;) {
+      try {
+        return new SqlRunStore(await PostgresDriver.open(url, postgres), { retention, leaseMs });
+      } catch (error) {
+        if (!(error as { isOutage?: boolean }).isOutage || Date.now() + RETRY_MS > until) throw error;
+        await delay(RETRY_MS);
+      }
     }
+  } finally {
+    clearTimeout(report);
   }
+}
+
+function reportWaiting({ host }: URL, waitMs: number): void {
+  new Logger('Stores').warn(
+    `The Postgres server ${host} cannot be reached yet. It is tried again until ${waitMs} ms have passed.`,
+  );
 }
 
 /** @throws {TypeError} a member is unknown or out of its range */

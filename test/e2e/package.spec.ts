@@ -107,6 +107,7 @@ describe('The package', () => {
     const { analysis } = JSON.parse(stdout) as { analysis: { entrypoints: Record<string, object> } };
     expect(Object.keys(analysis.entrypoints).sort()).toEqual([
       '.',
+      './access',
       './agents/files',
       './openapi',
       './package.json',

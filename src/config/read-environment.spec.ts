@@ -1,4 +1,4 @@
-import { ConfigurationError, readEnvironment, retentionOptions } from './config.js';
+import { ConfigurationError, readEnvironment, retentionOptions } from './index.js';
 
 const TEN_YEARS_MS = 10 * 365.25 * 24 * 60 * 60_000;
 
@@ -91,5 +91,61 @@ describe('The environment of the service', () => {
     ]);
     const shared = { DATABASE_URL: 'postgres://user@host/database' };
     expect(faultsOf({ ...shared, QUEUE_URL: 'redis://host', ROLE: 'worker' })).toEqual([]);
+  });
+
+  it.each(['0.0.0.0', '::', '192.168.1.7', 'agent.example.com', '127.0.0.1.example.com'])(
+    'refuses to listen on %s without credentials',
+    (host) => {
+      expect(faultsOf({ HOST: host })).toEqual([
+        `HOST is "${host}", which other machines reach, and no credentials are configured. ` +
+          'Set HOST to 127.0.0.1, or set ACCESS=open so that everybody may use the service.',
+      ]);
+      expect(faultsOf({ HOST: host, ACCESS: 'open' })).toEqual([]);
+    },
+  );
+
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('listens on %s without credentials', (host) => {
+    expect(faultsOf({ HOST: host })).toEqual([]);
+  });
+
+  it.each([
+    ['DISCONECT', 'DISCONNECT'],
+    ['disconnect', 'DISCONNECT'],
+    ['MAX_RUNING', 'MAX_RUNNING'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['CORS-ORIGIN', 'CORS_ORIGIN'],
+  ])('refuses the variable %s, which looks like %s', (name, meant) => {
+    expect(faultsOf({ [name]: 'x' })).toEqual([
+      `${name} is not a variable of this service. Rename it to ${meant}, or unset it.`,
+    ]);
+  });
+
+  it('ignores the variables of other programs', () => {
+    const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENTS', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
+    expect(faultsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
+  });
+
+  it.each([
+    ['CORS_ORIGIN', 'https://a.example/', 'origins such as https://app.example.com'],
+    ['CORS_ORIGIN', 'a.example', 'origins such as https://app.example.com'],
+    ['CORS_ORIGIN', 'null', 'origins such as https://app.example.com'],
+    ['TRUST_PROXY', '10.0.0.0/33', 'addresses or networks such as 10.0.0.0/8'],
+    ['TRUST_PROXY', 'true', 'addresses or networks such as 10.0.0.0/8'],
+    ['LOG_FORMAT', 'xml', '"json" or "text"'],
+    ['LOG_LEVEL', 'all', '"fatal", "error", "warn", "info", "log", "debug", "verbose"'],
+    ['ACCESS', 'closed', '"open" or empty'],
+  ])('refuses %s=%s, and tells what it may be', (name, value, what) => {
+    expect(faultsOf({ [name]: value })).toEqual([
+      expect.stringContaining(`${name} is "${value}"; it must be ${what}`),
+    ]);
+  });
+
+  it('accepts lists of origins and of proxies', () => {
+    expect(
+      faultsOf({
+        CORS_ORIGIN: 'https://a.example, http://localhost:5173,*',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::/8, 192.168.1.7',
+      }),
+    ).toEqual([]);
   });
 });

@@ -1,22 +1,16 @@
-import { Transform, plainToInstance } from 'class-transformer';
-import { IsIn, type ValidationArguments, ValidateBy, validateSync } from 'class-validator';
+import { IsIn } from 'class-validator';
 import {
   DEFAULT_BODY_LIMITS,
-  isInRange,
-  type QueryModuleOptions,
-  type Range,
   RANGES,
   type Role,
-  rangeText,
   RUN_DEFAULTS,
   type SessionPolicy,
   STREAM_DEFAULTS,
-} from './query/index.js';
-
-/** The service cannot start with this environment. The message has a line for each faulty variable. */
-export class ConfigurationError extends Error {
-  override readonly name = 'ConfigurationError';
-}
+} from '../query/index.js';
+import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
+import { LOG_LEVELS, type LogLevelName } from '../logger.js';
+import { isAddressOrNetwork, isOriginOrAll } from './lists.js';
+import { Each, mustBe, Text, WholeNumber } from './variable.js';
 
 /** The variables of the standalone service. Sizes are bytes, times milliseconds. */
 export class Environment {
@@ -27,6 +21,41 @@ export class Environment {
   /** The port to listen on; 0 takes a free one. */
   @WholeNumber([0, 65_535])
   readonly PORT: number = 3000;
+
+  /** `open` lets the service listen on addresses other than loopback without credentials: everybody may use it. */
+  @IsIn(['', 'open'], { message: mustBe('"open" or empty') })
+  readonly ACCESS: '' | 'open' = '';
+
+  /** The origins whose pages may use the endpoint, with commas between them; `*` for all. If empty, none. */
+  @Each(isOriginOrAll, 'origins such as https://app.example.com with commas between them, or "*"')
+  readonly CORS_ORIGIN: string = '';
+
+  /** The addresses and networks of the proxies in front of the service, with commas between them. If empty, none. */
+  @Each(
+    isAddressOrNetwork,
+    'addresses or networks such as 10.0.0.0/8 with commas between them, or "loopback"',
+  )
+  readonly TRUST_PROXY: string = '';
+
+  /** Open connections of one address; those of `TRUST_PROXY` do not count. */
+  @WholeNumber(CONNECTION_RANGES.perAddress)
+  readonly MAX_CONNECTIONS_PER_ADDRESS: number = CONNECTION_DEFAULTS.perAddress;
+
+  /** How long the head of a request may take. */
+  @WholeNumber(CONNECTION_RANGES.headMs)
+  readonly HEAD_TIMEOUT_MS: number = CONNECTION_DEFAULTS.headMs;
+
+  /** How long a whole request may take until its last byte has arrived. */
+  @WholeNumber(CONNECTION_RANGES.requestMs)
+  readonly REQUEST_TIMEOUT_MS: number = CONNECTION_DEFAULTS.requestMs;
+
+  /** How the log is written: `text`, or `json` with one object per line. If empty, `text` on a terminal and `json` elsewhere. */
+  @IsIn(['', 'json', 'text'], { message: mustBe('"json" or "text"') })
+  readonly LOG_FORMAT: '' | 'json' | 'text' = '';
+
+  /** The least important level that is logged. */
+  @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
+  readonly LOG_LEVEL: LogLevelName = 'info';
 
   /** `files` for the built-in agent, or the path of a module whose default export is a handler. */
   @Text()
@@ -170,115 +199,4 @@ export class Environment {
   /** How long runs may continue when the service shuts down. */
   @WholeNumber(RANGES.runs.drainMs)
   readonly DRAIN_MS: number = RUN_DEFAULTS.drainMs;
-}
-
-/**
- * Reads the environment. An empty variable counts as absent.
- *
- * @throws {ConfigurationError} it names each faulty variable, its value and what it may be
- */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const known = Object.keys(new Environment());
-  const given = Object.fromEntries(
-    known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
-  );
-  const environment = plainToInstance(Environment, given);
-  const faults = validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  if (environment.DATABASE_URL === 'memory:' && environment.RETENTION_FILE_MS !== undefined) {
-    faults.push(
-      'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
-        'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
-    );
-  }
-  const isShared = /^postgres(ql)?:/.test(environment.DATABASE_URL);
-  if (environment.QUEUE_URL !== '' && !isShared) {
-    faults.push(
-      'QUEUE_URL has no effect with a DATABASE_URL that belongs to one process. ' +
-        'Unset QUEUE_URL, or let DATABASE_URL name a Postgres database.',
-    );
-  }
-  if (environment.ROLE !== 'all' && !isShared) {
-    faults.push(
-      `ROLE is "${environment.ROLE}"; this needs a DATABASE_URL that several processes share: postgres://<user>@<host>/<database>.`,
-    );
-  }
-  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
-  return environment;
-}
-
-/** The options of the module as the environment sets them, without the handler. */
-export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
-  return {
-    limits: {
-      fileBytes: environment.MAX_FILE_BYTES,
-      filesBytes: environment.MAX_FILES_BYTES,
-      spoolBytes: environment.MAX_SPOOL_BYTES,
-      textBytes: environment.MAX_TEXT_BYTES,
-      documentBytes: environment.MAX_DOCUMENT_BYTES,
-      values: environment.MAX_VALUES,
-      parts: environment.MAX_PARTS,
-      depth: environment.MAX_DEPTH,
-      idleMs: environment.BODY_IDLE_MS,
-      memoryBytes: environment.FILE_MEMORY_BYTES,
-    },
-    ...(environment.SPOOL_DIRECTORY && { spoolDirectory: environment.SPOOL_DIRECTORY }),
-    rejectMismatchedTypes: environment.REJECT_MISMATCHED_TYPES === 'true',
-    runs: {
-      timeoutMs: environment.RUN_TIMEOUT_MS,
-      backpressureMs: environment.BACKPRESSURE_MS,
-      stopDeadlineMs: environment.STOP_DEADLINE_MS,
-      disconnect:
-        environment.DISCONNECT === 'grace'
-          ? { graceMs: environment.DISCONNECT_GRACE_MS }
-          : environment.DISCONNECT,
-      maxRunning: environment.MAX_RUNNING,
-      maxWaiting: environment.MAX_WAITING,
-      sessionPolicy: environment.SESSION_POLICY,
-      maxWaitingPerSession: environment.MAX_WAITING_PER_SESSION,
-      sessionTurns: environment.SESSION_TURNS,
-      drainMs: environment.DRAIN_MS,
-    },
-    streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
-  };
-}
-
-/** The retention that the environment sets. A member that is undefined stands for the default of the store. */
-export function retentionOptions(environment: Environment) {
-  return {
-    runMs: environment.RETENTION_RUN_MS,
-    logLength: environment.RETENTION_LOG_LENGTH,
-    totalLength: environment.RETENTION_TOTAL_LENGTH,
-    sessionMs: environment.RETENTION_SESSION_MS,
-    sessionsLength: environment.RETENTION_SESSIONS_LENGTH,
-    fileMs: environment.RETENTION_FILE_MS,
-    filesBytes: environment.RETENTION_FILES_BYTES,
-  };
-}
-
-function WholeNumber(range: Range, { mayBeAbsent = false } = {}): PropertyDecorator {
-  const validate = (value: unknown) => (mayBeAbsent && value === undefined) || isInRange(value, range);
-  const rule = ValidateBy(
-    { name: 'wholeNumber', validator: { validate } },
-    { message: mustBe(rangeText(range)) },
-  );
-  const read = Transform(({ value }: { value: unknown }) =>
-    /^\d+$/.test(String(value)) ? Number(value) : value,
-  );
-  return (target, property) => {
-    read(target, property);
-    rule(target, property);
-  };
-}
-
-function Text({ mayBeEmpty = false } = {}): PropertyDecorator {
-  const isText = (value: unknown) => typeof value === 'string' && (mayBeEmpty || value.trim() !== '');
-  return ValidateBy(
-    { name: 'text', validator: { validate: isText } },
-    { message: mustBe('a text that is not empty') },
-  );
-}
-
-function mustBe(what: string) {
-  return ({ property, value }: ValidationArguments) =>
-    `${property} is ${JSON.stringify(value)}; it must be ${what}.`;
 }

@@ -1,0 +1,3 @@
+export { Environment } from './environment.js';
+export { connectionLimits, corsOrigins, proxies, queryOptions, retentionOptions } from './options.js';
+export { ConfigurationError, readEnvironment } from './read-environment.js';

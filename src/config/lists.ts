@@ -1,0 +1,27 @@
+import { isIP, isIPv4 } from 'node:net';
+
+/** The names of networks that a list of proxies may have besides addresses. */
+const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** Whether a text is the origin of a page as browsers send it (RFC 6454 §6.2), or `*` for all. */
+export function isOriginOrAll(text: string): boolean {
+  if (text === '*') return true;
+  try {
+    const { origin, protocol } = new URL(text);
+    return text === origin && (protocol === 'https:' || protocol === 'http:');
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text is an IP address, a network in CIDR form, or the name of a network. */
+export function isAddressOrNetwork(text: string): boolean {
+  if (NETWORK_NAMES.includes(text) || isIP(text) !== 0) return true;
+  const [, address = '', bits] = /^(.+)\/(\d{1,3})$/.exec(text) ?? [];
+  return isIP(address) !== 0 && Number(bits) <= (isIPv4(address) ? 32 : 128);
+}
+
+/** Whether only this machine reaches an address on which a server listens. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}

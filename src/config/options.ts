@@ -1,0 +1,75 @@
+import type { QueryModuleOptions } from '../query/index.js';
+import type { ConnectionLimits } from '../access/index.js';
+import type { Environment } from './environment.js';
+import { entriesOf } from './variable.js';
+
+/** The options of the module as the environment sets them, without the handler. */
+export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
+  return {
+    limits: {
+      fileBytes: environment.MAX_FILE_BYTES,
+      filesBytes: environment.MAX_FILES_BYTES,
+      spoolBytes: environment.MAX_SPOOL_BYTES,
+      textBytes: environment.MAX_TEXT_BYTES,
+      documentBytes: environment.MAX_DOCUMENT_BYTES,
+      values: environment.MAX_VALUES,
+      parts: environment.MAX_PARTS,
+      depth: environment.MAX_DEPTH,
+      idleMs: environment.BODY_IDLE_MS,
+      memoryBytes: environment.FILE_MEMORY_BYTES,
+    },
+    ...(environment.SPOOL_DIRECTORY && { spoolDirectory: environment.SPOOL_DIRECTORY }),
+    rejectMismatchedTypes: environment.REJECT_MISMATCHED_TYPES === 'true',
+    runs: {
+      timeoutMs: environment.RUN_TIMEOUT_MS,
+      backpressureMs: environment.BACKPRESSURE_MS,
+      stopDeadlineMs: environment.STOP_DEADLINE_MS,
+      disconnect:
+        environment.DISCONNECT === 'grace'
+          ? { graceMs: environment.DISCONNECT_GRACE_MS }
+          : environment.DISCONNECT,
+      maxRunning: environment.MAX_RUNNING,
+      maxWaiting: environment.MAX_WAITING,
+      sessionPolicy: environment.SESSION_POLICY,
+      maxWaitingPerSession: environment.MAX_WAITING_PER_SESSION,
+      sessionTurns: environment.SESSION_TURNS,
+      drainMs: environment.DRAIN_MS,
+    },
+    streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
+  };
+}
+
+/** The retention that the environment sets. A member that is undefined stands for the default of the store. */
+export function retentionOptions(environment: Environment) {
+  return {
+    runMs: environment.RETENTION_RUN_MS,
+    logLength: environment.RETENTION_LOG_LENGTH,
+    totalLength: environment.RETENTION_TOTAL_LENGTH,
+    sessionMs: environment.RETENTION_SESSION_MS,
+    sessionsLength: environment.RETENTION_SESSIONS_LENGTH,
+    fileMs: environment.RETENTION_FILE_MS,
+    filesBytes: environment.RETENTION_FILES_BYTES,
+  };
+}
+
+/** The limits of connections that the environment sets. */
+export function connectionLimits(environment: Environment): ConnectionLimits {
+  return {
+    perAddress: environment.MAX_CONNECTIONS_PER_ADDRESS,
+    headMs: environment.HEAD_TIMEOUT_MS,
+    requestMs: environment.REQUEST_TIMEOUT_MS,
+    proxies: proxies(environment),
+  };
+}
+
+/** The proxies in front of the service. */
+export function proxies({ TRUST_PROXY }: Environment): string[] {
+  return entriesOf(TRUST_PROXY);
+}
+
+/** The origins whose pages may use the endpoint; `*` for all, undefined for none. */
+export function corsOrigins({ CORS_ORIGIN }: Environment): string[] | '*' | undefined {
+  const origins = entriesOf(CORS_ORIGIN);
+  if (origins.length === 0) return undefined;
+  return origins.includes('*') ? '*' : origins;
+}

@@ -1,0 +1,59 @@
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { Environment } from './environment.js';
+import { isLoopback } from './lists.js';
+import { misspelled } from './unknown-variables.js';
+
+/** The service cannot start with this environment. The message has a line for each faulty variable. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/**
+ * Reads the environment. An empty variable counts as absent.
+ *
+ * @throws {ConfigurationError} it names each faulty variable, its value and what it may be, and each variable that looks like
+ * one of ours and is none
+ */
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const known = Object.keys(new Environment());
+  const given = Object.fromEntries(
+    known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
+  );
+  const environment = plainToInstance(Environment, given);
+  const faults = [
+    ...misspelled(Object.keys(variables), known),
+    ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
+    ...contradictions(environment),
+  ];
+  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return environment;
+}
+
+/** Variables that have no effect, or are not safe, with the values of others. */
+function contradictions(environment: Environment): string[] {
+  const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
+  const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
+  const faults: [boolean, string][] = [
+    [
+      ACCESS !== 'open' && !isLoopback(HOST),
+      `HOST is ${JSON.stringify(HOST)}, which other machines reach, and no credentials are configured. ` +
+        'Set HOST to 127.0.0.1, or set ACCESS=open so that everybody may use the service.',
+    ],
+    [
+      DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,
+      'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
+        'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    ],
+    [
+      QUEUE_URL !== '' && !isShared,
+      'QUEUE_URL has no effect with a DATABASE_URL that belongs to one process. ' +
+        'Unset QUEUE_URL, or let DATABASE_URL name a Postgres database.',
+    ],
+    [
+      ROLE !== 'all' && !isShared,
+      `ROLE is "${ROLE}"; this needs a DATABASE_URL that several processes share: postgres://<user>@<host>/<database>.`,
+    ],
+  ];
+  return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
+}

@@ -1,0 +1,39 @@
+import type { AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
+import type { Environment } from './config/index.js';
+
+/** Tells the operator that the service listens, and how it is configured. As text it has a command to try it. */
+export function greet(environment: Environment, { address, port, family }: AddressInfo): void {
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  const url = `http://${host}:${port}`;
+  const facts = {
+    agent: environment.AGENT,
+    store: storeOf(environment.DATABASE_URL),
+    access: accessOf(environment),
+  };
+  if (environment.LOG_FORMAT === 'json') {
+    new Logger('Service').log({ message: `nest-agent-query listens on ${url}`, ...facts });
+    return;
+  }
+  const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)}${value}`);
+  // A client cannot call the address that stands for all addresses.
+  const called = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  process.stdout.write(
+    `nest-agent-query listens on ${url}\n\n${lines.join('\n')}\n\nTry it:\n\n` +
+      `curl -N -H 'Content-Type: application/json' ` +
+      `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${called}/query\n\n`,
+  );
+}
+
+/** The store in words, without the user and the password of a database. */
+function storeOf(url: string): string {
+  if (url === 'memory:') return 'the memory of this process; nothing is kept after its end';
+  if (url.startsWith('file:')) return `the SQLite file ${url.slice('file:'.length)}`;
+  const { host, pathname } = new URL(url);
+  return `Postgres, ${host}${pathname}`;
+}
+
+function accessOf({ ACCESS }: Environment): string {
+  if (ACCESS === 'open') return 'open to everybody who reaches the address (ACCESS=open)';
+  return 'open, from this machine only';
+}

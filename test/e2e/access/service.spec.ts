@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { promise } from '../../promises.js';
+import { ask } from '../../support/client.js';
+import { eventuallyElsewhere } from '../../support/conditions.js';
+import { type Service, spawnService, startService } from '../../support/service.js';
+
+const ORIGIN = 'https://app.example.com';
+
+describe('The configuration of the service', () => {
+  let service: Service | undefined;
+
+  const failure = async (environment: Record<string, string>) => {
+    const error = await startService(environment).catch((refused: Error) => refused);
+    if (error instanceof Error) return error.message;
+    service = error;
+    return undefined;
+  };
+
+  afterEach(async () => {
+    await service?.stop();
+    service = undefined;
+  });
+
+  it(promise('access.loopback'), async () => {
+    expect(await failure({ HOST: '0.0.0.0' })).toBe(
+      'exit 1\nnest-agent-query cannot start.\n' +
+        'HOST is "0.0.0.0", which other machines reach, and no credentials are configured. ' +
+        'Set HOST to 127.0.0.1, or set ACCESS=open so that everybody may use the service.\n',
+    );
+  });
+
+  it(promise('access.loopback', 'with ACCESS=open'), async () => {
+    service = await startService({ HOST: '0.0.0.0', ACCESS: 'open' });
+    expect((await ask(service.url.replace('0.0.0.0', '127.0.0.1'), 'Hello')).status).toBe(200);
+    expect(service.output()).toContain('access  open to everybody who reaches the address (ACCESS=open)\n');
+  });
+
+  it(promise('service.unknown-variable'), async () => {
+    expect(await failure({ DISCONECT: 'x' })).toBe(
+      'exit 1\nnest-agent-query cannot start.\n' +
+        'DISCONECT is not a variable of this service. Rename it to DISCONNECT, or unset it.\n',
+    );
+  });
+
+  it(promise('access.cors'), async () => {
+    service = await startService({ CORS_ORIGIN: `${ORIGIN}, https://b.example` });
+    const preflight = await fetch(`${service.url}/query`, {
+      method: 'OPTIONS',
+      headers: {
+        Origin: ORIGIN,
+        'Access-Control-Request-Method': 'POST',
+        'Access-Control-Request-Headers': 'authorization,idempotency-key,last-event-id,prefer,x-api-key',
+      },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
+    expect(preflight.headers.get('access-control-allow-headers')).toBe(
+      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,X-API-Key',
+    );
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST,DELETE');
+    expect(preflight.headers.get('x-frame-options')).toBe('DENY');
+    const answer = await fetch(`${service.url}/query/none`, { headers: { Origin: ORIGIN } });
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([404, ORIGIN]);
+    expect(answer.headers.get('access-control-expose-headers')).toContain('Content-Location');
+    const other = await fetch(`${service.url}/query/none`, { headers: { Origin: 'https://evil.example' } });
+    expect(other.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it(promise('service.start-message'), async () => {
+    service = await startService();
+    expect(service.output()).toBe(
+      `nest-agent-query listens on ${service.url}\n\n` +
+        '  agent   files\n' +
+        '  store   the memory of this process; nothing is kept after its end\n' +
+        '  access  open, from this machine only\n\nTry it:\n\n' +
+        `curl -N -H 'Content-Type: application/json' -d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${service.url}/query\n\n`,
+    );
+  });
+
+  it(promise('service.log-format'), async () => {
+    service = await startService({ LOG_FORMAT: 'json' });
+    await service.stop();
+    const lines = service.output().trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line) as { level: string; message: unknown });
+    expect(entries[0]).toMatchObject({
+      level: 'log',
+      message: { message: `nest-agent-query listens on ${service.url}`, agent: 'files' },
+    });
+    expect(entries.at(-1)).toMatchObject({
+      message: expect.stringMatching(/^SIGTERM: 0 runs are executing/),
+    });
+    service = undefined;
+  });
+
+  it(promise('service.log-format', 'LOG_LEVEL=error'), async () => {
+    service = await startService({ LOG_LEVEL: 'error' });
+    await service.stop();
+    expect(service.output()).not.toContain('SIGTERM');
+    service = undefined;
+  });
+
+  it(promise('service.unreachable-postgres'), async () => {
+    // Accepts connections, and never answers.
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const starting = spawnService({ DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/none` });
+    await eventuallyElsewhere(() => starting.output().includes('cannot be reached yet'));
+    expect(starting.output()).toContain(
+      `The Postgres server 127.0.0.1:${port} cannot be reached yet. It is tried again until 30000 ms have passed.`,
+    );
+    expect(starting.output()).not.toContain('secret');
+    starting.process.kill();
+    expect(await starting.exited).toBe('SIGTERM');
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+});
