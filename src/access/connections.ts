@@ -47,7 +47,7 @@ type HttpSocket = Socket & { _httpMessage?: object | null };
  * the oldest one without a request is closed for the new one; if all of them have requests, the new one is closed.
  *
  * @param server the server of the application, `app.getHttpServer()`
- * @param limits absent members have the values of `CONNECTION_DEFAULTS`
+ * @param limits members that are absent or undefined have the values of `CONNECTION_DEFAULTS`
  * @throws {TypeError} a limit is out of its range, or a proxy is no address and no network
  *
  * @example
@@ -55,8 +55,16 @@ type HttpSocket = Socket & { _httpMessage?: object | null };
  * limitConnections(app.getHttpServer(), { perAddress: 200, proxies: ['10.0.0.0/8'] });
  * await app.listen(3000);
  */
-export function limitConnections(server: http.Server, limits: Partial<ConnectionLimits> = {}): void {
-  const { perAddress, headMs, requestMs, proxies } = { ...CONNECTION_DEFAULTS, ...limits };
+export function limitConnections(
+  server: http.Server,
+  limits: { [K in keyof ConnectionLimits]?: ConnectionLimits[K] | undefined } = {},
+): void {
+  const {
+    perAddress = CONNECTION_DEFAULTS.perAddress,
+    headMs = CONNECTION_DEFAULTS.headMs,
+    requestMs = CONNECTION_DEFAULTS.requestMs,
+    proxies = CONNECTION_DEFAULTS.proxies,
+  } = limits;
   for (const [name, value] of Object.entries({ perAddress, headMs, requestMs })) {
     const range = CONNECTION_RANGES[name as keyof typeof CONNECTION_RANGES];
     if (!isInRange(value, range))

@@ -18,7 +18,7 @@ import { crowd } from './clients/crowd.mjs';
 import { answersCut, messagesOf, requestsCut } from './clients/cut.mjs';
 import { badFraming, bytesAfterGzip, pipelined, sendingAfterTheAnswer } from './clients/malformed.mjs';
 import { answerWithFiles, MEMORY_BYTES, post, queryWithFiles } from './clients/requests.mjs';
-import { neverReading, neverSending, readByteByByte, sentByteByByte } from './clients/slow.mjs';
+import { halfOpen, neverReading, neverSending, readByteByByte, sentByteByByte } from './clients/slow.mjs';
 import { ObservedService } from './observed-service.mjs';
 import { randomFrom } from '../support/random.mjs';
 
@@ -46,6 +46,7 @@ const STAGES = [
   [readByteByByte, Math.min(CLIENTS, 16)],
   [neverReading, Math.ceil(CLIENTS / 50)],
   [neverSending, Math.ceil(CLIENTS / 10)],
+  [halfOpen, CLIENTS],
   [badFraming],
   [bytesAfterGzip],
   [sendingAfterTheAnswer],
@@ -117,7 +118,14 @@ const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-clients-'));
 await mkdir(join(directory, 'spool'));
 let service;
 try {
-  const settings = { adapter: values.adapter, database: 'memory:', retention: RETENTION, options: OPTIONS };
+  const settings = {
+    adapter: values.adapter,
+    database: 'memory:',
+    retention: RETENTION,
+    options: OPTIONS,
+    // Long enough for all connections to be open at the same time.
+    headMs: Math.max(1_000, CLIENTS),
+  };
   service = await ObservedService.start(settings, join(directory, 'spool'));
   let warm = 0;
   await askOrdinarily(service, () => warm++ > 20);

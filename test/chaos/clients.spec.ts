@@ -12,6 +12,7 @@ const STAGES = [
   'readByteByByte',
   'neverReading',
   'neverSending',
+  'halfOpen',
   'badFraming',
   'bytesAfterGzip',
   'sendingAfterTheAnswer',

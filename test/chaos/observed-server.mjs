@@ -14,6 +14,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { sql } from 'kysely';
+import { limitConnections } from '../../dist/access/index.js';
 import { AgentService, log, message, QueryModule } from '../../dist/index.js';
 import { Run } from '../../dist/query/memory/runs.js';
 import { Runner } from '../../dist/query/runs/runner.js';
@@ -119,7 +120,7 @@ function objects({ names }) {
   return Object.fromEntries(names.map(count));
 }
 
-const [{ adapter, database, retention, options }] = await once(process, 'message');
+const [{ adapter, database, retention, options, headMs }] = await once(process, 'message');
 const isPostgres = database.startsWith('postgres:');
 const store = counted(await openStore(database, { retention }));
 const app = await NestFactory.create(
@@ -138,6 +139,8 @@ const REQUESTS = {
   stored: () => stored(store.driver),
   close: () => app.close(),
 };
+// All clients have one address.
+limitConnections(app.getHttpServer(), { perAddress: 100_000, headMs });
 await app.listen(0, '127.0.0.1');
 const exit = () => process.exit(1);
 process.on('message', async (request) => {

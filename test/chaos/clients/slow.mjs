@@ -85,3 +85,20 @@ export async function neverSending({ service, check, clients }) {
   await Promise.all(connections.map(({ connection }, n) => connection.cut(n % 2 === 0)));
   return { clients, refused: refused.length };
 }
+
+/** Clients that send half a head, all at once. Queries are answered meanwhile, and each of these connections is closed in time. */
+export async function halfOpen({ service, check, clients, expectRuns }) {
+  const head = post(query('echo half')).subarray(0, 60);
+  const connections = [];
+  await forEach(clients, 200, async (n) => {
+    connections[n] = (await open(service.port)).send(head);
+  });
+  const stillOpen = connections.filter(({ socket }) => !socket.destroyed).length;
+  const began = performance.now();
+  expectRuns(1);
+  const answer = messagesOf(await ask(service.port, post(query('echo whole'))));
+  const ms = performance.now() - began;
+  check(answer.join() === 'whole', `a query beside half-open connections was answered with ${answer}`);
+  await Promise.all(connections.map(({ closed }) => closed));
+  return { clients, 'open at the query': stillOpen, 'query ms': Math.round(ms) };
+}
