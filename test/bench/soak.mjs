@@ -1,0 +1,247 @@
+/**
+ * Whether the service stays the same for hours under everything that clients do:
+ *
+ *     npm run build && node test/bench/soak.mjs [--minutes 60] [--streams 5000] [--database file|memory|postgres://…] [--seed 1]
+ *
+ * `--streams` answers stream at any time, an event every few seconds each. Beside them small queries, some with files and
+ * sessions, are sent all the time. Of the streams a tenth is cancelled, a fifth loses its connection and resumes, a tenth of the
+ * clients is killed and never comes back. Every answer must be whole and in order; each event of a resumed stream must come once.
+ *
+ * Prints a row a minute: what `GET /metrics` of the service tells (resident memory, heap, descriptors, timers), the size of the
+ * database, and what the clients did. The exit code is 1 if an answer was wrong, or if memory, descriptors or timers of the last
+ * rows exceed those after the first fifth by more than a sixth. Needs Linux.
+ */
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { randomFrom } from '../support/random.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    streams: { type: 'string', default: '5000' },
+    database: { type: 'string', default: 'file' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+const STREAMS = Number(options.streams);
+const MINUTES = Number(options.minutes);
+const EVENTS = 12;
+const EVERY_MS = 10_000;
+const QUERIES_AT_ONCE = 4;
+/** Pause between two small queries of one client, so that the load does not depend on the speed of the machine. */
+const PAUSE_MS = 50;
+/** What is kept is bounded, so that growth is a leak. */
+const RETENTION = { RETENTION_RUN_MS: '300000', RETENTION_SESSION_MS: '300000', RETENTION_FILE_MS: '300000' };
+const GROWTH = 1 + 1 / 6;
+
+const directory = await mkdtemp(join(tmpdir(), 'soak-'));
+const key = `naq_${randomBytes(32).toString('base64url')}`;
+const authorization = `Bearer ${key}`;
+const random = randomFrom(Number(options.seed));
+const counts = { streamed: 0, cancelled: 0, resumed: 0, killed: 0, queries: 0, wrong: 0 };
+let isOver = false;
+
+const service = spawn(process.execPath, [join(import.meta.dirname, '../../dist/main.js')], {
+  cwd: directory,
+  env: {
+    PATH: process.env.PATH,
+    PORT: '0',
+    LOG_FORMAT: 'json',
+    AGENT: join(import.meta.dirname, 'soak-agent.mjs'),
+    DATABASE_URL: { file: 'file:./soak.db', memory: 'memory:' }[options.database] ?? options.database,
+    API_KEYS: `soak:${createHash('sha256').update(key).digest('hex')}`,
+    QUERIES_PER_MINUTE: '1000000',
+    MAX_RUNNING_PER_OWNER: '9000',
+    MAX_WAITING_PER_OWNER: '9000',
+    ...RETENTION,
+  },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+let output = '';
+const port = await new Promise((resolve, reject) => {
+  service.once('exit', (code) => reject(new Error(`The service ended with ${code}.\n${output}`)));
+  service.stdout.on('data', (chunk) => {
+    output = (output + chunk).slice(-10_000);
+    const [, found] = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(output) ?? [];
+    if (found) resolve(Number(found));
+  });
+});
+
+/** Sends a request; resolves with its response. */
+function send(method, path, headers = {}, body = undefined) {
+  return new Promise((resolve, reject) => {
+    const request = http.request({ port, host: '127.0.0.1', method, path, agent: false });
+    request.setHeader('Authorization', authorization);
+    for (const [name, value] of Object.entries(headers)) request.setHeader(name, value);
+    if (body !== undefined) request.setHeader('Content-Type', 'application/json');
+    request.once('response', resolve).once('error', reject).end(body);
+  });
+}
+
+const post = (query) => send('POST', '/query', { Accept: 'text/event-stream' }, JSON.stringify(query));
+
+async function textOf(response) {
+  let text = '';
+  for await (const chunk of response) text += chunk;
+  return text;
+}
+
+const isWhole = (text) => text.endsWith('\n\n');
+
+/** Reads events until the response ends, or until `stopAfter` of them have come. */
+async function read(response, events, stopAfter = Infinity) {
+  let rest = '';
+  response.setEncoding('utf8');
+  try {
+    for await (const chunk of response) {
+      rest += chunk;
+      const frames = rest.split('\n\n');
+      rest = frames.pop();
+      for (const frame of frames) {
+        const id = /^id: (\S+)$/m.exec(frame)?.[1];
+        const data = /^data: (.*)$/m.exec(frame)?.[1];
+        if (data !== undefined) events.push({ id, ...JSON.parse(data) });
+      }
+      if (events.length >= stopAfter) return response.destroy();
+    }
+  } catch (error) {
+    if (!response.destroyed) throw error;
+  }
+}
+
+function check(events, status, what) {
+  const messages = events.filter(({ type }) => type === 'message').map(({ data }) => data.content);
+  const last = events.at(-1);
+  const inOrder = messages.every((content, index) => content === String(index + 1));
+  const isComplete = status !== 'completed' || messages.length === EVENTS;
+  if (last?.type === 'done' && last.data.status === status && inOrder && isComplete) return;
+  counts.wrong++;
+  console.error(`${what}: ${JSON.stringify(events).slice(-600)}`);
+}
+
+/** One client that streams: to the end, or until it cancels, loses its connection, or is killed. */
+async function stream() {
+  const response = await post({
+    parts: [{ type: 'text', text: 'count' }],
+    kwargs: { events: EVENTS, every: EVERY_MS },
+  });
+  if (response.statusCode !== 200) throw new Error(`${response.statusCode}: ${await textOf(response)}`);
+  const path = response.headers['content-location'];
+  const events = [];
+  const fate = random();
+  counts.streamed++;
+  if (fate < 0.1) {
+    await read(response, events, 3);
+    counts.killed++;
+  } else if (fate < 0.2) {
+    const reading = read(response, events);
+    await delay(random() * 5 * EVERY_MS);
+    await textOf(await send('DELETE', path));
+    await reading;
+    counts.cancelled++;
+    check(events, 'cancelled', 'cancelled');
+  } else if (fate < 0.4) {
+    await read(response, events, 1 + Math.floor(random() * 6));
+    await delay(random() * 5_000);
+    await read(
+      await send('GET', path, { Accept: 'text/event-stream', 'Last-Event-ID': events.at(-1).id }),
+      events,
+    );
+    counts.resumed++;
+    check(events, 'completed', 'resumed');
+  } else {
+    await read(response, events);
+    check(events, 'completed', 'streamed');
+  }
+}
+
+/** One client that sends small queries, one after another. */
+async function smallQueries(number) {
+  for (let turn = 1; !isOver; turn++) {
+    const parts = [{ type: 'text', text: 'count' }];
+    if (turn % 10 === 0) {
+      const bytes = randomBytes(100_000).toString('base64');
+      parts.push({ type: 'file', name: 'a.bin', mimeType: 'application/octet-stream', base64: bytes });
+    }
+    const session = turn % 3 === 0 ? { session_id: `${number} ${turn % 30}` } : {};
+    const events = [];
+    await read(await post({ parts, kwargs: { events: EVENTS, every: 0, ...session } }), events);
+    counts.queries++;
+    check(events, 'completed', 'query');
+    await delay(PAUSE_MS);
+  }
+}
+
+/** Keeps a client streaming, one stream after another. */
+async function streams() {
+  // Streams begin one after another, not all at once.
+  await delay(random() * EVENTS * EVERY_MS);
+  while (!isOver) await stream();
+}
+
+async function databaseBytes() {
+  let bytes = 0;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile())
+      bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))).size;
+  }
+  return bytes;
+}
+
+async function rowOf(minute) {
+  const metrics = await textOf(await send('GET', '/metrics'));
+  if (!isWhole(`${metrics}\n`) && metrics === '') throw new Error('GET /metrics is empty.');
+  const value = (name) => {
+    const found = metrics
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+    return Number(found?.split(' ').at(-1) ?? NaN);
+  };
+  const MB = (bytes) => Math.round(bytes / 1e5) / 10;
+  return {
+    minute,
+    'resident MB': MB(value('process_resident_memory_bytes')),
+    'heap MB': MB(value('nodejs_heap_size_used_bytes')),
+    descriptors: value('process_open_fds'),
+    timers: value('nodejs_active_resources{type="Timeout"}'),
+    'database MB': MB(await databaseBytes()),
+    ...counts,
+  };
+}
+
+const fail = (error) => {
+  if (isOver) return;
+  counts.wrong++;
+  console.error(error);
+};
+const rows = [];
+const clients = [
+  ...Array.from({ length: STREAMS }, () => streams().catch(fail)),
+  ...Array.from({ length: QUERIES_AT_ONCE }, (_, number) => smallQueries(number).catch(fail)),
+];
+void clients;
+for (let minute = 1; minute <= MINUTES; minute++) {
+  await delay(60_000);
+  rows.push(await rowOf(minute));
+  console.log(JSON.stringify(rows.at(-1)));
+}
+isOver = true;
+
+const settled = rows.slice(Math.floor(rows.length / 5));
+const growing = ['resident MB', 'descriptors', 'timers'].filter((name) => {
+  const most = (part) => Math.max(...part.map((row) => row[name]));
+  const fifth = Math.ceil(settled.length / 4);
+  return most(settled.slice(-fifth)) > GROWTH * most(settled.slice(0, fifth));
+});
+service.removeAllListeners('exit');
+service.kill('SIGTERM');
+const code = await new Promise((resolve) => service.once('exit', resolve));
+await rm(directory, { recursive: true, force: true });
+console.log(JSON.stringify({ growing, wrong: counts.wrong, 'exit code of the service': code }));
+process.exit(growing.length === 0 && counts.wrong === 0 && code === 0 ? 0 : 1);
