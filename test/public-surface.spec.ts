@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
+import * as access from '../src/access/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
@@ -9,6 +10,7 @@ import * as testing from '../src/testing/index.js';
 /** Entry points, each with at least so many names, types included. */
 const DOCUMENTED = [
   ['index.ts', 50],
+  ['access/index.ts', 10],
   ['openapi/index.ts', 1],
   ['testing/index.ts', 20],
 ] as const;
@@ -50,11 +52,25 @@ describe('The public surface', () => {
   });
 
   it('of the stores is these names', () => {
-    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
+    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore', 'postgresPool']);
   });
 
   it('of the workers is these names', () => {
     expect(Object.keys(workers).sort()).toEqual(['DEFAULT_QUEUE_NAME', 'openDispatcher']);
+  });
+
+  it('of the access is these names', () => {
+    expect(Object.keys(access).sort()).toEqual([
+      'AccessGuard',
+      'AccessModule',
+      'AccessRefusal',
+      'PublicRoute',
+      'RateLimitGuard',
+      'RateLimitModule',
+      'apiKeysOf',
+      'createApiKey',
+      'ownerOf',
+    ]);
   });
 
   it('of the document is this name', () => {
