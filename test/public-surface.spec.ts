@@ -10,6 +10,7 @@ import * as testing from '../src/testing/index.js';
 /** Entry points, each with at least so many names, types included. */
 const DOCUMENTED = [
   ['index.ts', 50],
+  ['access/index.ts', 10],
   ['openapi/index.ts', 1],
   ['testing/index.ts', 20],
 ] as const;
@@ -51,15 +52,24 @@ describe('The public surface', () => {
   });
 
   it('of the stores is these names', () => {
-    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore']);
+    expect(Object.keys(stores).sort()).toEqual(['DEFAULT_DATABASE_URL', 'openStore', 'postgresPool']);
   });
 
   it('of the access is these names', () => {
     expect(Object.keys(access).sort()).toEqual([
+      'AccessGuard',
+      'AccessModule',
+      'AccessRefusal',
       'CONNECTION_DEFAULTS',
       'CONNECTION_RANGES',
+      'PublicRoute',
+      'RateLimitGuard',
+      'RateLimitModule',
       'addSecurityHeaders',
+      'apiKeysOf',
+      'createApiKey',
       'limitConnections',
+      'ownerOf',
     ]);
   });
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { MemoryRunStore, RANGES, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
+import { importWith } from './import-with.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
 
 /** Any of the members of an object. A member that is undefined counts as absent. */
@@ -134,17 +135,6 @@ function storedRetention(retention: StoreOptions['retention']): StoredRetention 
   const checked = withDefaults('retention', retention, STORED_RETENTION_DEFAULTS, RANGES.retention, faults);
   if (faults.length > 0) throw new TypeError(`openStore: ${faults.join(' ')}`);
   return checked;
-}
-
-/** Imports a module that needs optional packages. */
-async function importWith<T>(packages: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const message = `This database needs packages that are not installed. Run npm install ${packages}.`;
-    throw new Error(message, { cause: error });
-  }
 }
 
 /** Without members that are undefined: they must not override a default. */

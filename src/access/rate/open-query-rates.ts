@@ -1,0 +1,45 @@
+import { MemoryQueryRates, type QueryRates, WINDOW_SECONDS } from './query-rates.js';
+import { PostgresQueryRates, RATES_TABLE } from './postgres-query-rates.js';
+import { checkRateLimit, type RateLimitModuleOptions } from './rate-limit.options.js';
+
+/** The schema of the stores on Postgres. */
+const SCHEMA = 'agent_query';
+
+/**
+ * Opens the counters that the options name. The database need not be reachable.
+ *
+ * @throws {TypeError} an option is unknown or faulty
+ * @throws {Error} the package `rate-limiter-flexible` is missing
+ */
+export async function openQueryRates(options: RateLimitModuleOptions): Promise<QueryRates> {
+  checkRateLimit(options);
+  const { RateLimiterMemory, RateLimiterPostgres } = await loadLimiters();
+  const limits = { points: options.queriesPerMinute, duration: WINDOW_SECONDS, keyPrefix: '' };
+  const memory = new MemoryQueryRates(new RateLimiterMemory(limits));
+  if (options.postgres === undefined) return memory;
+  const { pool, schema = SCHEMA, close = async () => undefined } = options.postgres;
+  const escaped = schema.replaceAll('"', '""');
+  const limiter = new RateLimiterPostgres({
+    ...limits,
+    storeClient: pool,
+    storeType: 'pool',
+    // The package quotes the name, but does not escape it.
+    schemaName: escaped,
+    tableName: RATES_TABLE,
+    tableCreated: true,
+    clearExpiredByTimeout: false,
+  });
+  return new PostgresQueryRates(limiter, memory, pool, `"${escaped}"`, close);
+}
+
+async function loadLimiters(): Promise<typeof import('rate-limiter-flexible')> {
+  try {
+    return await import('rate-limiter-flexible');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new Error(
+      'RateLimitModule needs a package that is not installed. Run npm install rate-limiter-flexible.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import { keysCommand } from './keys.js';
+
+/** The command line of the package. A command is a file of this folder, which is added here. */
+const program = new Command('nest-agent-query')
+  .description('Tools for the service nest-agent-query.')
+  .addCommand(keysCommand());
+
+const given = process.argv.slice(2);
+await program.parseAsync(given.length > 0 ? given : ['--help'], { from: 'user' });
