@@ -26,7 +26,14 @@ export interface OpenStore {
 /** What a service does that wants to know nothing, and executes no run again. */
 export function eventsOf(events: Partial<RecoveryEvents> = {}): RecoveryEvents {
   const nothing = () => undefined;
-  return { restarts: () => 0, lost: nothing, recovered: nothing, ready: nothing, ...events };
+  return {
+    restarts: () => 0,
+    maxRunningPerOwner: () => Infinity,
+    lost: nothing,
+    recovered: nothing,
+    ready: nothing,
+    ...events,
+  };
 }
 
 let admissions = 0;

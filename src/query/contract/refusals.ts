@@ -54,6 +54,19 @@ export function atCapacity(waiting: number): QueryError {
   return new QueryError('at_capacity', detail, { retryAfter: 5 });
 }
 
+/**
+ * As many runs of the owner wait as may.
+ *
+ * @param maxWaiting how many
+ */
+export function ownerAtCapacity(maxWaiting: number): QueryError {
+  const detail =
+    maxWaiting === 0
+      ? 'This query cannot start at once, and none of your queries may wait. Send it when another one of yours has ended.'
+      : `${maxWaiting} of your queries are waiting, which is the limit for one caller. Send this one when another one has started.`;
+  return new QueryError('rate_limited', detail, { retryAfter: 5 });
+}
+
 /** The idempotency key belongs to another query. */
 export function idempotencyConflict(): QueryError {
   const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';

@@ -2,6 +2,7 @@ import { doneText, isInterrupted } from '../contract/envelopes.js';
 import {
   atCapacity,
   idempotencyConflict,
+  ownerAtCapacity,
   runNotFound,
   sessionBusy,
   sessionFull,
@@ -11,6 +12,7 @@ import {
   type Admitted,
   type AttemptRef,
   type LogSlice,
+  type RecoveryEvents,
   type RunRef,
   type RunRecord,
   RunStore,
@@ -19,6 +21,7 @@ import {
 import type { RunEnd, Turn } from '../contract/wire.js';
 import { RANGES, withDefaults } from '../options/ranges.js';
 import { MemoryFileStore } from './memory-file-store.js';
+import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run, Runs } from './runs.js';
 import { keyOf, Sessions } from './sessions.js';
@@ -34,7 +37,8 @@ export class MemoryRunStore extends RunStore {
   readonly files: MemoryFileStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
-  readonly #waiting = new Map<string, WaitingRuns>();
+  readonly #queues = new Map<string, OwnerQueues<Run>>();
+  #limitOf: RecoveryEvents['maxRunningPerOwner'] = () => Infinity;
 
   /**
    * @param retention how much is kept, and for how long. Absent and undefined members: `MEMORY_RETENTION_DEFAULTS`
@@ -50,9 +54,13 @@ export class MemoryRunStore extends RunStore {
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
   }
 
+  override recover(events: RecoveryEvents): void {
+    this.#limitOf = (module) => events.maxRunningPerOwner(module);
+  }
+
   admit(admission: Admission): Admitted {
     this.#sweep();
-    const { owner, idempotency, module = '' } = admission;
+    const { owner, idempotency, module = '', maxWaitingPerOwner = Infinity } = admission;
     const key = idempotency && keyOf(owner, idempotency.key);
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
     if (repeated && repeated.digest !== idempotency!.digest) throw idempotencyConflict();
@@ -61,26 +69,31 @@ export class MemoryRunStore extends RunStore {
 
     const ahead = this.#ahead(admission);
     if (admission.refusal) throw admission.refusal;
-    const starts = admission.mayStart && ahead.length === 0;
-    const waiting = this.#waitingOf(module);
-    if (!starts && waiting.count >= admission.maxWaiting) throw atCapacity(waiting.count);
+    const queues = this.#queuesOf(module);
+    const limit = this.#limit(module);
+    const isFirst = ahead.length === 0;
+    const isDeferred = isFirst && !queues.hasFreePlace(owner, limit);
+    const starts = admission.mayStart && isFirst && !isDeferred;
+    if (!starts && queues.waitingOf(owner) >= maxWaitingPerOwner) throw ownerAtCapacity(maxWaitingPerOwner);
+    if (!starts && queues.waiting >= admission.maxWaiting) throw atCapacity(queues.waiting);
     const { runId, parts, session, detached } = admission;
     const digest = idempotency?.digest;
     const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
-    waiting.count++;
-    for (const notice of admission.notices(starts ? undefined : ahead.length)) this.#runs.append(run, notice);
+    queues.add(run);
+    const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
+    for (const notice of notices) this.#runs.append(run, notice);
     if (starts) this.#start(run, run.createdAt);
-    else if (ahead.length === 0) waiting.ready.add(run);
+    else if (isFirst) queues.promote(run, limit);
     return { run, created: true, ahead };
   }
 
   take(count: number, module = ''): RunRecord[] {
     const taken: Run[] = [];
-    for (const run of this.#waitingOf(module).ready) {
-      if (taken.length === count) break;
+    const queues = this.#queuesOf(module);
+    for (let run = queues.next; run && taken.length < count; run = queues.next) {
       this.#start(run, Date.now());
       taken.push(run);
     }
@@ -118,17 +131,21 @@ export class MemoryRunStore extends RunStore {
   finish(name: AttemptRef, end: RunEnd, text: string) {
     const run = this.#run(name);
     if (!run || run.end || run.attempt !== name.attempt) return undefined;
-    if (run.status === 'waiting') this.#leaveQueue(run);
+    const queues = this.#queuesOf(run.module);
+    queues.end(run, run.status === 'waiting');
     this.#runs.append(run, doneText(end));
     run.end = end;
     run.status = end.status;
     run.endedAt = Date.now();
     this.#runs.end(run);
-    const next = run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
+    const behind =
+      run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
     run.parts = undefined;
-    if (next) this.#waitingOf(next.module).ready.add(next);
+    const limit = this.#limit(run.module);
+    if (behind) queues.promote(behind, limit);
+    const promoted = queues.balance(run.owner, limit);
     this.#sweep();
-    return { run, next };
+    return { run, next: promoted ?? (behind && queues.isReady(behind) ? behind : undefined) };
   }
 
   find(owner: string, runId: string): RunRecord | undefined {
@@ -164,22 +181,20 @@ export class MemoryRunStore extends RunStore {
   }
 
   #start(run: Run, startedAt: number): void {
-    this.#leaveQueue(run);
+    this.#queuesOf(run.module).start(run);
     run.status = 'running';
     run.startedAt = startedAt;
   }
 
-  /** The run does not wait any more. */
-  #leaveQueue(run: Run): void {
-    const waiting = this.#waitingOf(run.module);
-    waiting.ready.delete(run);
-    waiting.count--;
+  #queuesOf(module: string): OwnerQueues<Run> {
+    const queues = this.#queues.get(module) ?? new OwnerQueues();
+    this.#queues.set(module, queues);
+    return queues;
   }
 
-  #waitingOf(module: string): WaitingRuns {
-    const waiting = this.#waiting.get(module) ?? new WaitingRuns();
-    this.#waiting.set(module, waiting);
-    return waiting;
+  /** How many runs of an owner may execute. */
+  #limit(module: string): number {
+    return this.#limitOf(module) ?? Infinity;
   }
 
   #run(name: RunRef): Run | undefined {
@@ -203,14 +218,6 @@ export class MemoryRunStore extends RunStore {
     this.#runs.sweep();
     this.#sessions.sweep();
   }
-}
-
-/** The runs of a module that wait. */
-class WaitingRuns {
-  /** Those that wait for a slot, first those that are ready for longest. */
-  readonly ready = new Set<Run>();
-  /** How many wait, for a slot or in the queue of their session. */
-  count = 0;
 }
 
 function turnOf(run: Run, end: RunEnd, text: string): Turn {

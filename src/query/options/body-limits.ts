@@ -17,6 +17,11 @@ export interface BodyLimits {
    * `storage_full` (507). Default 17,179,869,184 (16 GiB).
    */
   spoolBytes: number;
+  /**
+   * Bytes of the files of one owner that are in transit in this process: from their arrival until their run has ended. Above it a
+   * query is refused with `rate_limited` (429). Default Infinity: no limit.
+   */
+  filesBytesPerOwner: number;
   /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
   documentBytes: number;
   /**
@@ -46,6 +51,7 @@ export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze({
   fileBytes: 256 * MiB,
   filesBytes: 512 * MiB,
   spoolBytes: 16 * 1024 * MiB,
+  filesBytesPerOwner: Infinity,
   textBytes: 8 * MiB,
   documentBytes: 16 * MiB,
   values: 50_000,

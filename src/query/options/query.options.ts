@@ -38,6 +38,16 @@ export interface RunOptions {
   maxRunning: number;
   /** How many runs may wait in this process, in the queue of their session or for a slot. Default 10,000. */
   maxWaiting: number;
+  /**
+   * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default
+   * Infinity: no limit.
+   */
+  maxRunningPerOwner: number;
+  /**
+   * How many runs of one owner may wait, in all processes that share the store. One more gets 429 `rate_limited`; with 0, every
+   * query that cannot start at once. Default Infinity: no limit.
+   */
+  maxWaitingPerOwner: number;
   /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
   sessionTurns: number;
   /** What happens to a query of a session that has an unfinished run: see `SessionPolicy`. Default `enqueue`. */
@@ -190,6 +200,8 @@ export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
   disconnect: { graceMs: 30_000 },
   maxRunning: 10_000,
   maxWaiting: 10_000,
+  maxRunningPerOwner: Infinity,
+  maxWaitingPerOwner: Infinity,
   sessionTurns: 100,
   sessionPolicy: 'enqueue',
   maxWaitingPerSession: 100,

@@ -60,14 +60,17 @@ export interface Admission {
   mayStart: boolean;
   /** How many runs of the module may wait, in all processes together. */
   maxWaiting: number;
+  /** How many runs of the owner may wait in the module, in all processes together. Default: no limit. */
+  maxWaitingPerOwner?: number;
   /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
   /**
    * The envelopes with which the log begins, as JSON texts.
    *
    * @param ahead how many runs of the session are ahead; undefined if the run starts at once
+   * @param isDeferred whether the run waits because as many runs of its owner execute as may. Default false
    */
-  notices(ahead: number | undefined): string[];
+  notices(ahead: number | undefined, isDeferred?: boolean): string[];
 }
 
 /** The result of an admission. */
@@ -109,6 +112,11 @@ export interface StoredQuery {
 export interface RecoveryEvents {
   /** How often a run of a module may be executed again after its process was lost. */
   restarts(module: string): number;
+  /**
+   * How many runs of one owner the processes may execute at the same time, for a module; Infinity for no limit, and undefined for
+   * a module that this process does not know. Asked again and again.
+   */
+  maxRunningPerOwner(module: string): number | undefined;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
   lost(runId: string): void;
   /**
@@ -184,13 +192,21 @@ export abstract class RunStore {
    * 2. `session_busy`: the policy is `reject`, and the session has an unfinished run
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
    * 4. the admission's `refusal`
-   * 5. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
+   * 5. `rate_limited`: the run would wait, and `maxWaitingPerOwner` runs of its owner wait
+   * 6. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
   /**
-   * Starts waiting runs, those that are ready for longest first: this process executes them from now on. A run is ready as
-   * soon as it is the first of its session.
+   * Starts runs that are ready: this process executes them from now on. A run is ready as soon as it is the first of its
+   * session, and fewer runs of its owner than `RecoveryEvents.maxRunningPerOwner` are ready or execute. Of the runs that wait
+   * for that, those that wait for longest become ready first.
+   *
+   * Owners get slots in turn: a run that becomes ready belongs to a round, and the runs of a round are started before those of
+   * the next one. It is the round that starts at present, or the one after the last round in which its owner has a ready run,
+   * whichever is later. In a round, the runs that are ready for longest come first. So a run of one owner waits for at most one
+   * run of each other owner, however many they have. A run that waits for its next attempt comes before the younger runs of its
+   * owner.
    *
    * @param count how many runs to take at most, from 1
    * @param module the module that executes them: only its runs are taken. Default: the module without a name
@@ -234,7 +250,7 @@ export abstract class RunStore {
    *
    * @param text the text of the answer, for the turn
    * @returns undefined if the run has ended before, executes in another process, or is at a later attempt; otherwise the
-   * ended run, and the run that is promoted: it is now the first of the queue, and waits
+   * ended run, and a run that became ready by that: the next of its session, or one that had to wait because of its owner's limit
    */
   abstract finish(
     run: AttemptRef,

@@ -126,7 +126,8 @@ export class Admissions {
     mayStart: boolean,
     refusal: QueryError | undefined,
   ): Admission {
-    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting } = this.services.options;
+    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } =
+      this.services.options;
     const sessionId = query.kwargs['session_id'];
     return {
       runId: newRunId(),
@@ -141,8 +142,10 @@ export class Admissions {
       detached,
       mayStart,
       maxWaiting,
+      maxWaitingPerOwner,
       refusal,
-      notices: (ahead) => this.#notices(query, ahead).map((notice) => JSON.stringify(log(notice))),
+      notices: (ahead, isDeferred = false) =>
+        this.#notices(query, ahead, isDeferred).map((notice) => JSON.stringify(log(notice))),
     };
   }
 
@@ -160,10 +163,14 @@ export class Admissions {
   }
 
   /** What the log of a new run says before its handler is called. */
-  #notices(query: Query, ahead: number | undefined): string[] {
+  #notices(query: Query, ahead: number | undefined, isDeferred: boolean): string[] {
     const notices = mismatches(query);
     if (ahead === undefined) return notices;
     if (ahead > 0) return [...notices, `Waiting in the queue of the session: ${ahead} ahead.`];
+    if (isDeferred) {
+      const { maxRunningPerOwner } = this.services.options;
+      return [...notices, `Waiting: ${maxRunningPerOwner} of your queries are executing, which is the limit.`];
+    }
     const { takenSlots } = this.scheduler;
     const limit = takenSlots > 0 ? `: ${takenSlots} handlers are executing, which is the limit.` : '.';
     return [...notices, `Waiting for a slot${limit}`];

@@ -104,7 +104,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * the Observable only follows its log.
    *
    * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`),
-   * `session_busy`, `session_full`, `idempotency_conflict`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or
+   * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or
    * what the option `admit` throws.
    *
    * @param query kwargs as a caller would send them: values that JSON can hold
@@ -205,7 +205,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.#processes.join(this.#restarts, this.settings.role !== 'api');
+    await this.#processes.join(
+      this.#restarts,
+      this.#options.maxRunningPerOwner,
+      this.settings.role !== 'api',
+    );
   }
 
   /** Drains: takes no new queries, gives the runs `runs.drainMs` to end, and then stops them or hands them over. */

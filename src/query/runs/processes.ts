@@ -29,12 +29,14 @@ export class Processes implements SignalReceiver {
    * Begins to listen to the other processes, and recovers the runs of those that are gone.
    *
    * @param restarts how often a run may be executed again
+   * @param maxRunningPerOwner how many runs of one owner may execute
    * @param executes whether this process executes runs
    */
-  async join(restarts: number, executes: boolean): Promise<void> {
+  async join(restarts: number, maxRunningPerOwner: number, executes: boolean): Promise<void> {
     await this.store.signals.listen(this);
     await this.store.recover({
       restarts: () => restarts,
+      maxRunningPerOwner: () => maxRunningPerOwner,
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => {
         if (ended) new Observation(this.observers).ended(ended);

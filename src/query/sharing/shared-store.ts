@@ -90,6 +90,7 @@ export class SharedStore {
   get #events(): RecoveryEvents {
     return {
       // A module that this process does not have may have no handler that can continue.
+      maxRunningPerOwner: (module) => this.#members.get(module)?.events?.maxRunningPerOwner(module),
       restarts: (module) => this.#members.get(module)?.handler.restarts ?? 0,
       lost: (runId) => this.#tellAll((events) => events.lost(runId)),
       recovered: (runId, ended) => this.#recoveredRun(runId, ended),

@@ -33,8 +33,11 @@ export interface Driver {
   /** The time of the database, in milliseconds since the epoch. The clocks of machines may differ. */
   now(): Promise<number>;
 
-  /** Takes a lock on a name until the end of the transaction; waits while another transaction has it. */
-  lock(db: Db, name: string): Promise<void>;
+  /**
+   * Takes locks on names until the end of the transaction, always in the same order; waits while other transactions have them.
+   * Outside of a transaction it only waits.
+   */
+  lock(db: Db, ...names: string[]): Promise<void>;
 
   /**
    * The reason for the operator, if an error means that the database cannot be used at present. Undefined only for errors that

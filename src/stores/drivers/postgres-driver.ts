@@ -134,8 +134,11 @@ export class PostgresDriver implements Driver {
     return (await clock.execute(this.db)).rows[0]!.now;
   }
 
-  async lock(db: Db, name: string): Promise<void> {
-    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db);
+  async lock(db: Db, ...names: string[]): Promise<void> {
+    const sorted = names.toSorted();
+    await sql`select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest(${sorted}::text[]) as name`.execute(
+      db,
+    );
   }
 
   outageOf(error: unknown): string | undefined {

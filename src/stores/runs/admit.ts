@@ -4,13 +4,24 @@ import {
   atCapacity,
   idempotencyConflict,
   isInterrupted,
+  ownerAtCapacity,
   type RunRecord,
   sessionBusy,
   sessionFull,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
+import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { insertRuns, keyOf, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
+import {
+  countActive,
+  countWaiting,
+  hasDeferred,
+  lockOwners,
+  nextRound,
+  type OwnerRef,
+  ownerRefOf,
+} from './owner-queue.js';
+import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queue.js';
 import type { WrittenQuery } from './written-query.js';
@@ -25,6 +36,8 @@ export interface Admitting {
   process: string;
   /** The time of the database. */
   now: number;
+  /** How many runs of the owner may execute. */
+  limit: number;
 }
 
 /** Whether there is nothing to be read for an admission, and nothing to be written but the run. */
@@ -36,12 +49,14 @@ export function isAlone(admission: Admission): boolean {
 
 /** The run that is made of a query for which `isAlone` holds, and its row. */
 export function startedAlone(
-  { process, now }: Admitting,
+  { process, now, limit }: Admitting,
   admission: Admission,
   query: WrittenQuery,
 ): { run: RunRecord; row: RunToInsert } {
   const run = newRun(admission, now, true);
-  return { run, row: { ...rowOf(run, admission, query), process, ready_at: now } };
+  const { owner, module = '' } = admission;
+  const owner_key = limit === Infinity ? null : ownerRefOf(owner, module).key;
+  return { run, row: { ...rowOf(run, admission, query), owner_key, process, ready_at: now } };
 }
 
 /**
@@ -53,13 +68,14 @@ export function startedAlone(
 export async function admit(
   db: Db,
   driver: Driver,
-  { process, now }: Admitting,
+  { process, now, limit }: Admitting,
   admission: Admission,
   query: WrittenQuery,
 ): Promise<Admitted> {
-  const { owner, session, idempotency, module = '' } = admission;
+  const { session, idempotency, module = '' } = admission;
+  const owner = ownerRefOf(admission.owner, module);
   let interrupted: RunRecord | undefined;
-  const idempotencyKey = idempotency ? keyOf(owner, idempotency.key) : null;
+  const idempotencyKey = idempotency ? keyOf(admission.owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
     await driver.lock(db, `idempotency ${idempotencyKey}`);
     const run = await findRepeated(db, idempotencyKey, idempotency!.digest);
@@ -67,7 +83,7 @@ export async function admit(
     interrupted = run;
   }
 
-  const sessionKey = session ? keyOf(owner, session.id) : null;
+  const sessionKey = session ? keyOf(admission.owner, session.id) : null;
   let ahead: RunRecord[] = [];
   if (sessionKey !== null) {
     await driver.lock(db, `session ${sessionKey}`);
@@ -75,25 +91,32 @@ export async function admit(
     refuseBehind(ahead.length, admission);
   }
   if (admission.refusal) throw admission.refusal;
-  const starts = admission.mayStart && ahead.length === 0;
-  if (!starts) await refuseAtCapacity(db, driver, module, admission.maxWaiting);
+  const isFirst = ahead.length === 0;
+  if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, [owner]);
+  const isDeferred = isFirst && !(await hasFreePlace(db, owner, limit));
+  const starts = admission.mayStart && isFirst && !isDeferred;
+  if (!starts) await refuseToWait(db, driver, owner, admission);
 
   if (interrupted) await forgetKey(db, interrupted.id);
-  const notices = admission.notices(starts ? undefined : ahead.length);
+  const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
   const record = { ...newRun(admission, now, starts), lastSeq: notices.length };
+  const isReady = isFirst && !isDeferred;
   const row: RunToInsert = {
     ...rowOf(record, admission, query),
     session_key: sessionKey,
     queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
     idempotency_key: idempotencyKey,
+    owner_key: starts && limit === Infinity ? null : owner.key,
     process: starts ? process : '',
-    ready_at: ahead.length === 0 ? now : null,
+    ready_at: isReady ? now : null,
+    round: isReady && !starts ? await nextRound(db, owner) : 0,
+    deferred_at: isDeferred ? now : null,
   };
   await insertRuns(db, driver, [row]);
   if (notices.length > 0) {
     await insertSegments(db, driver, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
   }
-  await insertTexts(db, owner, record.id, query.texts);
+  await insertTexts(db, admission.owner, record.id, query.texts);
   if (admission.parts.some((part) => part.type === 'file')) {
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }
@@ -104,14 +127,18 @@ export async function admit(
  * Removes a run as if it had never been admitted, unless another process executes it. This is the body of one transaction.
  *
  * @param admitting who has admitted the run
+ * @param admission of the run
  * @returns whether another run was promoted by that
  */
 export async function undoAdmission(
   db: Db,
   driver: Driver,
-  { process, now }: Admitting,
-  runId: string,
+  { process, now, limit }: Admitting,
+  { runId, owner: name, session, module = '' }: Admission,
 ): Promise<boolean> {
+  const owner = ownerRefOf(name, module);
+  if (session) await driver.lock(db, `session ${keyOf(name, session.id)}`);
+  if (limit !== Infinity) await lockOwners(db, driver, [owner]);
   const run = await db
     .deleteFrom('runs')
     .where('id', '=', runId)
@@ -123,9 +150,8 @@ export async function undoAdmission(
   await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
   await db.deleteFrom('texts').where('run_id', '=', runId).execute();
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
-  if (run.session_key === null) return false;
-  await driver.lock(db, `session ${run.session_key}`);
-  return (await promoteAfter(db, run.session_key, run.queue_position!, now)) !== undefined;
+  const { session_key: sessionKey, queue_position: queuePosition } = run;
+  return (await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now)) !== undefined;
 }
 
 function newRun({ runId, owner, session, detached }: Admission, now: number, starts: boolean): RunRecord {
@@ -160,7 +186,10 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
     idempotency_key: null,
     digest: idempotency ? JSON.stringify(idempotency.digest) : null,
     module,
+    owner_key: null,
     detached: run.detached ? 1 : 0,
+    round: 0,
+    deferred_at: null,
   };
 }
 
@@ -184,22 +213,27 @@ function refuseBehind(ahead: number, { session }: Admission): void {
   if (session!.policy === 'enqueue' && ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
 }
 
-/** Refuses a query that would wait, if too many runs of its module wait. */
-async function refuseAtCapacity(db: Db, driver: Driver, module: string, maxWaiting: number): Promise<void> {
-  let waiting = await countWaiting(db, module);
-  if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
-    await driver.lock(db, `capacity ${module}`);
-    waiting = await countWaiting(db, module);
-  }
-  if (waiting >= maxWaiting) throw atCapacity(waiting);
+/** Whether one more run of an owner may become active. */
+async function hasFreePlace(db: Db, owner: OwnerRef, limit: number): Promise<boolean> {
+  if (limit === Infinity) return true;
+  return (await countActive(db, owner)) < limit && !(await hasDeferred(db, owner));
 }
 
-async function countWaiting(db: Db, module: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('runs')
-    .select((of) => of.fn.countAll<string | number>().as('count'))
-    .where('status', '=', 'waiting')
-    .where('module', '=', module)
-    .executeTakeFirstOrThrow();
-  return Number(count);
+/** Refuses a query that would wait, if too many runs of its owner or of its module wait. */
+async function refuseToWait(
+  db: Db,
+  driver: Driver,
+  owner: OwnerRef,
+  { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,
+): Promise<void> {
+  if (maxWaitingPerOwner !== Infinity && (await countWaiting(db, owner)) >= maxWaitingPerOwner) {
+    throw ownerAtCapacity(maxWaitingPerOwner);
+  }
+  const { module } = owner;
+  let waiting = await countWaiting(db, { module });
+  if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
+    await driver.lock(db, `capacity ${module}`);
+    waiting = await countWaiting(db, { module });
+  }
+  if (waiting >= maxWaiting) throw atCapacity(waiting);
 }

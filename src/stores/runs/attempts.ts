@@ -2,6 +2,7 @@ import { restartedText, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { selectLeases } from './lease.js';
+import { lockOwners, nextRound, ownerRefOf, WAITING } from './owner-queue.js';
 import { COLUMNS, newestOf, recordOf } from './run-rows.js';
 import { insertSegments, readLogExtent, segmentsOf } from './segments.js';
 
@@ -15,7 +16,7 @@ export interface Started {
 }
 
 /**
- * Starts waiting runs, in one statement.
+ * Starts ready runs, in one statement.
  *
  * @param process the process that executes them from now on. It starts none if its lease has ended
  * @param module the module that executes them
@@ -39,11 +40,12 @@ export async function startWaiting(
       const ready = of
         .selectFrom('runs')
         .select('id')
-        .where('status', '=', 'waiting')
+        .where('status', '=', WAITING)
         .where('module', '=', module)
         .where('process', '=', '')
         .where('ready_at', 'is not', null)
         .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))
+        .orderBy('round')
         .orderBy('ready_at')
         .orderBy('created_at')
         .limit(count);
@@ -55,12 +57,13 @@ export async function startWaiting(
     .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
     .returning(COLUMNS)
     .returning((of) => [
+      'round',
       'ready_at',
       newestOf(of, 'last').as('last_seq'),
       newestOf(of, 'end_offset').as('end_offset'),
     ])
     .execute();
-  rows.sort((a, b) => a.ready_at! - b.ready_at! || a.created_at - b.created_at);
+  rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
   return rows.map((row) => ({
     run: recordOf({ ...row, last_seq: row.last_seq ?? 0 }),
     endOffset: row.end_offset ?? 0,
@@ -75,8 +78,8 @@ export interface OwnedAttempt {
 }
 
 /**
- * Ends an attempt of a run: the run waits for the next one, before all runs that are younger. Its log continues with
- * `restarted`. This is the body of one transaction.
+ * Ends an attempt of a run: the run is ready for the next one, before all runs of its owner that are younger. Its log continues
+ * with `restarted`. This is the body of one transaction.
  *
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
@@ -85,15 +88,7 @@ export async function takeBack(
   driver: Driver,
   { id, attempt, process }: OwnedAttempt,
 ): Promise<boolean> {
-  const row = await db
-    .updateTable('runs')
-    .set((of) => ({ status: 'waiting', process: '', attempt: attempt + 1, ready_at: of.ref('created_at') }))
-    .where('id', '=', id)
-    .where('process', '=', process)
-    .where('attempt', '=', attempt)
-    .where('status', '=', 'running')
-    .returning(['checkpoint_seq', 'void'])
-    .executeTakeFirst();
+  const row = await giveBack(db, driver, { id, attempt, process });
   if (!row) return false;
   const { last, endOffset } = await readLogExtent(db, id);
   const from = row.checkpoint_seq ?? 0;
@@ -108,6 +103,46 @@ export async function takeBack(
       .execute();
   }
   return true;
+}
+
+/**
+ * Gives a run back to the queue: it is ready, before all runs of its owner that are younger. This is a part of a transaction.
+ *
+ * @param owned `attempt`: ends this attempt, so that the run is ready for the next one. Default: the run was never executed
+ * @returns undefined if the run has ended, or the process does not own it at this attempt
+ */
+export async function giveBack(
+  db: Db,
+  driver: Driver,
+  { id, attempt, process }: Pick<OwnedAttempt, 'id' | 'process'> & { attempt?: number },
+): Promise<{ checkpoint_seq: number | null; void: string | null } | undefined> {
+  const found = await db
+    .selectFrom('runs')
+    .select(['owner', 'module'])
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (!found) return undefined;
+  const owner = ownerRefOf(JSON.parse(found.owner!) as string, found.module);
+  await lockOwners(db, driver, [owner]);
+  const round = await nextRound(db, owner, true);
+  return db
+    .updateTable('runs')
+    .set((of) => ({
+      status: 'waiting',
+      process: '',
+      owner_key: owner.key,
+      ready_at: of.ref('created_at'),
+      round,
+      ...(attempt !== undefined && { attempt: attempt + 1 }),
+    }))
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('status', '=', 'running')
+    .$if(attempt !== undefined, (of) => of.where('attempt', '=', attempt!))
+    .returning(['checkpoint_seq', 'void'])
+    .executeTakeFirst();
 }
 
 /** The ranges of void envelopes, as the column `void` has them. */

@@ -34,10 +34,12 @@ export class Batches<Item, Result> {
   /**
    * @param work returns a result for each item, in the same order
    * @param lengthOf the length of an item, in characters
+   * @param size the most items of a batch
    */
   constructor(
     private readonly work: (items: Item[]) => Promise<Result[]>,
     private readonly lengthOf: (item: Item) => number,
+    private readonly size = BATCH.size,
   ) {}
 
   /** Makes an item part of the next batch. */
@@ -63,7 +65,7 @@ export class Batches<Item, Result> {
     let length = 0;
     const end = this.#waiting.findIndex(({ item }, index) => {
       length += this.lengthOf(item);
-      return index > 0 && (index === BATCH.size || length > BATCH.length);
+      return index > 0 && (index === this.size || length > BATCH.length);
     });
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }

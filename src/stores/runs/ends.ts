@@ -6,6 +6,8 @@ import { type Ending, type Finished, finish } from './finish.js';
 import type { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
+import type { OwnerLimits } from './owner-limits.js';
+import { ownerRefOf } from './owner-queue.js';
 import { isRunId, recordOf, selectRuns } from './run-rows.js';
 
 const END_NOT_STORED: RunEnd = {
@@ -25,6 +27,7 @@ export class Ends {
     private readonly database: Database,
     private readonly localRuns: LocalRuns,
     private readonly writer: LogWriter,
+    private readonly limits: OwnerLimits,
   ) {}
 
   /** See `RunStore.finish`. */
@@ -73,7 +76,8 @@ export class Ends {
       return undefined;
     }
     const ended = { ...run.snapshot(), status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
-    return { run: ended, next: undefined };
+    const isLimited = this.limits.of(run.module) !== Infinity;
+    return { run: ended, next: isLimited ? await this.limits.ended(ownerRefOf(run.owner, run.module)) : undefined };
   }
 
   async #finishLocal(
@@ -103,7 +107,7 @@ export class Ends {
   async #finish(ending: Ending): Promise<Finished | undefined> {
     const { driver } = this.database;
     try {
-      return await this.database.persistTransaction((db) => finish(db, driver, ending));
+      return await this.database.persistTransaction((db) => finish(db, driver, ending, this.limits.of));
     } catch (error) {
       if (error instanceof QueryError) throw error;
       Ends.#logger.error(
@@ -112,7 +116,7 @@ export class Ends {
       );
       const failed = { ...ending, end: END_NOT_STORED, text: '' };
       return this.database.persistTransaction(
-        (db) => finish(db, driver, failed),
+        (db) => finish(db, driver, failed, this.limits.of),
         () => true,
       );
     }

@@ -1,9 +1,9 @@
 import { sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
+import { keyOf } from '../schema/keys.js';
 import type { LocalRuns } from './local-runs.js';
 import { firstOf, REMOVED, removeRunsFrom } from './removal.js';
-import { keyOf } from './run-rows.js';
 
 /** A session whose turns are at most this long is removed in one transaction, unless it has many runs. */
 const WHOLE_SESSION = 64 * 1024;

@@ -2,11 +2,12 @@ import { doneText, type RunEnd, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
+import { lockOwners, ownerRefOf } from './owner-queue.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { promoteAfter } from './session-queue.js';
 import { addTurn } from './turns.js';
 
-/** A run that has ended, and the run that is promoted by that. */
+/** A run that has ended, and a run that became ready by that. */
 export interface Finished {
   run: RunRecord;
   next: RunRecord | undefined;
@@ -27,23 +28,36 @@ export interface Ending {
   text: string;
 }
 
+/** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
+export type LimitOf = (module: string) => number | undefined;
+
 /**
  * Ends a run. This is the body of one transaction: `done` in the log, the status, the turn, and the promotion of the next
  * run. It is repeatable: an attempt that was committed is recognised by its end and its time.
  *
+ * @param limitOf tells the limit of the run's owner
  * @returns undefined if the run does not exist, has ended in another way, belongs to another process, or is at another attempt
  */
-export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Finished | undefined> {
+export async function finish(
+  db: Db,
+  driver: Driver,
+  ending: Ending,
+  limitOf: LimitOf,
+): Promise<Finished | undefined> {
   const found = await selectRuns(db)
-    .select(['session_key', 'queue_position', 'parts'])
+    .select(['session_key', 'queue_position', 'parts', 'module'])
     .where('id', '=', ending.runId)
     .where('owner', 'is not', null)
     .executeTakeFirst();
   if (!found) return undefined;
-  const { session_key: sessionKey, queue_position: position } = found;
+  const { session_key: sessionKey, queue_position: queuePosition } = found;
   if (sessionKey !== null) await driver.lock(db, `session ${sessionKey}`);
-
   let run = recordOf(found);
+  const owner = ownerRefOf(run.owner, found.module);
+  const limit = limitOf(found.module);
+  // Before the row is locked: who balances the owner's runs has this lock, and may wait for the row.
+  if (limit !== Infinity) await lockOwners(db, driver, [owner]);
+
   if (run.endedAt === undefined) {
     const ended = await end(db, driver, run, ending);
     if (!ended) return undefined;
@@ -53,8 +67,8 @@ export async function finish(db: Db, driver: Driver, ending: Ending): Promise<Fi
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }
-  if (sessionKey === null) return { run, next: undefined };
-  return { run, next: await promoteAfter(db, sessionKey, position!, ending.endedAt) };
+  const position = { sessionKey, queuePosition, owner };
+  return { run, next: await promoteAfter(db, driver, position, limit, ending.endedAt) };
 }
 
 /** Records the end of a run and `done`. Undefined if the run is not in the state that the ending requires. */

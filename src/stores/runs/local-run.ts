@@ -43,11 +43,13 @@ export class LocalRun implements RunRecord {
 
   /**
    * @param record the run as it was started
+   * @param module the module that executes it
    * @param process the id of this process when it started the run; see `Lease`
    * @param endOffset where its log ends, in characters since its beginning
    */
   constructor(
     record: RunRecord,
+    readonly module: string,
     readonly process: string,
     endOffset: number,
   ) {

@@ -2,10 +2,12 @@ import { Logger } from '@nestjs/common';
 import { INTERRUPTED, QueryError, type RecoveryEvents, type RunRecord } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { type OwnedAttempt, takeBack, voidRanges } from './attempts.js';
+import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
 import { finish } from './finish.js';
 import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
+import type { OwnerLimits } from './owner-limits.js';
+import { nextRound, ownerRefOf } from './owner-queue.js';
 import { readAnswerText } from './read-log.js';
 
 /** How many orphaned runs one statement selects. */
@@ -40,12 +42,14 @@ export class Recovery {
    * @param database has the runs
    * @param lease of this process
    * @param localRuns the runs that this process executes
+   * @param limits of the runs that execute, per owner
    * @param isStarting whether the database is asked to start this run
    */
   constructor(
     private readonly database: Database,
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
+    private readonly limits: OwnerLimits,
     private readonly isStarting: (runId: string) => boolean,
   ) {}
 
@@ -53,7 +57,9 @@ export class Recovery {
   async start(events: RecoveryEvents): Promise<void> {
     await this.lease.acquire();
     this.#events = events;
+    this.limits.use((module) => events.maxRunningPerOwner(module));
     await this.#recoverOrphaned();
+    await this.limits.balanceAll();
     if (this.database.driver.isShared) this.#scheduleHeartbeat();
     this.#scheduleRecovery();
   }
@@ -124,6 +130,7 @@ export class Recovery {
     if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
     await this.#returnStrays();
+    await this.limits.balanceAll();
     this.#events!.ready();
   }
 
@@ -178,7 +185,9 @@ export class Recovery {
       endedAt: this.database.now(),
       text: await this.database.attempt((db) => readAnswerText(db, runId, voidRanges(row?.void ?? null))),
     };
-    const finished = await this.database.attemptTransaction((db) => finish(db, this.database.driver, ending));
+    const finished = await this.database.attemptTransaction((db) =>
+      finish(db, this.database.driver, ending, this.limits.of),
+    );
     return finished?.run;
   }
 
@@ -200,14 +209,8 @@ export class Recovery {
     const strays = owned.map(({ id }) => id).filter((id) => !isKnown(id));
     for (const id of strays) {
       if (!this.#strays.has(id)) continue;
-      await this.database.attempt((db) =>
-        db
-          .updateTable('runs')
-          .set({ status: 'waiting', process: '' })
-          .where('id', '=', id)
-          .where('process', '=', processId)
-          .where('ended_at', 'is', null)
-          .execute(),
+      await this.database.attemptTransaction((db) =>
+        giveBack(db, this.database.driver, { id, process: processId }),
       );
     }
     this.#strays = new Set(strays);
@@ -236,17 +239,20 @@ function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
 async function releaseWaiting(db: Db): Promise<void> {
   const orphaned = await db
     .selectFrom('runs')
-    .select(['id', 'session_key', 'queue_position', 'created_at'])
+    .select(['id', 'owner', 'module', 'session_key', 'queue_position', 'created_at'])
     .where('ended_at', 'is', null)
     .where('status', '=', 'waiting')
     .where('process', '!=', '')
     .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
+    .orderBy('created_at')
     .execute();
   for (const run of orphaned) {
     const isFirst = run.session_key === null || (await isFirstOf(db, run.session_key, run.queue_position!));
+    const owner = ownerRefOf(JSON.parse(run.owner!) as string, run.module);
+    const round = isFirst ? await nextRound(db, owner) : 0;
     await db
       .updateTable('runs')
-      .set({ process: '', ready_at: isFirst ? run.created_at : null })
+      .set({ process: '', ready_at: isFirst ? run.created_at : null, round })
       .where('id', '=', run.id)
       .where('status', '=', 'waiting')
       .execute();

@@ -1,17 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { Prepared } from '../drivers/prepared.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { type ColumnTypes, tableOf } from './rows.js';
-
-/** The key of an owner's name, such as a session id: a digest, so that it has a fixed length for any strings. */
-export function keyOf(owner: string, name: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([owner, name]))
-    .digest('base64url');
-}
 
 /** The columns of a `RunRecord`. */
 export interface RunRow {
@@ -73,14 +65,24 @@ const INSERTED_TEXTS = [
   'idempotency_key',
   'digest',
   'module',
+  'owner_key',
   'process',
 ] as const;
 
-const INSERTED_NUMBERS = ['queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const;
+const INSERTED_NUMBERS = [
+  'queue_position',
+  'created_at',
+  'started_at',
+  'detached',
+  'ready_at',
+  'round',
+  'deferred_at',
+] as const;
 
-const INSERTED = [...INSERTED_TEXTS, ...INSERTED_NUMBERS];
+/** The columns of a new run. */
+export const INSERTED = [...INSERTED_TEXTS, ...INSERTED_NUMBERS];
 
-const INSERTED_TYPES = Object.fromEntries([
+export const INSERTED_TYPES = Object.fromEntries([
   ...INSERTED_TEXTS.map((name) => [name, 'text']),
   ...INSERTED_NUMBERS.map((name) => [name, 'bigint']),
 ]) as ColumnTypes<RunToInsert>;

@@ -1,5 +1,7 @@
 import type { RunRecord } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
+import { balance, lockOwners, nextRound, type OwnerRef } from './owner-queue.js';
 import { recordOf, selectRuns } from './run-rows.js';
 
 /** The queue of a session: its runs that have not ended, in the order of their queue positions. */
@@ -27,28 +29,54 @@ export async function takeQueuePosition(db: Db, sessionKey: string, now: number)
   return position;
 }
 
+/** Where a run was in the queue of its session. */
+export interface Position {
+  sessionKey: string | null;
+  queuePosition: number | null;
+  owner: OwnerRef;
+}
+
 /**
- * Promotes the first run of a session when the run at a queue position has left the queue: a process may start it now. It is
- * repeatable.
+ * Promotes what waited for a run that has left its queue: the next run of its session, and a deferred run of its owner. This is
+ * a part of a transaction, and it is repeatable.
  *
- * @returns the first run, if it waited behind that one
+ * @param limit how many runs of the owner may execute. Undefined if that is not known here: then nothing becomes ready, and a
+ * process that knows it does the rest
+ * @returns a run that became ready
  */
 export async function promoteAfter(
   db: Db,
-  sessionKey: string,
-  position: number,
+  driver: Driver,
+  { sessionKey, queuePosition, owner }: Position,
+  limit: number | undefined,
   now: number,
 ): Promise<RunRecord | undefined> {
+  const first = sessionKey === null ? undefined : await firstAfter(db, sessionKey, queuePosition!);
+  if (first && first.ready_at === null && limit === Infinity) {
+    await lockOwners(db, driver, [owner]);
+    const round = await nextRound(db, owner);
+    await db
+      .updateTable('runs')
+      .set({ ready_at: now, round, deferred_at: null })
+      .where('id', '=', first.id)
+      .execute();
+  } else if (first && first.ready_at === null && first.deferred_at === null) {
+    await db.updateTable('runs').set({ deferred_at: now }).where('id', '=', first.id).execute();
+  }
+  if (limit === Infinity) return first && recordOf(first);
+  if (limit === undefined) return undefined;
+  const [ready] = await balance(db, driver, owner, limit, now);
+  return ready ?? (first && first.ready_at !== null ? recordOf(first) : undefined);
+}
+
+/** The first run of a session, if it waits, and was behind a queue position. */
+async function firstAfter(db: Db, sessionKey: string, position: number) {
   const first = await selectRuns(db)
-    .select(['queue_position', 'ready_at'])
+    .select(['queue_position', 'ready_at', 'deferred_at'])
     .where('session_key', '=', sessionKey)
     .where('ended_at', 'is', null)
     .orderBy('queue_position')
     .limit(1)
     .executeTakeFirst();
-  if (!first || first.queue_position! < position || first.status !== 'waiting') return undefined;
-  if (first.ready_at === null) {
-    await db.updateTable('runs').set({ ready_at: now }).where('id', '=', first.id).execute();
-  }
-  return recordOf(first);
+  return first && first.queue_position! >= position && first.status === 'waiting' ? first : undefined;
 }

@@ -18,6 +18,7 @@ import {
 } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
+import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { Contents } from '../files/contents.js';
@@ -31,10 +32,11 @@ import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
+import { OwnerLimits } from './owner-limits.js';
 import { readAnswerText, readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
-import { isDigest, isRunId, keyOf, recordOf, selectRuns } from './run-rows.js';
+import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
 import { Starts } from './starts.js';
 import { Sweeper } from './sweeper.js';
@@ -100,8 +102,9 @@ export class SqlRunStore extends RunStore {
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
     this.#sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
 
-    this.#starts = new Starts(database, lease, this.#localRuns, () => this.#recovery.renewLate());
-    this.#recovery = new Recovery(database, lease, this.#localRuns, (runId) =>
+    const limits = new OwnerLimits(database);
+    this.#starts = new Starts(database, lease, this.#localRuns, limits, () => this.#recovery.renewLate());
+    this.#recovery = new Recovery(database, lease, this.#localRuns, limits, (runId) =>
       this.#starts.isStarting(runId),
     );
     this.#reads = driver.isShared ? new BatchedReads(database) : undefined;
@@ -110,7 +113,7 @@ export class SqlRunStore extends RunStore {
       this.#localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id).catch(reportSweep);
     });
-    this.#ends = new Ends(database, this.#localRuns, this.#writer);
+    this.#ends = new Ends(database, this.#localRuns, this.#writer, limits);
   }
 
   override async recover(events: RecoveryEvents): Promise<void> {

@@ -8,6 +8,7 @@ import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
+import { type OwnerLimits } from './owner-limits.js';
 import { insertRuns, type RunToInsert } from './run-rows.js';
 import { type WrittenQuery, writtenQuery } from './written-query.js';
 
@@ -24,12 +25,14 @@ export class Starts {
    * @param database has the runs
    * @param lease of this process
    * @param localRuns gets the runs that are started
+   * @param limits of the runs that execute, per owner
    * @param renewLate makes sure that the lease is valid; see `Recovery`
    */
   constructor(
     private readonly database: Database,
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
+    private readonly limits: OwnerLimits,
     private readonly renewLate: () => Promise<void>,
   ) {
     const insert = async (rows: RunToInsert[]) => {
@@ -53,7 +56,7 @@ export class Starts {
     const admitted = await admitting.catch((error: unknown) => {
       // The transaction may have been committed. Its run would block the queue of its session forever.
       const wasTried = error instanceof QueryError && error.cause !== undefined;
-      if (wasTried) void this.#undo(runId).finally(settle);
+      if (wasTried) void this.#undo(admission).finally(settle);
       else settle();
       throw error;
     });
@@ -73,7 +76,7 @@ export class Starts {
       const started = await this.database.attemptAtOnce((db) =>
         startWaiting(db, driver, processId, module, count, this.database.now()),
       );
-      for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, processId, endOffset));
+      for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, module, processId, endOffset));
       return started.map(({ run }) => run);
     } finally {
       this.#taking--;
@@ -83,31 +86,46 @@ export class Starts {
   async #admit(admission: Admission): Promise<Admitted> {
     const query = await writtenQuery(admission);
     await this.renewLate();
-    const { processId: process } = this.lease;
-    const now = this.database.now();
     const { driver } = this.database;
-    const admitted = isAlone(admission)
-      ? await this.#admitAlone({ process, now }, admission, query)
-      : await this.database.attemptTransaction((db) => admit(db, driver, { process, now }, admission, query));
+    const admitting = this.#admittingOf(admission);
+    const admitted =
+      (await this.#admitAlone(admitting, admission, query)) ??
+      (await this.database.attemptTransaction((db) => admit(db, driver, admitting, admission, query)));
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
-    const local = new LocalRun({ ...run, lastSeq: 0 }, process, 0);
+    const { process } = admitting;
+    const local = new LocalRun({ ...run, lastSeq: 0 }, admission.module ?? '', process, 0);
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
     this.localRuns.add(local);
     return admitted;
   }
 
-  async #admitAlone(admitting: Admitting, admission: Admission, query: WrittenQuery): Promise<Admitted> {
+  #admittingOf({ module = '' }: Admission): Admitting {
+    const limit = this.limits.of(module) ?? Infinity;
+    return { process: this.lease.processId, now: this.database.now(), limit };
+  }
+
+  /** Undefined if there is more to do than to insert the run, or if its owner is at the limit. */
+  async #admitAlone(
+    admitting: Admitting,
+    admission: Admission,
+    query: WrittenQuery,
+  ): Promise<Admitted | undefined> {
+    if (!isAlone(admission)) return undefined;
     const { run, row } = startedAlone(admitting, admission, query);
-    await this.#insertions.add(row);
+    const { limit } = admitting;
+    if (limit === Infinity) await this.#insertions.add(row);
+    else if (!(await this.limits.start({ row, limit }))) return undefined;
     return { run, created: true, ahead: [] };
   }
 
   /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
-  async #undo(runId: string): Promise<void> {
+  async #undo(admission: Admission): Promise<void> {
+    const { runId } = admission;
     const { driver } = this.database;
-    const { processId: process } = this.lease;
-    const undo = (db: Db) => undoAdmission(db, driver, { process, now: this.database.now() }, runId);
+    const { process } = this.#admittingOf(admission);
+    const undo = (db: Db) =>
+      undoAdmission(db, driver, { ...this.#admittingOf(admission), process }, admission);
     try {
       if (await this.database.persistTransaction(undo)) driver.signals.send({ type: 'ready' });
     } catch (error) {

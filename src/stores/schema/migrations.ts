@@ -1,4 +1,5 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import { type Kysely, type Migration, Migrator, sql } from 'kysely';
+import { ownerKeyOf } from './keys.js';
 import type { Tables } from './tables.js';
 
 /**
@@ -223,7 +224,63 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .where('pinned_at' as never, 'is not', null)
       .execute();
   },
+
+  // Owners get slots in turn, and may have limits.
+  '0008_owners': async (db) => {
+    const { schema } = db;
+    await schema.alterTable('runs').addColumn('owner_key', 'text').execute();
+    await schema
+      .alterTable('runs')
+      .addColumn('round', 'bigint', (column) => column.notNull().defaultTo(0))
+      .execute();
+    await schema.alterTable('runs').addColumn('deferred_at', 'bigint').execute();
+    await giveRounds(db as Kysely<Pick<Tables, 'runs'>>);
+
+    const index = (name: string, columns: string[]) => schema.createIndex(name).on('runs').columns(columns);
+    const isWaiting = [`status` as never, '=', sql.lit('waiting')] as const;
+    await schema.dropIndex('runs_ready').execute();
+    await index('runs_ready', ['module', 'round', 'ready_at', 'created_at'])
+      .where(...isWaiting)
+      .where('ready_at' as never, 'is not', null)
+      .execute();
+    await index('runs_waiting', ['module', 'owner_key', 'deferred_at'])
+      .where(...isWaiting)
+      .execute();
+    await index('runs_active', ['owner_key', 'status', 'round'])
+      .where('owner_key' as never, 'is not', null)
+      .where('ready_at' as never, 'is not', null)
+      .where('ended_at' as never, 'is', null)
+      .execute();
+    await index('runs_restarting', ['owner_key', 'round'])
+      .where(...isWaiting)
+      .where('attempt' as never, '>', sql.lit(1))
+      .execute();
+  },
 };
+
+/** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */
+async function giveRounds(db: Kysely<Pick<Tables, 'runs'>>): Promise<void> {
+  const unfinished = await db
+    .selectFrom('runs')
+    .select(['id', 'owner', 'module', 'status', 'ready_at'])
+    .where('ended_at', 'is', null)
+    .where('owner', 'is not', null)
+    .orderBy('ready_at')
+    .orderBy('created_at')
+    .execute();
+  const rounds = new Map<string, number>();
+  for (const { id, owner, module, status, ready_at } of unfinished) {
+    const key = ownerKeyOf(JSON.parse(owner!) as string, module);
+    const round = rounds.get(key) ?? 0;
+    const isReady = status === 'waiting' && ready_at !== null;
+    if (isReady) rounds.set(key, round + 1);
+    await db
+      .updateTable('runs')
+      .set({ owner_key: key, round: isReady ? round : 0 })
+      .where('id', '=', id)
+      .execute();
+  }
+}
 
 const MIGRATION_TABLE = 'migrations';
 

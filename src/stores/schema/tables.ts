@@ -58,8 +58,20 @@ export interface Tables {
     attempt: Generated<number>;
     /** 1 if the run continues when nobody follows it, otherwise 0. */
     detached: Generated<number>;
-    /** When the run became the first of its session; null before. A waiting run that is ready may be started. */
+    /**
+     * Who the run belongs to, within its module: a digest. Null for a run that was started with its admission while there was
+     * no limit per owner.
+     */
+    owner_key: string | null;
+    /**
+     * When the run became ready: the first of its session, and not deferred. Null before. A waiting run that is ready may be
+     * started.
+     */
     ready_at: number | null;
+    /** The round of slots in which a ready run is started: an owner has one run of each round. See `nextRound`. */
+    round: Generated<number>;
+    /** When the run became the first of its session while its owner was at the limit. Null when it is ready. */
+    deferred_at: number | null;
     /** The state of the last checkpoint, as JSON. */
     checkpoint: string | null;
     /** The number of the newest envelope at the last checkpoint. */

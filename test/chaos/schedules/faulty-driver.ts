@@ -57,8 +57,8 @@ export class FaultyDriver implements Driver {
     return (await this.driver.now()) + this.aheadMs();
   }
 
-  lock(db: Db, name: string): Promise<void> {
-    return this.driver.lock(db, name);
+  lock(db: Db, ...names: string[]): Promise<void> {
+    return this.driver.lock(db, ...names);
   }
 
   outageOf(error: unknown): string | undefined {

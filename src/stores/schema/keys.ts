@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+
+/** The key of an owner's name, such as a session id: a digest, so that it has a fixed length for any strings. */
+export function keyOf(owner: string, name: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([owner, name]))
+    .digest('base64url');
+}
+
+/** The key of an owner in a module: slots are given, and limits per owner hold, within a module. */
+export function ownerKeyOf(owner: string, module: string): string {
+  return keyOf(owner, `module ${module}`);
+}
