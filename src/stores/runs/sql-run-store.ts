@@ -30,6 +30,7 @@ import { Erasure } from './erasure.js';
 import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
 import { LocalRuns } from './local-runs.js';
+import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
 import { readAnswerText, readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
@@ -72,6 +73,7 @@ export class SqlRunStore extends RunStore {
   readonly #writer: LogWriter;
   readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
+  readonly #endedLength: EndedLength;
   readonly #sweeper: Sweeper;
   readonly #fileSweeper: FileSweeper;
   readonly #recovery: Recovery;
@@ -86,6 +88,7 @@ export class SqlRunStore extends RunStore {
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
     const database = new Database(driver);
     this.#database = database;
+    this.#endedLength = new EndedLength(database);
     this.signals = driver.signals;
     const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
     this.#lease = lease;
@@ -128,6 +131,11 @@ export class SqlRunStore extends RunStore {
         .where('id', '=', this.#lease.processId)
         .execute(),
     );
+  }
+
+  override async logLength(): Promise<number> {
+    const endedLength = await this.#endedLength.measure();
+    return endedLength + this.#localRuns.unfinishedLength;
   }
 
   admit(admission: Admission): Promise<Admitted> {
