@@ -90,7 +90,7 @@ export type {
   SessionPolicy,
   Signal,
   SignalReceiver,
-  StorageUse,
+  SpoolUse,
   StoreAnswered,
   StoredQuery,
   StoreOperation,

@@ -47,17 +47,12 @@ export interface Totals {
   fileBytes: number;
 }
 
-/** What is kept at present. */
-export interface StorageUse {
-  /** Temporary files of this process. */
-  spoolFiles: number;
+/** What the spool of a process has at present. */
+export interface SpoolUse {
+  /** How many temporary files of queries there are. */
+  files: number;
   /** The bytes of these files. */
-  spoolBytes: number;
-  /**
-   * The characters of JSON of all logs that the store keeps. In a database that processes share: of all runs that have ended,
-   * and of those that this process executes. Undefined if the store does not know.
-   */
-  logLength: number | undefined;
+  bytes: number;
 }
 
 /** How often a handler may declare that a run is executed again. */
@@ -226,14 +221,19 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     return { envelopes, length, files: this.spool.received.files, fileBytes: this.spool.received.bytes };
   }
 
+  /** Returns the temporary files of this process. */
+  spoolUse(): SpoolUse {
+    return { files: this.spool.files, bytes: this.spool.usedBytes };
+  }
+
   /**
-   * Returns what is kept at present.
+   * Returns how many characters of JSON the logs have that the store keeps. In a database that processes share: of all runs
+   * that have ended, and of those that this process executes. Undefined if the store does not know.
    *
    * @throws {QueryError} `unavailable`
    */
-  async storage(): Promise<StorageUse> {
-    const { files: spoolFiles, usedBytes: spoolBytes } = this.spool;
-    return { spoolFiles, spoolBytes, logLength: await this.store.logLength() };
+  async logLength(): Promise<number | undefined> {
+    return this.store.logLength();
   }
 
   /**
