@@ -72,7 +72,7 @@ export { KEPT_LENGTH, RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
 export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
-export { AgentService, type QueryOptions } from './runs/agent.service.js';
+export { AgentService, type QueryOptions, type SpoolUse, type Totals } from './runs/agent.service.js';
 export { AnswerText } from './runs/answer-text.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';

@@ -24,13 +24,12 @@ import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
+import { ObservedStore } from './runs/observed-store.js';
 import { Observers } from './runs/observers.js';
 import { RunHandler } from './runs/run-handler.js';
 import { SharedStore } from './sharing/shared-store.js';
 import { SseInterceptor } from './sse/sse.interceptor.js';
 
-/** The injection token of `QueryModuleExtras.role`. */
-const ROLE = Symbol('role');
 type GivenHandler = QueryModuleFactoryOptions['handler'];
 
 type ModuleExtras = Omit<QueryModuleExtras, 'handler'>;
@@ -62,7 +61,6 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     HostParsers,
     Connections,
     { provide: Clock, useClass: SystemClock },
-    { provide: Settings, inject: [MODULE_OPTIONS_TOKEN, ROLE], useFactory: settingsOf },
     {
       provide: Spool,
       inject: [Settings],
@@ -112,7 +110,11 @@ function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provid
     controllers: role === 'worker' ? [] : [controllerAt(extras)],
     providers: [
       ...(module.providers ?? []),
-      { provide: ROLE, useValue: role },
+      {
+        provide: Settings,
+        inject: [MODULE_OPTIONS_TOKEN],
+        useFactory: (options: QueryModuleFactoryOptions) => settingsOf(options, role, name),
+      },
       {
         provide: RunHandler,
         inject: [ModuleRef],
@@ -136,9 +138,16 @@ const NAME = /^[\w.-]{1,64}$/;
 function storeProvider(name = ''): Provider {
   return {
     provide: RunStore,
-    inject: [Settings, ModulesContainer, RunHandler],
-    useFactory: ({ store }: Settings, application: ModulesContainer, handler: RunHandler) =>
-      store ? SharedStore.of(application, store).join(name, handler) : new MemoryRunStore(),
+    inject: [Settings, ModulesContainer, RunHandler, Observers],
+    useFactory: (
+      { store }: Settings,
+      application: ModulesContainer,
+      handler: RunHandler,
+      observers: Observers,
+    ) => {
+      const own = store ? SharedStore.of(application, store).join(name, handler) : new MemoryRunStore();
+      return observers.want('storeAnswered') ? new ObservedStore(own, observers) : own;
+    },
   };
 }
 

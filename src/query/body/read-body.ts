@@ -93,9 +93,11 @@ async function scanText(bytes: Buffer, contents: Contents): Promise<ReadDocument
 
 async function documentOf(
   read: { value: unknown; contents: FileContent[] },
-  { writes }: Contents,
+  contents: Contents,
 ): Promise<ReadDocument> {
+  const { writes } = contents;
   await writes.settled();
+  for (const content of read.contents) contents.receive(content);
   return {
     ...read,
     async discard() {

@@ -17,7 +17,7 @@ export class Contents {
 
   constructor(
     readonly limits: BodyLimits,
-    spool: Spool,
+    private readonly spool: Spool,
   ) {
     this.writes = new SpoolWrites(spool);
   }
@@ -35,6 +35,11 @@ export class Contents {
   /** Removes one finished content, behind the disk work that is waiting. */
   drop(content: FileContent): void {
     this.writes.add(() => content.discard());
+  }
+
+  /** The body is complete, and has this content. */
+  receive(content: FileContent): void {
+    this.spool.receive(content.size);
   }
 
   private count(bytes: number, size: number, part: number): void {

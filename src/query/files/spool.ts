@@ -20,11 +20,13 @@ export class SpoolFile {
    * @param path absolute
    * @param makeDirectory called if the directory of `path` is missing
    * @param takeSpace called before bytes are written, and with a negative number when the file is removed
+   * @param count called with 1 when the file is made, and with -1 when it is removed
    */
   constructor(
     readonly path: string,
     private readonly makeDirectory: () => Promise<void>,
     private readonly takeSpace: (bytes: number) => void,
+    private readonly count: (files: number) => void,
   ) {}
 
   /**
@@ -50,8 +52,11 @@ export class SpoolFile {
   /** Closes the file and removes it. Can be called again. */
   async remove(): Promise<void> {
     await this.close();
-    if (this.exists) await unlink(this.path).catch(ignoreMissing);
-    this.exists = false;
+    if (this.exists) {
+      await unlink(this.path).catch(ignoreMissing);
+      this.exists = false;
+      this.count(-1);
+    }
     this.takeSpace(-this.size);
     this.size = 0;
   }
@@ -64,6 +69,7 @@ export class SpoolFile {
       handle = await open(this.path, 'wx', 0o600);
     }
     this.exists = true;
+    this.count(1);
     return handle;
   }
 }
@@ -81,10 +87,12 @@ export class SpoolFile {
  */
 export class Spool {
   private readonly freeBlocks: Buffer[] = [];
-  private fileCount = 0;
+  private madeFiles = 0;
   private closed = false;
-  /** Bytes of all files. */
-  private usedBytes = 0;
+  private fileCount = 0;
+  private byteCount = 0;
+  /** The contents of files that bodies have brought so far, in memory and on disk. */
+  readonly received = { files: 0, bytes: 0 };
 
   private constructor(
     /** This spool's own directory, absolute. */
@@ -105,13 +113,30 @@ export class Spool {
     return new Spool(newProcessDirectory(parent), maxBytes);
   }
 
+  /** How many files are on disk. */
+  get files(): number {
+    return this.fileCount;
+  }
+
+  /** How many bytes they have. */
+  get usedBytes(): number {
+    return this.byteCount;
+  }
+
+  /** Counts a content that a body has brought. */
+  receive(bytes: number): void {
+    this.received.files++;
+    this.received.bytes += bytes;
+  }
+
   /** A new temporary file, which only this user can read. */
   newFile(): SpoolFile {
-    const path = join(this.directory, String(++this.fileCount));
+    const path = join(this.directory, String(++this.madeFiles));
     return new SpoolFile(
       path,
       () => this.makeDirectory(),
       (bytes) => this.takeSpace(bytes),
+      (files) => (this.fileCount += files),
     );
   }
 
@@ -138,8 +163,8 @@ export class Spool {
   }
 
   private takeSpace(bytes: number): void {
-    if (bytes > 0 && this.usedBytes + bytes > this.maxBytes) throw storageFull();
-    this.usedBytes += bytes;
+    if (bytes > 0 && this.byteCount + bytes > this.maxBytes) throw storageFull();
+    this.byteCount += bytes;
   }
 
   private async makeDirectory(): Promise<void> {

@@ -1,10 +1,16 @@
 import { QueryError } from '../contract/errors.js';
+import { header, type HostRequest, rawRequest } from '../platform/host.js';
 
 /** The id of an event: `{runId}.{seq}`. */
 export interface Cursor {
   runId: string;
   /** The number of the envelope. */
   seq: number;
+}
+
+/** Whether a request of the endpoint submits a query, as its head says. A POST with a cursor resumes a run. */
+export function isQuery(request: HostRequest): boolean {
+  return rawRequest(request).method === 'POST' && !header(request, 'last-event-id');
 }
 
 /**

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext, Injectable, type PipeTrans
 import { Settings } from '../options/settings.js';
 import type { HostRequest } from '../platform/host.js';
 import { ANONYMOUS } from '../runs/agent.service.js';
+import { Observers } from '../runs/observers.js';
 
 /** The request of a route parameter. Its only member is private, so that a global pipe of the host finds nothing to change. */
 export class PendingRequest {
@@ -28,9 +29,14 @@ export const FromRequest = (pipe: new (...parameters: never[]) => PipeTransform<
 /** Finds the owner of a request, as the option `owner` says. */
 @Injectable()
 export class OwnerPipe implements PipeTransform<PendingRequest, Promise<string>> {
-  constructor(private readonly settings: Settings) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly observers: Observers,
+  ) {}
 
   async transform({ request }: PendingRequest): Promise<string> {
-    return (await this.settings.owner(request as never)) ?? ANONYMOUS;
+    const owner = (await this.settings.owner(request as never)) ?? ANONYMOUS;
+    this.observers.ownerIs(request, owner);
+    return owner;
   }
 }

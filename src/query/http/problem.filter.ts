@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger, Optional } from '@nestjs/common';
 import { drain } from '../body/drain.js';
 import { type ErrorCode, type HostCode, QueryError, titleOf } from '../contract/errors.js';
+import { refusalOf } from '../contract/refusal-of.js';
 import type { Problem } from '../contract/wire.js';
 import {
   type HostRequest,
@@ -10,22 +11,14 @@ import {
   rawResponse,
   takeResponse,
 } from '../platform/host.js';
+import { Observers } from '../runs/observers.js';
+import { isQuery } from './headers.js';
 
 /** How much a caller that is refused while it sends may still send before it must read the answer. */
 const DRAINED_BYTES = 64 * 1024 * 1024;
 
 /** How long it may take. */
 const DRAINED_MS = 5_000;
-
-/** The codes of exceptions of the host, for example of its guards, whose status has one meaning only. */
-const CODE_OF_STATUS: Record<number, ErrorCode> = {
-  401: 'unauthorized',
-  403: 'forbidden',
-  404: 'not_found',
-  415: 'unsupported_media_type',
-  429: 'rate_limited',
-  503: 'unavailable',
-};
 
 /**
  * Answers every error of the endpoint as `application/problem+json` (RFC 9457). It is bound to the controller: the host's own
@@ -34,6 +27,9 @@ const CODE_OF_STATUS: Record<number, ErrorCode> = {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #logger = new Logger('Query');
+
+  /** @param observers of the module that has the endpoint; absent for other routes */
+  constructor(@Optional() private readonly observers?: Observers) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -44,12 +40,14 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = this.#problem(error);
     if (headersSent) return void rawResponse(response).destroy();
 
+    const request = http.getRequest<HostRequest>();
+    this.observers?.tellRefusedRequest(request, refusalOf(error), isQuery(request));
     const raw = takeResponse(response);
     if (error instanceof QueryError && error.extras.retryAfter !== undefined) {
       raw.setHeader('Retry-After', error.extras.retryAfter);
     }
     if (problem.size !== undefined) raw.setHeader('Content-Range', `bytes */${problem.size}`);
-    void send(problem, raw, rawRequest(http.getRequest<HostRequest>()));
+    void send(problem, raw, rawRequest(request));
   }
 
   #problem(error: unknown): Problem & { retryAfter?: undefined } {
@@ -84,8 +82,8 @@ async function send(problem: Problem, response: ServerResponse, request: Incomin
 
 /** An exception of the host keeps its status and its message. */
 function fromHost(error: HttpException): Problem {
-  const status = error.getStatus();
-  return problemOf(status, error.message, CODE_OF_STATUS[status] ?? (status < 500 ? 'refused' : 'internal'));
+  const { status, code } = refusalOf(error);
+  return problemOf(status, error.message, code);
 }
 
 /** The problem of a status, with the phrase of the status as its title. */

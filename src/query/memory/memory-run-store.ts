@@ -173,6 +173,10 @@ export class MemoryRunStore extends RunStore {
     return [...this.#sessions.queue(owner, sessionId)];
   }
 
+  override logLength(): number {
+    return this.#runs.logLength;
+  }
+
   erase(owner: string, sessionId: string): boolean {
     if (this.#sessions.queue(owner, sessionId).length > 0) throw sessionBusy();
     if (!this.#sessions.erase(owner, sessionId)) return false;

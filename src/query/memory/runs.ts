@@ -76,6 +76,11 @@ export class Runs {
     return run?.owner === owner ? run : undefined;
   }
 
+  /** How many characters of JSON all logs have. */
+  get logLength(): number {
+    return this.#length - this.#byId.size * OVERHEAD;
+  }
+
   /** Returns the run that was started with an idempotency key. */
   withKey(key: string): Run | undefined {
     return this.#byKey.get(key);

@@ -42,6 +42,8 @@ export abstract class Settings {
   abstract readonly store: RunStore | undefined;
   abstract readonly dispatcher: Dispatcher | undefined;
   abstract readonly role: Role;
+  /** The name of the module; undefined for the module without a name. */
+  abstract readonly name: string | undefined;
   abstract readonly rejectMismatchedTypes: boolean;
   abstract readonly spoolDirectory: string | undefined;
   abstract admit(query: Query, context: AdmissionContext): void | Promise<void>;
@@ -53,9 +55,10 @@ export abstract class Settings {
  *
  * @param options as the host or its factory gives them
  * @param role as the host gives it
+ * @param name of the module, as the host gives it
  * @throws {TypeError} with a line for each option that is unknown or out of its range
  */
-export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all'): Settings {
+export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all', name?: string): Settings {
   const faults: string[] = [];
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && !Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not an option.`);
@@ -68,6 +71,7 @@ export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all
     store: options.store,
     dispatcher: options.dispatcher,
     role,
+    name,
     rejectMismatchedTypes: options.rejectMismatchedTypes ?? false,
     spoolDirectory: options.spoolDirectory,
     owner: (request: CallerRequest) => options.owner?.(request),

@@ -1,6 +1,5 @@
 import type { RunStatus } from '../contract/wire.js';
-import type { HostCode } from '../contract/errors.js';
-import type { ErrorCode } from '../contract/errors.js';
+import type { ErrorCode, HostCode } from '../contract/errors.js';
 
 /** A run, as listeners are told about it. Contents of the query and of the answer are not part of it. */
 export interface ObservedRun {
@@ -16,6 +15,50 @@ export interface RunAdmitted {
   run: ObservedRun;
   /** Whether the run waits, in the queue of its session or for a slot. */
   waits: boolean;
+  /** How many files the query has. */
+  files: number;
+  /** How many bytes they have together, decoded. */
+  fileBytes: number;
+}
+
+/** A query with a used idempotency key has found the run that the first query started. */
+export interface QueryRepeated {
+  run: ObservedRun;
+}
+
+/** A request of the endpoint was answered with a problem, or a query of the host itself was not admitted. */
+export interface RequestRefused {
+  code: ErrorCode | HostCode;
+  /** The HTTP status of the code. */
+  status: number;
+  /** Whether the request was a query. If not, it was to follow, read, cancel or erase something. */
+  isQuery: boolean;
+  /** Undefined if the request was refused before its owner was known, for example by a guard. */
+  owner: string | undefined;
+  /** The session of a query that was valid; undefined for any other request. */
+  sessionId: string | undefined;
+}
+
+/** What a store is asked to do: the methods of `RunStore` whose time listeners are told. */
+export type StoreOperation =
+  | 'admit'
+  | 'append'
+  | 'checkpoint'
+  | 'erase'
+  | 'find'
+  | 'finish'
+  | 'query'
+  | 'queue'
+  | 'read'
+  | 'take'
+  | 'text'
+  | 'turns';
+
+/** The store has answered, whatever the answer was. */
+export interface StoreAnswered {
+  operation: StoreOperation;
+  /** How long it took, in milliseconds. Of envelopes that were committed together, the time of the commit is told once. */
+  durationMs: number;
 }
 
 /** The handler of a run is called. */
@@ -57,7 +100,11 @@ export interface FollowerChanged {
  * waited for. What a listener throws is logged, and has no other effect.
  *
  * Each method has a channel of `node:diagnostics_channel` with the same message: `nest-agent-query:admitted`,
- * `nest-agent-query:started`, `nest-agent-query:ended`, `nest-agent-query:followed`, `nest-agent-query:unfollowed`.
+ * `nest-agent-query:repeated`, `nest-agent-query:refused`, `nest-agent-query:started`, `nest-agent-query:ended`,
+ * `nest-agent-query:followed`, `nest-agent-query:unfollowed`, `nest-agent-query:storeAnswered`.
+ *
+ * `storeAnswered` is told if somebody wants it when the application starts. Reads and appends that the store answers from
+ * memory are not told: there are too many.
  *
  * With several processes, the process that admits, executes or ends a run reports that.
  *
@@ -73,8 +120,11 @@ export interface FollowerChanged {
  */
 export interface RunListener {
   admitted?(event: RunAdmitted): unknown;
+  repeated?(event: QueryRepeated): unknown;
+  refused?(event: RequestRefused): unknown;
   started?(event: RunStarted): unknown;
   ended?(event: RunEnded): unknown;
   followed?(event: FollowerChanged): unknown;
   unfollowed?(event: FollowerChanged): unknown;
+  storeAnswered?(event: StoreAnswered): unknown;
 }

@@ -178,6 +178,16 @@ export abstract class RunStore {
   /** @throws {QueryError} `unavailable`: the store takes no runs at present */
   check(): Awaitable<void> {}
 
+  /**
+   * Returns how many characters of JSON the logs have that are kept; in a store that processes share, of all runs that have
+   * ended and of those that this process executes. Default: undefined, the store does not know.
+   *
+   * @throws {QueryError} `unavailable`
+   */
+  logLength(): Awaitable<number | undefined> {
+    return undefined;
+  }
+
   /** Closes everything that the store has open. Called when no run of this process is alive. */
   close(): Awaitable<void> {}
 

@@ -86,7 +86,7 @@ export class Admissions {
       const admitted = store.admit(admission);
       const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
       if (created) {
-        runner.observation.admitted(run);
+        runner.observation.admitted(run, query);
         this.#dispatch(runner, run, ahead, hasSlot);
         return { run, created };
       }
@@ -128,16 +128,14 @@ export class Admissions {
   ): Admission {
     const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } =
       this.services.options;
-    const sessionId = query.kwargs['session_id'];
+    const sessionId = sessionIdOf(query);
     return {
       runId: newRunId(),
       owner,
       parts: storedParts(query),
       kwargs: query.kwargs,
       session:
-        typeof sessionId === 'string' && sessionId !== ''
-          ? { id: sessionId, policy, maxWaiting: maxWaitingPerSession }
-          : undefined,
+        sessionId === undefined ? undefined : { id: sessionId, policy, maxWaiting: maxWaitingPerSession },
       idempotency,
       detached,
       mayStart,
@@ -190,6 +188,12 @@ export class Admissions {
     if (ahead.length === 0) this.scheduler.enqueued();
     else if (this.services.options.sessionPolicy === 'interrupt') this.cancel(ahead);
   }
+}
+
+/** The session of a query; undefined if it names none. */
+export function sessionIdOf({ kwargs }: Query): string | undefined {
+  const sessionId = kwargs['session_id'];
+  return typeof sessionId === 'string' && sessionId !== '' ? sessionId : undefined;
 }
 
 /** The refusal that the option `admit` has thrown. Any other error is thrown on. */

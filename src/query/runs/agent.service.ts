@@ -8,6 +8,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { QueryError } from '../contract/errors.js';
+import { refusalOf } from '../contract/refusal-of.js';
 import { fileNotFound, runNotFound, sessionNotFound } from '../contract/refusals.js';
 import type { RunView, SessionPage } from '../contract/wire.js';
 import { Follower, StoredLog } from '../event-log/follower.js';
@@ -23,7 +24,8 @@ import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
-import { Admissions, draining, type QueryOptions } from './admissions.js';
+import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
+import { observed } from './observation.js';
 import { Observers } from './observers.js';
 import { Processes } from './processes.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
@@ -31,7 +33,27 @@ import { RunHandler } from './run-handler.js';
 import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
-export { ANONYMOUS, type QueryOptions } from './admissions.js';
+export { ANONYMOUS, type QueryOptions };
+
+/** What a process has done since its start. These numbers only grow. */
+export interface Totals {
+  /** Envelopes that handlers have emitted, also of runs that have not ended. */
+  envelopes: number;
+  /** The characters of JSON of these envelopes. */
+  length: number;
+  /** Files that queries of callers have brought, also those of queries that were refused afterwards. */
+  files: number;
+  /** The bytes of these files, decoded. */
+  fileBytes: number;
+}
+
+/** What the spool of a process has at present. */
+export interface SpoolUse {
+  /** How many temporary files of queries there are. */
+  files: number;
+  /** The bytes of these files. */
+  bytes: number;
+}
 
 /** How often a handler may declare that a run is executed again. */
 const RESTARTS: Range = [0, 1_000];
@@ -66,9 +88,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     private readonly store: RunStore,
     @Inject(RunHandler) private readonly handler: AgentHandler,
     private readonly settings: Settings,
-    spool: Spool,
+    private readonly spool: Spool,
     clock: Clock,
-    @Optional() observers: Observers = new Observers([]),
+    @Optional() private readonly observers: Observers = new Observers([]),
   ) {
     const { runs, limits, role, dispatcher } = settings;
     this.#options = runs;
@@ -193,6 +215,27 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     return { ...this.#scheduler.load(), followers: this.#groups.size };
   }
 
+  /** Returns what this process has done since its start. */
+  totals(): Totals {
+    const { envelopes, length } = this.observers.emitted;
+    return { envelopes, length, files: this.spool.received.files, fileBytes: this.spool.received.bytes };
+  }
+
+  /** Returns the temporary files of this process. */
+  spoolUse(): SpoolUse {
+    return { files: this.spool.files, bytes: this.spool.usedBytes };
+  }
+
+  /**
+   * Returns how many characters of JSON the logs have that the store keeps. In a database that processes share: of all runs
+   * that have ended, and of those that this process executes. Undefined if the store does not know.
+   *
+   * @throws {QueryError} `unavailable`
+   */
+  async logLength(): Promise<number | undefined> {
+    return this.store.logLength();
+  }
+
   /**
    * Resolves if the service takes new queries.
    *
@@ -271,8 +314,18 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
-    const { run, created } = await this.#admissions.admit(query, options, () => this.#isDraining);
-    return created ? this.#followed(run, 0) : this.#followAfter(run, 0);
+    try {
+      const { run, created } = await this.#admissions.admit(query, options, () => this.#isDraining);
+      if (created) return this.#followed(run, 0);
+      const followed = await this.#followAfter(run, 0);
+      if (this.observers.want('repeated')) this.observers.tell('repeated', { run: observed(run) });
+      return followed;
+    } catch (error) {
+      const { owner = ANONYMOUS, request } = options;
+      const refused = { owner, request, sessionId: sessionIdOf(query) };
+      this.observers.tellRefusedQuery(refused, refusalOf(error));
+      throw error;
+    }
   }
 
   async #find(owner: string, runId: string): Promise<RunRecord> {

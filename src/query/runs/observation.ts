@@ -1,4 +1,5 @@
 import type { Envelope } from '../contract/wire.js';
+import type { Query } from '../ports/agent-handler.js';
 import type { ObservedRun } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { Observers } from './observers.js';
@@ -14,9 +15,13 @@ export class Observation {
   constructor(private readonly observers: Observers) {}
 
   /** The store has admitted the run. */
-  admitted(run: RunRecord): void {
-    if (this.observers.want('admitted'))
-      this.observers.tell('admitted', { run: observed(run), waits: run.status === 'waiting' });
+  admitted(run: RunRecord, query: Query): void {
+    if (!this.observers.want('admitted')) return;
+    this.observers.tell('admitted', {
+      run: observed(run),
+      waits: run.status === 'waiting',
+      ...filesOf(query),
+    });
   }
 
   /** The handler is called. */
@@ -28,6 +33,9 @@ export class Observation {
 
   /** The handler has emitted an envelope with so many characters of JSON. */
   emitted({ type, data }: Envelope, length: number): void {
+    const { emitted } = this.observers;
+    emitted.envelopes++;
+    emitted.length += length;
     this.#length += length;
     this.#firstEnvelopeMs ??= performance.now() - this.#startedAt!;
     if (type === 'usage') this.#addUsage(data);
@@ -66,6 +74,12 @@ function waitedMs({ createdAt, startedAt }: RunRecord, knownMs: number): number 
   return startedAt === undefined ? knownMs : Math.max(knownMs, startedAt - createdAt);
 }
 
-function observed({ id, owner, sessionId, attempt }: RunRecord): ObservedRun {
+function filesOf({ parts }: Query): { files: number; fileBytes: number } {
+  const sizes = parts.flatMap((part) => (part.type === 'file' ? [part.file.size] : []));
+  return { files: sizes.length, fileBytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+/** The run as listeners are told about it. */
+export function observed({ id, owner, sessionId, attempt }: RunRecord): ObservedRun {
   return { id, owner, sessionId, attempt };
 }

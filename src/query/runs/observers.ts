@@ -1,19 +1,43 @@
 import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
+import type { Refusal } from '../contract/refusal-of.js';
 import type { RunListener } from '../ports/run-listener.js';
 
 /** The message of each event. */
 type Messages = { [K in keyof Required<RunListener>]: Parameters<NonNullable<RunListener[K]>>[0] };
 
-const NAMES = ['admitted', 'started', 'ended', 'followed', 'unfollowed'] as const;
+const NAMES = [
+  'admitted',
+  'repeated',
+  'refused',
+  'started',
+  'ended',
+  'followed',
+  'unfollowed',
+  'storeAnswered',
+] as const;
 
 const CHANNELS = Object.fromEntries(
   NAMES.map((name) => [name, channel(`nest-agent-query:${name}`)]),
 ) as Record<(typeof NAMES)[number], ReturnType<typeof channel>>;
 
+/** A query whose admission was refused. */
+interface RefusedQuery {
+  owner: string;
+  sessionId: string | undefined;
+  /** Undefined for a query that the host itself submits. */
+  request: object | undefined;
+}
+
 /** Tells the listeners of the module, and the subscribers of the channels, what happens to runs. */
 export class Observers {
   static readonly #logger = new Logger('RunListener');
+  /** What the handlers of this process have emitted since its start: envelopes, and their characters of JSON. */
+  readonly emitted = { envelopes: 0, length: 0 };
+  /** The owners of requests. */
+  readonly #owners = new WeakMap<object, string>();
+  /** Requests whose refusal was told with the query that they have submitted. */
+  readonly #refused = new WeakSet<object>();
 
   constructor(private readonly listeners: readonly RunListener[]) {}
 
@@ -36,6 +60,24 @@ export class Observers {
         this.#report(name, error);
       }
     }
+  }
+
+  /** Keeps the owner of a request, for the case that it is refused. */
+  ownerIs(request: object, owner: string): void {
+    if (this.want('refused')) this.#owners.set(request, owner);
+  }
+
+  /** Tells that a query was not admitted. */
+  tellRefusedQuery({ request, owner, sessionId }: RefusedQuery, refusal: Refusal): void {
+    if (!this.want('refused')) return;
+    if (request) this.#refused.add(request);
+    this.tell('refused', { ...refusal, isQuery: true, owner, sessionId });
+  }
+
+  /** Tells that a request was answered with a problem, unless that was told with its query. */
+  tellRefusedRequest(request: object, refusal: Refusal, isQuery: boolean): void {
+    if (!this.want('refused') || this.#refused.has(request)) return;
+    this.tell('refused', { ...refusal, isQuery, owner: this.#owners.get(request), sessionId: undefined });
   }
 
   #report(name: string, error: unknown): void {

@@ -95,6 +95,10 @@ export class ModuleStore extends RunStore {
     return this.store.check();
   }
 
+  override logLength(): Awaitable<number | undefined> {
+    return this.store.logLength();
+  }
+
   override close(): Promise<void> {
     return this.sharing.close();
   }

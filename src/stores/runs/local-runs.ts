@@ -22,6 +22,13 @@ export class LocalRuns {
     return this.#unfinished;
   }
 
+  /** How many characters of JSON the logs of the unfinished runs have. */
+  get unfinishedLength(): number {
+    let length = 0;
+    for (const run of this.#unfinished.values()) length += run.keptLength;
+    return length;
+  }
+
   add(run: LocalRun): void {
     this.#unfinished.set(run.id, run);
   }

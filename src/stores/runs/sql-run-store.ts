@@ -31,6 +31,7 @@ import { Erasure } from './erasure.js';
 import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
 import { LocalRuns } from './local-runs.js';
+import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
 import { readAnswerText, readLog } from './read-log.js';
@@ -74,6 +75,7 @@ export class SqlRunStore extends RunStore {
   readonly #writer: LogWriter;
   readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
+  readonly #endedLength: EndedLength;
   readonly #sweeper: Sweeper;
   readonly #fileSweeper: FileSweeper;
   readonly #recovery: Recovery;
@@ -88,6 +90,7 @@ export class SqlRunStore extends RunStore {
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
     const database = new Database(driver);
     this.#database = database;
+    this.#endedLength = new EndedLength(database);
     this.signals = driver.signals;
     const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
     this.#lease = lease;
@@ -131,6 +134,11 @@ export class SqlRunStore extends RunStore {
         .where('id', '=', this.#lease.processId)
         .execute(),
     );
+  }
+
+  override async logLength(): Promise<number> {
+    const endedLength = await this.#endedLength.measure();
+    return endedLength + this.#localRuns.unfinishedLength;
   }
 
   admit(admission: Admission): Promise<Admitted> {

@@ -4,6 +4,7 @@ import { totalOf } from '../drivers/totals.js';
 import type { Db } from '../schema/tables.js';
 import type { Erasure } from './erasure.js';
 import type { LocalRuns } from './local-runs.js';
+import { ENDED } from './log-length.js';
 import { removeSegments } from './removal.js';
 import type { StoredRetention } from './retention-options.js';
 
@@ -12,7 +13,6 @@ const BATCH = 100;
 /** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
 const TRIMMED_SHARE = 0.75;
 
-const ENDED = { table: 'runs', time: 'ended_at', length: 'log_length' } as const;
 const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
 /** Applies the retention to runs, logs and sessions. It works in small steps, each of which is a transaction. */
@@ -78,7 +78,7 @@ export class Sweeper {
   /** Drops ended runs, and then trims the logs of unfinished ones, until all logs together are within their limit. */
   async #limitLogs(): Promise<void> {
     const unfinished = [...this.localRuns.unfinished.values()];
-    const unfinishedLength = unfinished.reduce((sum, run) => sum + run.keptLength, 0);
+    const { unfinishedLength } = this.localRuns;
     let excess = unfinishedLength + (await totalOf(this.database, ENDED)) - this.retention.totalLength;
     while (excess > 0) {
       const runs = await this.database.attempt((db) => oldestRuns(db).execute());

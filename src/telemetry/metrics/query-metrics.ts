@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import {
+  AgentService,
+  type RequestRefused,
+  type RunEnded,
+  type RunListener,
+  type RunStarted,
+  Settings,
+  settlesWithin,
+  STATUS_OF_CODE,
+  type StoreAnswered,
+} from '../../query/index.js';
+import { Metrics, type ModuleMetrics } from './metrics.js';
+
+/** How long a scrape waits for the store. Without its answer, the other metrics are shown without that of the logs. */
+const STORE_DEADLINE_MS = 1_000;
+
+const STATUSES = ['completed', 'failed', 'cancelled'];
+
+/** The label of codes that hosts and their handlers choose: there may be any number of them. */
+const OTHER = 'other';
+
+/**
+ * Keeps the metrics of one query module: a listener. `MetricsModule` shows them.
+ *
+ * @example
+ * @Module({ imports: [MetricsModule.forRoot(), QueryModule.forRoot({ handler: MyHandler, listeners: [QueryMetrics] })] })
+ * class AppModule {}
+ */
+@Injectable()
+export class QueryMetrics implements RunListener {
+  readonly #metrics: ModuleMetrics;
+  readonly #slots: number;
+
+  constructor(
+    metrics: Metrics,
+    { name, role, runs }: Settings,
+    private readonly moduleRef: ModuleRef,
+  ) {
+    this.#metrics = metrics.of(name, () => this.#refresh());
+    this.#slots = role === 'api' ? 0 : runs.maxRunning;
+    this.#showZeros();
+  }
+
+  admitted(): void {
+    this.#metrics.count('admitted');
+  }
+
+  repeated(): void {
+    this.#metrics.count('repeated');
+  }
+
+  refused({ code }: RequestRefused): void {
+    this.#metrics.count('refused', labelOf(code));
+  }
+
+  started({ waitedMs }: RunStarted): void {
+    this.#metrics.observe('wait', waitedMs);
+  }
+
+  ended({ status, errorCode, waitedMs, executedMs, firstEnvelopeMs }: RunEnded): void {
+    this.#metrics.count('ended', status);
+    if (errorCode !== undefined) this.#metrics.count('failed', labelOf(errorCode));
+    if (executedMs !== undefined) this.#metrics.observe('duration', executedMs, status);
+    if (firstEnvelopeMs !== undefined) this.#metrics.observe('firstEvent', waitedMs + firstEnvelopeMs);
+  }
+
+  storeAnswered({ operation, durationMs }: StoreAnswered): void {
+    this.#metrics.observe('store', durationMs, operation);
+  }
+
+  /** A counter that appears with 1 has no rate: Prometheus does not see that it was 0. */
+  #showZeros(): void {
+    this.#metrics.count('admitted', undefined, 0);
+    this.#metrics.count('repeated', undefined, 0);
+    for (const status of STATUSES) this.#metrics.count('ended', status, 0);
+    for (const code of [...Object.keys(STATUS_OF_CODE), OTHER]) {
+      this.#metrics.count('refused', code, 0);
+      this.#metrics.count('failed', code, 0);
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    // Not injected: the service of the module needs its listeners.
+    const agent = this.moduleRef.get(AgentService);
+    const load = agent.load();
+    const totals = agent.totals();
+    const spool = agent.spoolUse();
+    for (const name of ['running', 'waiting', 'overdue', 'followers'] as const)
+      this.#metrics.set(name, load[name]);
+    for (const name of ['envelopes', 'files', 'fileBytes'] as const)
+      this.#metrics.setTotal(name, totals[name]);
+    this.#metrics.setTotal('characters', totals.length);
+    this.#metrics.set('slots', this.#slots);
+    this.#metrics.set('spoolFiles', spool.files);
+    this.#metrics.set('spoolBytes', spool.bytes);
+    this.#metrics.set('logLength', await lengthOfLogs(agent));
+  }
+}
+
+/** Undefined while the store does not answer. */
+async function lengthOfLogs(agent: AgentService): Promise<number | undefined> {
+  let length: number | undefined;
+  const asked = agent.logLength().then(
+    (answer) => void (length = answer),
+    () => undefined,
+  );
+  await settlesWithin(STORE_DEADLINE_MS, asked);
+  return length;
+}
+
+function labelOf(code: string): string {
+  return Object.hasOwn(STATUS_OF_CODE, code) ? code : OTHER;
+}
