@@ -138,6 +138,7 @@ describe('The architecture', () => {
     ['bullmq', ['workers']],
     ['ioredis', ['workers']],
     ['@nestjs/swagger', ['openapi']],
+    ['@opentelemetry/api', ['telemetry']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

@@ -64,9 +64,9 @@ export class MemoryRunStore extends RunStore {
     const starts = admission.mayStart && ahead.length === 0;
     const waiting = this.#waitingOf(module);
     if (!starts && waiting.count >= admission.maxWaiting) throw atCapacity(waiting.count);
-    const { runId, parts, session, detached } = admission;
+    const { runId, parts, session, detached, trace } = admission;
     const digest = idempotency?.digest;
-    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module);
+    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module, trace);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);

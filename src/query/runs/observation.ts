@@ -1,3 +1,4 @@
+import { traceIdOf } from '../contract/trace-context.js';
 import type { Envelope } from '../contract/wire.js';
 import type { ObservedRun } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
@@ -50,6 +51,11 @@ export class Observation {
     });
   }
 
+  /** The sums of what the handler has emitted as `usage` envelopes. */
+  get usage(): Readonly<Record<string, number>> {
+    return this.#usage;
+  }
+
   #waitedMs(): number {
     return (this.#startedAt ?? performance.now()) - this.#admittedAt;
   }
@@ -66,6 +72,6 @@ function waitedMs({ createdAt, startedAt }: RunRecord, knownMs: number): number 
   return startedAt === undefined ? knownMs : Math.max(knownMs, startedAt - createdAt);
 }
 
-function observed({ id, owner, sessionId, attempt }: RunRecord): ObservedRun {
-  return { id, owner, sessionId, attempt };
+function observed({ id, owner, sessionId, attempt, trace }: RunRecord): ObservedRun {
+  return { id, owner, sessionId, attempt, traceId: trace === undefined ? undefined : traceIdOf(trace) };
 }

@@ -128,7 +128,8 @@ export async function undoAdmission(
   return (await promoteAfter(db, run.session_key, run.queue_position!, now)) !== undefined;
 }
 
-function newRun({ runId, owner, session, detached }: Admission, now: number, starts: boolean): RunRecord {
+function newRun(admission: Admission, now: number, starts: boolean): RunRecord {
+  const { runId, owner, session, detached, trace } = admission;
   return {
     id: runId,
     owner,
@@ -141,6 +142,7 @@ function newRun({ runId, owner, session, detached }: Admission, now: number, sta
     end: undefined,
     attempt: 1,
     detached,
+    trace,
   };
 }
 
@@ -161,6 +163,7 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
     digest: idempotency ? JSON.stringify(idempotency.digest) : null,
     module,
     detached: run.detached ? 1 : 0,
+    trace: run.trace ?? null,
   };
 }
 

@@ -26,6 +26,7 @@ export interface RunRow {
   last_seq: number;
   attempt: number;
   detached: number;
+  trace: string | null;
 }
 
 /** The columns of a `RunRow`, except for `last_seq`. */
@@ -40,6 +41,7 @@ export const COLUMNS = [
   'outcome',
   'attempt',
   'detached',
+  'trace',
 ] as const;
 
 /** Where the log of a run ends: null for an empty log. */
@@ -74,6 +76,7 @@ const INSERTED_TEXTS = [
   'digest',
   'module',
   'process',
+  'trace',
 ] as const;
 
 const INSERTED_NUMBERS = ['queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const;
@@ -116,6 +119,7 @@ export function recordOf(row: RunRow): RunRecord {
     end: row.outcome === null ? undefined : (JSON.parse(row.outcome) as RunEnd),
     attempt: row.attempt,
     detached: row.detached === 1,
+    trace: row.trace ?? undefined,
   };
 }
 

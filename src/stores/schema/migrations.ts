@@ -223,6 +223,11 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .where('pinned_at' as never, 'is not', null)
       .execute();
   },
+
+  // Processes that continue a run continue its trace.
+  '0009_traces': async ({ schema }) => {
+    await schema.alterTable('runs').addColumn('trace', 'text').execute();
+  },
 };
 
 const MIGRATION_TABLE = 'migrations';
