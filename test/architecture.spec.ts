@@ -148,6 +148,7 @@ describe('The architecture', () => {
     ['jose', ['access']],
     ['rate-limiter-flexible', ['access']],
     ['commander', ['root']],
+    ['@opentelemetry/api', ['telemetry']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

@@ -35,6 +35,7 @@ describe('The public surface', () => {
       'QueryModule',
       'RUN_DEFAULTS',
       'RunStore',
+      'RunTracer',
       'STREAM_DEFAULTS',
       'Signals',
       'TextPartDto',

@@ -21,6 +21,7 @@ export {
 } from './contract/errors.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
+export { traceIdOf, traceOf } from './contract/trace-context.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
@@ -70,6 +71,8 @@ export { FileStore } from './ports/file-store.js';
 export type * from './ports/run-listener.js';
 export { KEPT_LENGTH, RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
+export { RunTracer } from './ports/run-tracer.js';
+export type * from './ports/run-tracer.js';
 export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
 export { AgentService, type QueryOptions, type SpoolUse, type Totals } from './runs/agent.service.js';

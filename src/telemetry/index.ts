@@ -12,3 +12,5 @@ export { Metrics } from './metrics/metrics.js';
 export { QueryMetrics } from './metrics/query-metrics.js';
 export { type QueryHealth, QueryHealthIndicator } from './query-health.indicator.js';
 export { type Version, VersionController } from './version.controller.js';
+export { openTracer } from './traces/open-tracer.js';
+export type { TracerOptions } from './traces/tracer-options.js';

@@ -45,14 +45,15 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
     describe('handing a run over', () => {
       it('makes it wait for its next attempt, which its log says', async () => {
-        const run = await admit({ detached: true });
+        const trace = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+        const run = await admit({ detached: true, trace });
         await store.append(run, textOf('half'));
         expect(await store.handOver(run)).toBe(true);
         expect(await find(run)).toMatchObject({ status: 'waiting', attempt: 2, detached: true, lastSeq: 2 });
         expect(await readAll(store, run)).toEqual([textOf('half'), restartedOf(2, 0)]);
         expect(await store.read(run, 2)).toMatchObject({ count: 0, ended: false });
         const again = await takeAgain(run);
-        expect(again).toMatchObject({ status: 'running', attempt: 2, detached: true, lastSeq: 2 });
+        expect(again).toMatchObject({ status: 'running', attempt: 2, detached: true, trace, lastSeq: 2 });
         expect(again.startedAt).toBe(run.startedAt);
         await store.append(again, textOf('whole'));
         expect((await store.finish(again, COMPLETED, 'whole'))!.run).toMatchObject({

@@ -48,6 +48,7 @@ export function admissionOf(admission: Partial<Admission> = {}): Admission {
     session: undefined,
     idempotency: undefined,
     detached: false,
+    trace: undefined,
     mayStart: true,
     maxWaiting: 1_000,
     refusal: undefined,

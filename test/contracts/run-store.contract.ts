@@ -122,6 +122,20 @@ export function runStoreContract(
         }
       });
 
+      it('keeps the trace of a run, at its longest too', async () => {
+        const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+        for (const trace of [undefined, traceparent, `${traceparent} vendor=${'~'.repeat(505)}`]) {
+          const { run } = await admit({ trace });
+          expect(run.trace).toBe(trace);
+          expect(await store.find(run.owner, run.id)).toMatchObject({ trace });
+          const waiting = await wait({ trace });
+          expect(await store.take(1)).toMatchObject([{ id: waiting.id, trace }]);
+          expect((await finish(waiting))!.run.trace).toBe(trace);
+          expect((await finish(run))!.run.trace).toBe(trace);
+          expect(await store.find(run.owner, run.id)).toMatchObject({ trace });
+        }
+      });
+
       it('writes the notices as the first envelopes, and says how many runs are ahead', async () => {
         const notices = (ahead: number | undefined) => ['x', 'y'].map((it) => noticeOf(`${it} ${ahead}`));
         const started = (await admitTo('s', { notices })).run;

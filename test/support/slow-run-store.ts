@@ -115,7 +115,8 @@ export async function ticks(count: number): Promise<void> {
 
 /** A copy, because a record that a database returns does not change any more. */
 function copyOf(run: RunRecord): RunRecord {
-  const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached } =
-    run;
-  return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
+  const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = run;
+  const { attempt, detached, trace } = run;
+  const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
+  return { id, owner, sessionId, ...state, trace };
 }

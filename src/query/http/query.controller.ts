@@ -50,8 +50,8 @@ export class QueryController {
     @RequestPath() path: string,
   ): Promise<EventStream | Reply> {
     if (submission.cursor) {
-      const { owner, cursor } = submission;
-      return new EventStream(this.agent.follow(owner, cursor.runId, cursor.seq));
+      const { owner, cursor, request } = submission;
+      return new EventStream(this.agent.follow(owner, cursor.runId, cursor.seq, { request }));
     }
     const { query, options } = submission;
     const envelopes = this.agent.query(query, options);
@@ -78,7 +78,7 @@ export class QueryController {
     if (!prefersEventStream(request)) return new Reply(200, run);
     const cursor = cursorOfRun(runId, lastEventId, after);
     if (run.endedAt !== null && cursor === run.events) return new Reply(204);
-    return new EventStream(this.agent.follow(owner, runId, cursor));
+    return new EventStream(this.agent.follow(owner, runId, cursor, { request: request as never }));
   }
 
   /** Cancels a run: 200 when its handler has stopped, 202 if it has not. */

@@ -1,4 +1,5 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
+import type { CallerRequest } from '../options/query.options.js';
 import { header, rawRequest } from '../platform/host.js';
 import type { QueryOptions } from '../runs/agent.service.js';
 import { type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
@@ -8,7 +9,8 @@ import { QueryReader } from './query.reader.js';
 
 /** What `POST {base}/query` asks for: a new query, or the rest of a run that the caller has followed before. */
 export type Submission =
-  { cursor: undefined; query: QueryDto; options: QueryOptions } | { cursor: Cursor; owner: string };
+  | { cursor: undefined; query: QueryDto; options: QueryOptions }
+  | { cursor: Cursor; owner: string; request: CallerRequest };
 
 /**
  * Reads and validates a submission. The order matters: a caller without access is refused before its body is read, and the body
@@ -28,7 +30,7 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     const cursor = cursorOf(header(request, 'last-event-id'));
     if (cursor) {
       rawRequest(request).resume();
-      return { cursor, owner };
+      return { cursor, owner, request: request as never };
     }
     const idempotencyKey = idempotencyKeyOf(header(request, 'idempotency-key'));
     const detached = prefersAsync(header(request, 'prefer'));

@@ -76,9 +76,9 @@ export class MemoryRunStore extends RunStore {
     const starts = admission.mayStart && isFirst && !isDeferred;
     if (!starts && queues.waitingOf(owner) >= maxWaitingPerOwner) throw ownerAtCapacity(maxWaitingPerOwner);
     if (!starts && queues.waiting >= admission.maxWaiting) throw atCapacity(queues.waiting);
-    const { runId, parts, session, detached } = admission;
+    const { runId, parts, session, detached, trace } = admission;
     const digest = idempotency?.digest;
-    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module);
+    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module, trace);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);

@@ -34,6 +34,7 @@ export class Run implements RunRecord {
     readonly digest: string | undefined,
     public detached: boolean,
     readonly module: string,
+    readonly trace: string | undefined,
   ) {}
 
   get attempt(): number {

@@ -10,6 +10,7 @@ import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handle
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { RunListener } from '../ports/run-listener.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
+import type { RunTracer } from '../ports/run-tracer.js';
 
 /**
  * What happens to a run when its last follower leaves: it continues, it is cancelled, or it is cancelled unless it has a
@@ -113,6 +114,8 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
   store?: RunStore;
   /** Brings waiting runs to processes with a free slot. Default: the signals of the store. */
   dispatcher?: Dispatcher;
+  /** Traces runs: see `RunTracer`. Default: none. */
+  tracer?: RunTracer;
   /**
    * Returns the owner of a request; undefined for `anonymous`. The guards of the host have run before: they authenticate. An
    * owner never sees the runs, sessions and idempotency keys of another.

@@ -1,6 +1,7 @@
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { Query } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
+import type { RunTracer } from '../ports/run-tracer.js';
 import { type BodyLimits, DEFAULT_BODY_LIMITS } from './body-limits.js';
 import {
   type AdmissionContext,
@@ -23,6 +24,7 @@ const MEMBERS: Record<keyof QueryModuleFactoryOptions, true> = {
   kwargs: true,
   store: true,
   dispatcher: true,
+  tracer: true,
   owner: true,
   admit: true,
   limits: true,
@@ -41,6 +43,7 @@ export abstract class Settings {
   abstract readonly kwargs: TypedKwargs | undefined;
   abstract readonly store: RunStore | undefined;
   abstract readonly dispatcher: Dispatcher | undefined;
+  abstract readonly tracer: RunTracer | undefined;
   abstract readonly role: Role;
   /** The name of the module; undefined for the module without a name. */
   abstract readonly name: string | undefined;
@@ -70,6 +73,7 @@ export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all
     kwargs: kwargsOf(options.kwargs, faults),
     store: options.store,
     dispatcher: options.dispatcher,
+    tracer: options.tracer,
     role,
     name,
     rejectMismatchedTypes: options.rejectMismatchedTypes ?? false,

@@ -8,6 +8,8 @@ export interface ObservedRun {
   sessionId: string | undefined;
   /** The number of the attempt, from 1. */
   attempt: number;
+  /** The id of the trace to which the run belongs: that of the tracer, or of the request. Undefined if there is none. */
+  traceId: string | undefined;
 }
 
 /** A query became a run. */

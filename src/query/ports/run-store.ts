@@ -33,6 +33,8 @@ export interface RunRecord {
   readonly attempt: number;
   /** Whether the run continues when nobody follows it. */
   readonly detached: boolean;
+  /** See `Admission.trace`. */
+  readonly trace: string | undefined;
 }
 
 /** Names a run. Any record of the run does, however old it is. */
@@ -56,6 +58,11 @@ export interface Admission {
   idempotency: { key: string; digest: string } | undefined;
   /** Whether the run continues when nobody follows it. */
   detached: boolean;
+  /**
+   * The trace to which the run belongs; undefined if there is none. A text for the store to keep as it is: up to 568 printable
+   * ASCII characters.
+   */
+  trace: string | undefined;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
   mayStart: boolean;
   /** How many runs of the module may wait, in all processes together. */

@@ -10,6 +10,7 @@ import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
 import { Runner, type RunnerServices } from './runner.js';
 import type { Scheduler } from './scheduler.js';
+import { type GuardedTrace, traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -22,11 +23,20 @@ export interface QueryOptions {
   idempotencyKey?: string | undefined;
   /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */
   detached?: boolean;
-  /** The request that submits the query, for the option `admit`. Default: none, the host submits it itself. */
+  /** The request that submits the query, for the option `admit` and the trace. Default: none, the host submits it itself. */
   request?: CallerRequest;
   /** Called once, when the run no longer needs the files of the query, or is not admitted. */
   release?: () => void;
 }
+
+/** A query that was admitted: its run, and whether the query made it. */
+interface AdmittedQuery {
+  run: RunRecord;
+  created: boolean;
+}
+
+/** The run that a query asks for. */
+type SubmittedRun = Pick<RunRecord, 'id' | 'sessionId' | 'trace'>;
 
 /** The query is not admitted because the service shuts down. */
 export function draining(): QueryError {
@@ -55,11 +65,23 @@ export class Admissions {
    * @param isDraining whether the service shuts down, asked also after what had to be waited for
    * @throws {QueryError} see `AgentService.query`
    */
-  async admit(
+  admit(query: Query, options: QueryOptions, isDraining: () => boolean): Promise<AdmittedQuery> {
+    const incoming = traceOfRequest(options.request);
+    const named = { id: newRunId(), sessionId: sessionIdOf(query), trace: incoming };
+    const trace = this.services.traces.submitted(named);
+    if (!trace) return this.#admit(named, query, options, isDraining, undefined);
+    return traced(trace, () =>
+      this.#admit({ ...named, trace: trace.trace }, query, options, isDraining, trace),
+    );
+  }
+
+  async #admit(
+    submitted: SubmittedRun,
     query: Query,
     options: QueryOptions,
     isDraining: () => boolean,
-  ): Promise<{ run: RunRecord; created: boolean }> {
+    trace: GuardedTrace | undefined,
+  ): Promise<AdmittedQuery> {
     const { owner = ANONYMOUS, detached = false, release = () => undefined } = options;
     const { store, files, kwargs } = this.services;
     let runner: Runner | undefined;
@@ -75,18 +97,19 @@ export class Admissions {
       const refusal = refused instanceof Promise ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = reserved instanceof Promise ? await reserved : reserved;
-      const admission = this.#admission(query, owner, idempotency, detached, hasSlot, refusal);
+      const admission = this.#admission(submitted, query, owner, idempotency, detached, hasSlot, refusal);
       if (isDraining()) admission.refusal = draining();
-      const named = { id: admission.runId, owner, sessionId: admission.session?.id };
+      const named = { id: submitted.id, owner, sessionId: submitted.sessionId };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
-      runner = new Runner(this.services, this.scheduler, named, query, disconnect, release);
+      runner = new Runner(this.services, this.scheduler, named, query, disconnect, release, trace);
       this.scheduler.add(runner);
       keepsFiles = this.#needsFiles(admission) && (await files.keep(runner.id, query));
       const admitted = store.admit(admission);
       const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
       if (created) {
         runner.observation.admitted(run, query);
+        trace?.admitted(run.status === 'waiting');
         this.#dispatch(runner, run, ahead, hasSlot);
         return { run, created };
       }
@@ -115,10 +138,12 @@ export class Admissions {
   /** Makes a runner for a run that this process has taken, and that another process has admitted. */
   adopt(run: RunRecord): Runner {
     const disconnect = run.detached ? 'continue' : this.services.options.disconnect;
-    return new Runner(this.services, this.scheduler, run, undefined, disconnect);
+    const trace = this.services.traces.taken(run);
+    return new Runner(this.services, this.scheduler, run, undefined, disconnect, undefined, trace);
   }
 
   #admission(
+    { id: runId, sessionId, trace }: SubmittedRun,
     query: Query,
     owner: string,
     idempotency: Admission['idempotency'],
@@ -128,9 +153,8 @@ export class Admissions {
   ): Admission {
     const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } =
       this.services.options;
-    const sessionId = sessionIdOf(query);
     return {
-      runId: newRunId(),
+      runId,
       owner,
       parts: storedParts(query),
       kwargs: query.kwargs,
@@ -138,6 +162,7 @@ export class Admissions {
         sessionId === undefined ? undefined : { id: sessionId, policy, maxWaiting: maxWaitingPerSession },
       idempotency,
       detached,
+      trace,
       mayStart,
       maxWaiting,
       maxWaitingPerOwner,
@@ -187,6 +212,17 @@ export class Admissions {
     if (hasSlot) this.scheduler.release();
     if (ahead.length === 0) this.scheduler.enqueued();
     else if (this.services.options.sessionPolicy === 'interrupt') this.cancel(ahead);
+  }
+}
+
+async function traced(trace: GuardedTrace, admit: () => Promise<AdmittedQuery>): Promise<AdmittedQuery> {
+  try {
+    const admitted = await trace.within(admit);
+    if (!admitted.created) trace.repeated(admitted.run);
+    return admitted;
+  } catch (error) {
+    trace.refused(error);
+    throw error;
   }
 }
 

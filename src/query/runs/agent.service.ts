@@ -32,6 +32,7 @@ import { MAX_TURNS_LENGTH } from './query-context.js';
 import { RunHandler } from './run-handler.js';
 import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+import { Traces } from './traces.js';
 
 export { ANONYMOUS, type QueryOptions };
 
@@ -82,6 +83,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
   readonly #processes: Processes;
+  readonly #traces: Traces;
   #drained: Promise<void> | undefined;
 
   constructor(
@@ -92,8 +94,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     clock: Clock,
     @Optional() private readonly observers: Observers = new Observers([]),
   ) {
-    const { runs, limits, role, dispatcher } = settings;
+    const { runs, limits, role, dispatcher, tracer } = settings;
     this.#options = runs;
+    this.#traces = new Traces(tracer);
     this.#dispatcher = dispatcher ?? new SignalDispatcher(store.signals);
     this.#groups = new FollowerGroups(store.signals, (event, message) => {
       if (observers.want(event)) observers.tell(event, message);
@@ -114,6 +117,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       clock,
       groups: this.#groups,
       observers,
+      traces: this.#traces,
     };
     this.#admissions = new Admissions(services, settings, this.#scheduler, (runs) =>
       this.#cancelInBackground(runs),
@@ -143,9 +147,21 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @param owner the owner of the run; `anonymous` without authentication
    * @param runId the id of the run
    * @param after the number of the last envelope that the caller has; 0 for none. Default 0
+   * @param options the request of the caller, for its trace. Default: none
    */
-  follow(owner: string, runId: string, after = 0): RunStream {
-    return new RunStream(this.#find(owner, runId).then((record) => this.#followAfter(record, after)));
+  follow(
+    owner: string,
+    runId: string,
+    after = 0,
+    { request }: Pick<QueryOptions, 'request'> = {},
+  ): RunStream {
+    const followed = this.#traces.resumed(
+      after,
+      request,
+      () => this.#find(owner, runId),
+      (record) => this.#followAfter(record, after),
+    );
+    return new RunStream(followed);
   }
 
   /** @throws {QueryError} `not_found` · `unavailable` */

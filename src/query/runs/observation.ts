@@ -1,3 +1,4 @@
+import { traceIdOf } from '../contract/trace-context.js';
 import type { Envelope } from '../contract/wire.js';
 import type { Query } from '../ports/agent-handler.js';
 import type { ObservedRun } from '../ports/run-listener.js';
@@ -58,6 +59,11 @@ export class Observation {
     });
   }
 
+  /** The sums of what the handler has emitted as `usage` envelopes. */
+  get usage(): Readonly<Record<string, number>> {
+    return this.#usage;
+  }
+
   #waitedMs(): number {
     return (this.#startedAt ?? performance.now()) - this.#admittedAt;
   }
@@ -80,6 +86,6 @@ function filesOf({ parts }: Query): { files: number; fileBytes: number } {
 }
 
 /** The run as listeners are told about it. */
-export function observed({ id, owner, sessionId, attempt }: RunRecord): ObservedRun {
-  return { id, owner, sessionId, attempt };
+export function observed({ id, owner, sessionId, attempt, trace }: RunRecord): ObservedRun {
+  return { id, owner, sessionId, attempt, traceId: trace === undefined ? undefined : traceIdOf(trace) };
 }

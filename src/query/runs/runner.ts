@@ -18,6 +18,7 @@ import { Observation } from './observation.js';
 import type { Observers } from './observers.js';
 import { ContextOfRun } from './query-context.js';
 import { TimeLimit } from './time-limit.js';
+import type { GuardedTrace, Traces } from './traces.js';
 
 const TOO_FAST =
   'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
@@ -37,6 +38,7 @@ export interface RunnerServices {
   readonly files: Files;
   readonly groups: FollowerGroups;
   readonly observers: Observers;
+  readonly traces: Traces;
   readonly clock: Clock;
 }
 
@@ -99,6 +101,7 @@ export class Runner implements FollowersListener {
   #record: RunRecord | undefined;
   #isHandling = false;
   #isFinishing = false;
+  #isDropped = false;
   /** Set when the end is decided. */
   #end: RunEnd | undefined;
   #outcome: Outcome = 'finish';
@@ -122,6 +125,7 @@ export class Runner implements FollowersListener {
    * @param query what its handler is given; undefined if the store has it
    * @param disconnect what happens when the last follower leaves
    * @param releaseFiles called once, when the run no longer needs the files of the query
+   * @param trace undefined if there is no tracer
    */
   constructor(
     private readonly services: RunnerServices,
@@ -130,6 +134,7 @@ export class Runner implements FollowersListener {
     private readonly query: Query | undefined,
     private disconnect: DisconnectPolicy,
     private releaseFiles: () => void = () => undefined,
+    private readonly trace?: GuardedTrace,
   ) {
     this.followers = services.groups.of(run.id);
     this.followers.attach(this);
@@ -173,6 +178,7 @@ export class Runner implements FollowersListener {
     if (this.#record) return;
     this.#record = record;
     if (this.#end) this.#finishUnstarted();
+    else if (this.#isDropped) void this.#leaveTrace();
   }
 
   /** This process owns the run: calls the handler. Resolves when the handler has stopped; never rejects. */
@@ -183,12 +189,13 @@ export class Runner implements FollowersListener {
     // A run that another process has admitted has its followers there.
     this.followers.goLive(this.query === undefined && !record.detached);
     try {
-      if (!this.#end) await this.#asyncContext.runInAsyncScope(() => this.#handle(record));
+      if (!this.#end) await this.#asyncContext.runInAsyncScope(() => this.#execute(record));
       this.stop({ status: 'completed' });
     } catch (error) {
       this.stopFailed(error);
     }
     this.#isHandling = false;
+    this.#traceStop();
     if (this.#isFinishing) this.events.stoppedLate(this);
     else await this.#finish(true);
     this.#release();
@@ -207,8 +214,10 @@ export class Runner implements FollowersListener {
     }
     const { clock, options } = this.services;
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
-    this.#context.abort(new Error(`The run is ${end.status}.`));
-    this.#consumption?.stop();
+    this.#inContext(() => {
+      this.#context.abort(new Error(`The run is ${end.status}.`));
+      this.#consumption?.stop();
+    });
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -238,6 +247,8 @@ export class Runner implements FollowersListener {
     this.services.clock.stop(this.#graceTimer);
     this.#release();
     this.followers.detach(false);
+    this.#isDropped = true;
+    if (this.#record) void this.#leaveTrace();
     this.#resolveEnded({ run: undefined, stopped: true });
   }
 
@@ -283,6 +294,19 @@ export class Runner implements FollowersListener {
   #finishUnstarted(): void {
     this.#release();
     void this.#finish(true);
+  }
+
+  #execute(record: RunRecord): Promise<void> {
+    const { trace } = this;
+    if (!trace) return this.#handle(record);
+    trace.started(record.attempt);
+    return trace.within(() => this.#handle(record));
+  }
+
+  /** Executes a step of the handler that something else causes, such as another request, in the context of the handler. */
+  #inContext(step: () => void): void {
+    const { trace } = this;
+    this.#asyncContext.runInAsyncScope(trace ? () => trace.within(step) : step);
   }
 
   async #handle(record: RunRecord): Promise<void> {
@@ -369,6 +393,7 @@ export class Runner implements FollowersListener {
       `Run ${this.id}: the handler still executes ${this.services.options.stopDeadlineMs} ms after its signal was ` +
         'aborted. The run ends without it. The handler should watch context.signal.',
     );
+    this.#traceStop();
     this.events.overdue(this);
     void this.#finish(false);
   }
@@ -387,11 +412,28 @@ export class Runner implements FollowersListener {
     }
     // The run that was lost may be in this process again, with another runner.
     if (this.#outcome !== 'lost') followers.detach(finished !== undefined);
-    if (finished) this.observation.ended(finished.run);
+    if (finished) {
+      this.observation.ended(finished.run);
+      this.trace?.ended(finished.run.end);
+    } else void this.#leaveTrace();
     this.events.finished(this, finished?.next);
     const isUnstarted = this.#outcome === 'finish' && !finished && this.#record!.status === 'waiting';
     if (isUnstarted) this.events.cancelledLate(this.#record!);
     this.#resolveEnded({ run: finished?.run, stopped });
+  }
+
+  #traceStop(): void {
+    this.trace?.stopped(this.#outcome === 'finish' ? this.#end : undefined, this.observation.usage);
+  }
+
+  /** The run has left this process. Those that follow it here learn how it ends. */
+  async #leaveTrace(): Promise<void> {
+    const { trace, followers, services } = this;
+    if (!trace) return;
+    await followers.emptied();
+    const find = async () => services.store.find(this.owner, this.id);
+    const found = await find().catch(() => undefined);
+    trace.ended(found?.end);
   }
 
   async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {

@@ -50,6 +50,9 @@ class OwnRun implements RunRecord {
   get detached(): boolean {
     return this.stored.detached;
   }
+  get trace(): string | undefined {
+    return this.stored.trace;
+  }
 }
 
 /** What a module does not do with the store alone. */

@@ -154,7 +154,8 @@ export async function undoAdmission(
   return (await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now)) !== undefined;
 }
 
-function newRun({ runId, owner, session, detached }: Admission, now: number, starts: boolean): RunRecord {
+function newRun(admission: Admission, now: number, starts: boolean): RunRecord {
+  const { runId, owner, session, detached, trace } = admission;
   return {
     id: runId,
     owner,
@@ -167,6 +168,7 @@ function newRun({ runId, owner, session, detached }: Admission, now: number, sta
     end: undefined,
     attempt: 1,
     detached,
+    trace,
   };
 }
 
@@ -190,6 +192,7 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
     detached: run.detached ? 1 : 0,
     round: 0,
     deferred_at: null,
+    trace: run.trace ?? null,
   };
 }
 

@@ -21,6 +21,7 @@ export class LocalRun implements RunRecord {
   readonly createdAt: number;
   readonly attempt: number;
   detached: boolean;
+  readonly trace: string | undefined;
 
   /** The newest committed envelopes. The older ones are in the database only. */
   tail: EventLog;
@@ -60,6 +61,7 @@ export class LocalRun implements RunRecord {
     this.startedAt = record.startedAt;
     this.attempt = record.attempt;
     this.detached = record.detached;
+    this.trace = record.trace;
     this.status = record.status;
     this.tail = new EventLog(record.lastSeq, endOffset);
   }
@@ -100,7 +102,8 @@ export class LocalRun implements RunRecord {
   /** A copy of the run's present state. */
   snapshot(): RunRecord {
     const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = this;
-    const { attempt, detached } = this;
-    return { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
+    const { attempt, detached, trace } = this;
+    const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
+    return { id, owner, sessionId, ...state, trace };
   }
 }

@@ -18,6 +18,7 @@ export interface RunRow {
   last_seq: number;
   attempt: number;
   detached: number;
+  trace: string | null;
 }
 
 /** The columns of a `RunRow`, except for `last_seq`. */
@@ -32,6 +33,7 @@ export const COLUMNS = [
   'outcome',
   'attempt',
   'detached',
+  'trace',
 ] as const;
 
 /** Where the log of a run ends: null for an empty log. */
@@ -67,6 +69,7 @@ const INSERTED_TEXTS = [
   'module',
   'owner_key',
   'process',
+  'trace',
 ] as const;
 
 const INSERTED_NUMBERS = [
@@ -118,6 +121,7 @@ export function recordOf(row: RunRow): RunRecord {
     end: row.outcome === null ? undefined : (JSON.parse(row.outcome) as RunEnd),
     attempt: row.attempt,
     detached: row.detached === 1,
+    trace: row.trace ?? undefined,
   };
 }
 

@@ -256,6 +256,11 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .where('attempt' as never, '>', sql.lit(1))
       .execute();
   },
+
+  // Processes that continue a run continue its trace.
+  '0009_traces': async ({ schema }) => {
+    await schema.alterTable('runs').addColumn('trace', 'text').execute();
+  },
 };
 
 /** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */

@@ -78,6 +78,8 @@ export interface Tables {
     checkpoint_seq: number | null;
     /** The numbers of void envelopes as JSON: `[[first, last], …]`. */
     void: string | null;
+    /** The trace to which the run belongs; see `Admission.trace`. */
+    trace: string | null;
   };
   /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */
   log: {

@@ -1,0 +1,46 @@
+import { type Context, context, isSpanContextValid, SpanKind, trace, type Tracer } from '@opentelemetry/api';
+import { type ResumeTrace, RunTracer, type RunTrace, type TracedRun } from '../../query/index.js';
+import { AFTER, invocationOf } from './attributes.js';
+import type { TracerOptions } from './tracer-options.js';
+import { ResumeSpan } from './resume-span.js';
+import { RunSpans } from './run-spans.js';
+import { spanContextOf } from './span-contexts.js';
+
+/** Makes spans of runs, in the SDK that is registered with `@opentelemetry/api`. */
+export class OpenTelemetryTracer extends RunTracer {
+  readonly #tracer: Tracer = trace.getTracer('nest-agent-query');
+  readonly #name: string;
+
+  constructor(private readonly options: TracerOptions) {
+    super();
+    const { agentName } = options;
+    this.#name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
+  }
+
+  submitted(run: Omit<TracedRun, 'attempt'>): RunTrace {
+    const options = { kind: SpanKind.INTERNAL, attributes: invocationOf(run, this.options) };
+    const span = this.#tracer.startSpan(this.#name, options, callerContext(run.trace));
+    return RunSpans.submitted(this.#tracer, run.id, span);
+  }
+
+  taken(run: TracedRun): RunTrace {
+    return RunSpans.taken(this.#tracer, run);
+  }
+
+  resumed(after: number, callerTrace: string | undefined): ResumeTrace {
+    const attributes = { [AFTER]: after };
+    return new ResumeSpan(this.#tracer.startSpan('resume_run', { attributes }, callerContext(callerTrace)));
+  }
+}
+
+/**
+ * The present context, with the span of the caller. An active span wins: it is that of an instrumentation of HTTP, which has
+ * read the request in the way that the operator wants, or that of the host.
+ */
+function callerContext(callerTrace: string | undefined): Context {
+  const active = context.active();
+  const span = trace.getSpanContext(active);
+  if (span && isSpanContextValid(span)) return active;
+  const remote = spanContextOf(callerTrace);
+  return remote ? trace.setSpanContext(active, remote) : active;
+}
