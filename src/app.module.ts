@@ -1,10 +1,24 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Catch, type DynamicModule, Module, NotFoundException } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { Catch, type DynamicModule, Module, NotFoundException, UseGuards } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import {
+  AccessGuard,
+  AccessModule,
+  ownerOf,
+  PublicRoute,
+  RateLimitGuard,
+  RateLimitModule,
+} from './access/index.js';
 import { FilesHandler } from './agents/files/index.js';
-import { ConfigurationError, type Environment, queryOptions, retentionOptions } from './config/index.js';
+import {
+  ConfigurationError,
+  credentials,
+  type Environment,
+  queryOptions,
+  retentionOptions,
+} from './config/index.js';
 import {
   type Dispatcher,
   ProblemFilter,
@@ -12,8 +26,15 @@ import {
   type QueryModuleOptions,
   type RunStore,
 } from './query/index.js';
-import { openStore } from './stores/index.js';
-import { HealthController } from './telemetry/index.js';
+import { openStore, postgresPool } from './stores/index.js';
+import {
+  HealthController,
+  MetricsModule,
+  openTracer,
+  QueryLog,
+  QueryMetrics,
+  VersionController,
+} from './telemetry/index.js';
 import { openDispatcher } from './workers/index.js';
 
 /** Answers a path that the service does not have, in the form that all errors have. */
@@ -32,14 +53,44 @@ export class AppModule {
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     const dispatcher = await loadDispatcher(environment.QUEUE_URL);
     const store = await loadStore(environment);
-    const options = { ...queryOptions(environment), handler, store, ...(dispatcher && { dispatcher }) };
+    const access = credentials(environment);
+    const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
+    const options = {
+      ...queryOptions(environment),
+      handler,
+      store,
+      tracer: await openTracer(),
+      ...(dispatcher && { dispatcher }),
+      ...(access && { owner: ownerOf }),
+    };
     return {
       module: AppModule,
-      controllers: [HealthController],
-      providers: [{ provide: APP_FILTER, useClass: UnknownRouteFilter }],
-      imports: [QueryModule.forRoot({ ...options, role: environment.ROLE })],
+      controllers: [HealthController, VersionController],
+      providers: [
+        { provide: APP_FILTER, useClass: UnknownRouteFilter },
+        ...(access ? [{ provide: APP_GUARD, useClass: AccessGuard }] : []),
+      ],
+      imports: [
+        ...(access ? [AccessModule.forRoot(access)] : []),
+        ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
+        MetricsModule.forRoot(port === undefined ? {} : { port, host }),
+        QueryModule.forRoot({
+          ...options,
+          role,
+          listeners: [QueryMetrics, QueryLog],
+          decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
+        }),
+      ],
     };
   }
+}
+
+// An orchestrator has no credential.
+PublicRoute()(HealthController);
+
+async function rateLimit(queriesPerMinute: number, { DATABASE_URL }: Environment): Promise<DynamicModule> {
+  if (!/^postgres(ql)?:/.test(DATABASE_URL)) return RateLimitModule.forRoot({ queriesPerMinute });
+  return RateLimitModule.forRoot({ queriesPerMinute, postgres: await postgresPool(DATABASE_URL) });
 }
 
 async function checkSpoolDirectory(directory: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
-import type { Environment } from './config/index.js';
+import { credentials, type Environment } from './config/index.js';
 
 /** Tells the operator that the service listens, and how it is configured. As text it has a command to try it. */
 export function greet(environment: Environment, { address, port, family }: AddressInfo): void {
@@ -18,9 +18,10 @@ export function greet(environment: Environment, { address, port, family }: Addre
   const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)}${value}`);
   // A client cannot call the address that stands for all addresses.
   const called = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  const credential = credentials(environment) ? "-H 'Authorization: Bearer <key>' " : '';
   process.stdout.write(
     `nest-agent-query listens on ${url}\n\n${lines.join('\n')}\n\nTry it:\n\n` +
-      `curl -N -H 'Content-Type: application/json' ` +
+      `curl -N ${credential}-H 'Content-Type: application/json' ` +
       `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${called}/query\n\n`,
   );
 }
@@ -33,7 +34,16 @@ function storeOf(url: string): string {
   return `Postgres, ${host}${pathname}`;
 }
 
-function accessOf({ ACCESS }: Environment): string {
+function accessOf(environment: Environment): string {
+  const { ACCESS, API_KEYS_FILE, JWT_JWKS_URL, JWT_SECRET } = environment;
   if (ACCESS === 'open') return 'open to everybody who reaches the address (ACCESS=open)';
-  return 'open, from this machine only';
+  const { keys = [], jwt } = credentials(environment) ?? {};
+  const kinds = [
+    keys.length > 0 && `API keys (${keys.length})`,
+    API_KEYS_FILE !== '' && `API keys of the file ${API_KEYS_FILE}`,
+    JWT_JWKS_URL !== '' && `tokens with the keys of ${new URL(JWT_JWKS_URL).host}`,
+    JWT_SECRET !== '' && 'tokens with a shared secret',
+  ].filter((kind) => kind !== false);
+  if (kinds.length === 0) return 'open, from this machine only';
+  return kinds.join(', ') + (jwt && jwt.audience === undefined ? '; JWT_AUDIENCE is not set' : '');
 }

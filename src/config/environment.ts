@@ -10,7 +10,8 @@ import {
 import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
 import { LOG_LEVELS, type LogLevelName } from '../logger.js';
 import { isAddressOrNetwork, isOriginOrAll } from './lists.js';
-import { Each, mustBe, Text, WholeNumber } from './variable.js';
+import { faultOfAddress, faultOfKeys, faultOfSecret } from './secrets.js';
+import { Each, mustBe, Secret, Text, WholeNumber } from './variable.js';
 
 /** The variables of the standalone service. Sizes are bytes, times milliseconds. */
 export class Environment {
@@ -25,6 +26,50 @@ export class Environment {
   /** `open` lets the service listen on addresses other than loopback without credentials: everybody may use it. */
   @IsIn(['', 'open'], { message: mustBe('"open" or empty') })
   readonly ACCESS: '' | 'open' = '';
+
+  /** The API keys: `name:sha256` of each, with commas between them. `nest-agent-query keys create NAME` makes one. */
+  @Secret(faultOfKeys)
+  readonly API_KEYS: string = '';
+
+  /** The path of a file with API keys, one `name:sha256` in each line. It is read again when it changes. */
+  @Text({ mayBeEmpty: true })
+  readonly API_KEYS_FILE: string = '';
+
+  /** Where the issuer of tokens publishes its keys (JWKS). */
+  @Secret(faultOfAddress)
+  readonly JWT_JWKS_URL: string = '';
+
+  /** The secret that is shared with the issuer of tokens, at least 32 bytes. */
+  @Secret(faultOfSecret)
+  readonly JWT_SECRET: string = '';
+
+  /** The issuers of tokens, with commas between them. If empty, any. */
+  @Text({ mayBeEmpty: true })
+  readonly JWT_ISSUER: string = '';
+
+  /** For whom a token must be, with commas between several names. If empty, for anybody. */
+  @Text({ mayBeEmpty: true })
+  readonly JWT_AUDIENCE: string = '';
+
+  /** By how many seconds the clocks of the issuer and of the service may differ. */
+  @WholeNumber([0, 300])
+  readonly JWT_CLOCK_TOLERANCE_SECONDS: number = 5;
+
+  /** How many queries an owner may begin in a minute. */
+  @WholeNumber([1, 1_000_000], { mayBeAbsent: true })
+  readonly QUERIES_PER_MINUTE: number | undefined = undefined;
+
+  /** Runs of one owner that execute at once. A further query waits. */
+  @WholeNumber(RANGES.runs.maxRunningPerOwner, { mayBeAbsent: true })
+  readonly MAX_RUNNING_PER_OWNER: number | undefined = undefined;
+
+  /** Runs of one owner that wait. */
+  @WholeNumber(RANGES.runs.maxWaitingPerOwner, { mayBeAbsent: true })
+  readonly MAX_WAITING_PER_OWNER: number | undefined = undefined;
+
+  /** Bytes of the files of one owner that are in transit: from their arrival until their run has ended. */
+  @WholeNumber(RANGES.limits.filesBytesPerOwner, { mayBeAbsent: true })
+  readonly MAX_UPLOAD_BYTES_PER_OWNER: number | undefined = undefined;
 
   /** The origins whose pages may use the endpoint, with commas between them; `*` for all. If empty, none. */
   @Each(isOriginOrAll, 'origins such as https://app.example.com with commas between them, or "*"')
@@ -48,6 +93,10 @@ export class Environment {
   /** How long a whole request may take until its last byte has arrived. */
   @WholeNumber(CONNECTION_RANGES.requestMs)
   readonly REQUEST_TIMEOUT_MS: number = CONNECTION_DEFAULTS.requestMs;
+
+  /** A port that shows the metrics and nothing else; 0 takes a free one. Without it they are at `GET /metrics` of the service. */
+  @WholeNumber([0, 65_535], { mayBeAbsent: true })
+  readonly METRICS_PORT: number | undefined = undefined;
 
   /** How the log is written: `text`, or `json` with one object per line. If empty, `text` on a terminal and `json` elsewhere. */
   @IsIn(['', 'json', 'text'], { message: mustBe('"json" or "text"') })

@@ -1,3 +1,10 @@
 export { Environment } from './environment.js';
-export { connectionLimits, corsOrigins, proxies, queryOptions, retentionOptions } from './options.js';
+export {
+  connectionLimits,
+  corsOrigins,
+  credentials,
+  proxies,
+  queryOptions,
+  retentionOptions,
+} from './options.js';
 export { ConfigurationError, readEnvironment } from './read-environment.js';

@@ -1,5 +1,10 @@
 import type { QueryModuleOptions } from '../query/index.js';
-import type { ConnectionLimits } from '../access/index.js';
+import {
+  type AccessModuleOptions,
+  apiKeysOf,
+  type ConnectionLimits,
+  type JwtOptions,
+} from '../access/index.js';
 import type { Environment } from './environment.js';
 import { entriesOf } from './variable.js';
 
@@ -10,6 +15,7 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
       fileBytes: environment.MAX_FILE_BYTES,
       filesBytes: environment.MAX_FILES_BYTES,
       spoolBytes: environment.MAX_SPOOL_BYTES,
+      ...given('filesBytesPerOwner', environment.MAX_UPLOAD_BYTES_PER_OWNER),
       textBytes: environment.MAX_TEXT_BYTES,
       documentBytes: environment.MAX_DOCUMENT_BYTES,
       values: environment.MAX_VALUES,
@@ -30,6 +36,8 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
           : environment.DISCONNECT,
       maxRunning: environment.MAX_RUNNING,
       maxWaiting: environment.MAX_WAITING,
+      ...given('maxRunningPerOwner', environment.MAX_RUNNING_PER_OWNER),
+      ...given('maxWaitingPerOwner', environment.MAX_WAITING_PER_OWNER),
       sessionPolicy: environment.SESSION_POLICY,
       maxWaitingPerSession: environment.MAX_WAITING_PER_SESSION,
       sessionTurns: environment.SESSION_TURNS,
@@ -72,4 +80,32 @@ export function corsOrigins({ CORS_ORIGIN }: Environment): string[] | '*' | unde
   const origins = entriesOf(CORS_ORIGIN);
   if (origins.length === 0) return undefined;
   return origins.includes('*') ? '*' : origins;
+}
+
+/** The credentials that give access; undefined if there are none. */
+export function credentials(environment: Environment): AccessModuleOptions | undefined {
+  const { API_KEYS, API_KEYS_FILE, JWT_JWKS_URL, JWT_SECRET } = environment;
+  const hasTokens = JWT_JWKS_URL !== '' || JWT_SECRET !== '';
+  if (API_KEYS === '' && API_KEYS_FILE === '' && !hasTokens) return undefined;
+  return {
+    keys: apiKeysOf(API_KEYS),
+    keysFile: API_KEYS_FILE || undefined,
+    ...(hasTokens && { jwt: tokens(environment) }),
+  };
+}
+
+function tokens(environment: Environment): JwtOptions {
+  const issuers = entriesOf(environment.JWT_ISSUER);
+  const audiences = entriesOf(environment.JWT_AUDIENCE);
+  return {
+    jwksUrl: environment.JWT_JWKS_URL || undefined,
+    secret: environment.JWT_SECRET || undefined,
+    issuer: issuers.length > 0 ? issuers : undefined,
+    audience: audiences.length > 0 ? audiences : undefined,
+    clockToleranceSeconds: environment.JWT_CLOCK_TOLERANCE_SECONDS,
+  };
+}
+
+function given<K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> {
+  return value === undefined ? {} : ({ [name]: value } as Record<K, V>);
 }

@@ -98,7 +98,8 @@ describe('The environment of the service', () => {
     (host) => {
       expect(faultsOf({ HOST: host })).toEqual([
         `HOST is "${host}", which other machines reach, and no credentials are configured. ` +
-          'Set HOST to 127.0.0.1, or set ACCESS=open so that everybody may use the service.',
+          'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or set HOST to 127.0.0.1. ' +
+          'Or set ACCESS=open, so that everybody may use the service.',
       ]);
       expect(faultsOf({ HOST: host, ACCESS: 'open' })).toEqual([]);
     },

@@ -25,6 +25,17 @@ export function Text({ mayBeEmpty = false } = {}): PropertyDecorator {
   );
 }
 
+/**
+ * A text that must not be shown; it may be empty.
+ *
+ * @param fault what is wrong with a text, without a part of it; undefined if nothing is
+ */
+export function Secret(fault: (text: string) => string | undefined): PropertyDecorator {
+  const validate = (value: unknown) => value === '' || fault(String(value)) === undefined;
+  const message = ({ property, value }: ValidationArguments) => `${property} ${fault(String(value))}`;
+  return ValidateBy({ name: 'secret', validator: { validate } }, { message });
+}
+
 /** A list of texts with commas between them; it may be empty. */
 export function Each(isEntry: (entry: string) => boolean, what: string): PropertyDecorator {
   const isList = (value: unknown) => entriesOf(String(value)).every(isEntry);

@@ -26,7 +26,8 @@ describe('The configuration of the service', () => {
     expect(await failure({ HOST: '0.0.0.0' })).toBe(
       'exit 1\nnest-agent-query cannot start.\n' +
         'HOST is "0.0.0.0", which other machines reach, and no credentials are configured. ' +
-        'Set HOST to 127.0.0.1, or set ACCESS=open so that everybody may use the service.\n',
+        'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or set HOST to 127.0.0.1. ' +
+        'Or set ACCESS=open, so that everybody may use the service.\n',
     );
   });
 

@@ -1,0 +1,28 @@
+import { Buffer } from 'node:buffer';
+import { apiKeysOf } from '../access/index.js';
+
+/** RFC 7518 §3.2: a secret must be at least as long as the hash, here SHA-256. */
+const SECRET_BYTES = 32;
+
+/** What is wrong with a list of API keys. */
+export function faultOfKeys(text: string): string | undefined {
+  try {
+    apiKeysOf(text);
+    return undefined;
+  } catch (error) {
+    return `is not valid: ${(error as Error).message}`;
+  }
+}
+
+/** What is wrong with the address of a key set; it may contain a password. */
+export function faultOfAddress(text: string): string | undefined {
+  const { protocol = '', username = '' } = URL.canParse(text) ? new URL(text) : {};
+  if (/^https?:$/.test(protocol) && username === '') return undefined;
+  return 'must be a URL that begins with https: or http:, without a user.';
+}
+
+/** What is wrong with a secret. */
+export function faultOfSecret(text: string): string | undefined {
+  const bytes = Buffer.byteLength(text);
+  return bytes < SECRET_BYTES ? `has ${bytes} bytes; it must have at least ${SECRET_BYTES}.` : undefined;
+}
