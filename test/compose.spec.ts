@@ -12,7 +12,12 @@ interface Service {
   stop_grace_period?: string;
 }
 
-const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
+const KEYS = `me:${'0'.repeat(64)}`;
+
+/** The file as Compose reads it where `.env` sets the keys. */
+const composed = read('docker-compose.yml').replace(/\$\{API_KEYS:\?[^}]+\}/, KEYS);
+
+const { services } = parse(composed, { merge: true }) as {
   services: Record<string, Service>;
 };
 const all = Object.entries(services);
@@ -23,6 +28,15 @@ const ofProfile = (profile: string) => all.filter(([, { profiles }]) => profiles
 describe('docker-compose.yml', () => {
   it.each(built)('gives %s an environment that the service understands', (_name, { environment = {} }) => {
     expect(readEnvironment(environment)).toMatchObject(environment);
+  });
+
+  it.each(built)('lets nobody use %s without a key', (_name, { environment }) => {
+    expect(environment).toMatchObject({ API_KEYS: KEYS });
+    expect(environment).not.toHaveProperty('ACCESS');
+  });
+
+  it('says how to make a key where none is set', () => {
+    expect(read('docker-compose.yml')).toMatch(/^x-keys: &keys \$\{API_KEYS:\?Make an API key .+\}$/m);
   });
 
   it.each(built)(
