@@ -44,7 +44,8 @@ export async function countIn(limiter: RateLimiterAbstract, owner: string): Prom
     return rateOf(await limiter.consume(keyOf(owner)), false);
   } catch (result) {
     // A limit that is exceeded is rejected too, with a result that is no error.
-    if (result instanceof Error) throw result;
+    const { msBeforeNext } = result as Partial<RateLimiterRes>;
+    if (msBeforeNext === undefined) throw result;
     return rateOf(result as RateLimiterRes, true);
   }
 }
