@@ -38,7 +38,7 @@ describe('The command line', () => {
     expect([code, stderr]).toEqual([0, '']);
     const keys = stdout.match(/^naq_[\w-]{43}$/gm)!;
     expect(keys).toHaveLength(1);
-    const sha256 = createHash('sha256').update(keys[0]!).digest('hex');
+    const sha256 = createHash('sha256').update(keys[0]).digest('hex');
     expect(apiKeysOf(/^API_KEYS=(.*)$/m.exec(stdout)![1])).toEqual([{ name: 'ann.b-c_1', sha256 }]);
     expect(stdout.split(`ann.b-c_1:${sha256}`)).toHaveLength(3);
     expect((await run('keys', 'create', 'ann.b-c_1')).stdout).not.toContain(keys[0]);

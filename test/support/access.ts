@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { type DynamicModule, Module, UseGuards } from '@nestjs/common';
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import {
   AccessGuard,
   AccessModule,
@@ -13,6 +13,9 @@ import {
   type RateLimitModuleOptions,
 } from '../../src/access/index.js';
 import { QueryModule, type QueryModuleOptions } from '../../src/index.js';
+
+/** The claims of a token. One that is undefined is left out. */
+type Claims = Record<string, unknown>;
 
 /** A secret that signs tokens. */
 export const SECRET = 'a secret that is shared with the issuer of tokens';
@@ -48,14 +51,14 @@ export function guarded(
 export const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` });
 
 /** A token that the secret has signed. */
-export function secretToken(claims: JWTPayload = {}, alg = 'HS256', secret = SECRET): Promise<string> {
+export function secretToken(claims: Claims = {}, alg = 'HS256', secret = SECRET): Promise<string> {
   return signed(new TextEncoder().encode(secret), { alg }, claims);
 }
 
 function signed(
   key: Parameters<SignJWT['sign']>[0],
   header: { alg: string; kid?: string },
-  claims: JWTPayload,
+  claims: Claims,
 ): Promise<string> {
   const all = { sub: 'ann', aud: AUDIENCE, exp: Math.floor(Date.now() / 1000) + 600, ...claims };
   return new SignJWT(all).setProtectedHeader(header).sign(key);
@@ -123,7 +126,7 @@ export class Issuer {
     this.#keys = [...before, ...this.#keys];
   }
 
-  token(claims: JWTPayload = {}, header: { alg?: string; kid?: string } = {}): Promise<string> {
+  token(claims: Claims = {}, header: { alg?: string; kid?: string } = {}): Promise<string> {
     const { kid, alg, privateKey } = this.key;
     return signed(privateKey, { alg, kid, ...header }, { iss: this.name, ...claims });
   }

@@ -48,7 +48,10 @@ export function digestOf(key: string): Buffer {
  * @throws {TypeError} with a sentence for each faulty entry, by its number: the entry itself could contain a key
  *
  * @example
- * AccessModule.forRoot({ keys: apiKeysOf(process.env.API_KEYS) })
+ * AccessModule.forRootAsync({
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({ keys: apiKeysOf(config.get('API_KEYS')) }),
+ * })
  */
 export function apiKeysOf(text = ''): ApiKey[] {
   if (text.trim() === '') return [];

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { settlesWithin } from '../../query/index.js';
-import { countIn, QueryRates, type Rate } from './query-rates.js';
+import { countIn } from './memory-query-rates.js';
+import { QueryRates, type Rate } from './query-rates.js';
 import type { PostgresConnections } from './rate-limit.options.js';
 
 /** The table of the counters. */

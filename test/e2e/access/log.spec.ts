@@ -67,7 +67,7 @@ describe.each(ADAPTERS)('The log of the operator, on %s', (adapter) => {
       .split(/[\s:]+/)
       .filter((word) => word.length > 20 && !word.includes('Authorization'));
     for (const line of log.lines) {
-      expect(line).not.toMatch(/[\n\r\u0000\u0085\u2028\u2029]/);
+      for (const character of '\n\r\u0000\u0085\u2028\u2029') expect(line).not.toContain(character);
       expect(line).not.toContain(INJECTED);
       for (const credential of credentials) expect(line).not.toContain(credential);
     }

@@ -29,7 +29,7 @@ async function rateOf(reply: Reply): Promise<unknown[]> {
   return [reply.status, policy, ratelimit, retryAfter];
 }
 
-const remaining = (count: number) =>
+const remaining = (count: number): unknown =>
   expect.stringMatching(new RegExp(`^"minute";r=${count};t=([1-9]|[1-5][0-9]|60)$`));
 const secondsToWait = expect.stringMatching(/^([1-9]|[1-5][0-9]|60)$/);
 

@@ -81,7 +81,7 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
   ['no time of its end', (issuer) => issuer.token({ exp: undefined }), 'its claim "exp" is missing or wrong'],
   [
     'a time that is a text',
-    (issuer) => issuer.token({ exp: '9999999999' as never }),
+    (issuer) => issuer.token({ exp: '9999999999' }),
     'its claim "exp" is missing or wrong',
   ],
   [
@@ -101,7 +101,7 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
   ['an empty subject', (issuer) => issuer.token({ sub: '' }), 'its claim "sub" is missing or wrong'],
   [
     'a subject that is an object',
-    (issuer) => issuer.token({ sub: { a: 1 } as never }),
+    (issuer) => issuer.token({ sub: { a: 1 } }),
     'its claim "sub" is missing or wrong',
   ],
   [
