@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { type DynamicModule, Module, UseGuards } from '@nestjs/common';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import {
   AccessGuard,
   AccessModule,
@@ -79,7 +79,10 @@ export class Issuer {
       this.fetches++;
       if (this.trouble === 'cut') return void request.socket.destroy();
       void this.keySet().then((keys) => {
-        response.writeHead(this.trouble ?? 200, { 'content-type': 'application/json', connection: 'close' });
+        response.writeHead(Number(this.trouble ?? 200), {
+          'content-type': 'application/json',
+          connection: 'close',
+        });
         response.end(JSON.stringify(keys));
       });
     });

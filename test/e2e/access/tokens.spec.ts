@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { createApiKey } from '../../../src/access/index.js';
 import { message } from '../../../src/index.js';
 import { promise } from '../../promises.js';
