@@ -869,6 +869,94 @@ export const PROMISES = {
     section: 'service',
     sentence: 'A Postgres server that cannot be reached is reported after a second.',
   },
+  'access.key': {
+    section: '2.12',
+    sentence: 'The owner of an API key is key:{name}, in Authorization: Bearer or in X-API-Key.',
+  },
+  'access.jwt': { section: '2.12', sentence: 'The owner of a token is its issuer and its subject.' },
+  'access.together': {
+    section: '2.12',
+    sentence: 'API keys and tokens may be used together, and never share an owner.',
+  },
+  'access.missing': {
+    section: '2.12',
+    sentence:
+      'A request without a credential is 401 with WWW-Authenticate and without an error code there, and is told what to send.',
+  },
+  'access.refused': {
+    section: '2.12',
+    sentence:
+      'Every credential that is not valid gets the same 401 with invalid_token, which does not say why.',
+  },
+  'access.several': { section: '2.12', sentence: 'A request with several credentials that differ is 400.' },
+  'access.before-body': {
+    section: '2.12',
+    sentence: 'A request without access is refused before its body is read, and before 100 Continue.',
+  },
+  'access.all-routes': {
+    section: '2.12',
+    sentence:
+      'AccessGuard guards all routes of a host except the public ones, and all its refusals are problems.',
+  },
+  'access.unguarded': {
+    section: '2.12',
+    sentence: 'Without AccessGuard, ownerOf fails instead of letting callers share their runs.',
+  },
+  'access.options': {
+    section: '2.12',
+    sentence: 'An option of AccessModule that is unknown, faulty or would let nobody pass stops the start.',
+  },
+  'access.forged': {
+    section: '2.12',
+    sentence:
+      'A token that is forged, expired, not valid yet, unsigned, of another algorithm, issuer or audience is 401.',
+  },
+  'access.unavailable': {
+    section: '2.12',
+    sentence:
+      'While the keys of an issuer cannot be fetched, tokens get 503 with Retry-After, and API keys work.',
+  },
+  'access.rotation': {
+    section: '2.12',
+    sentence: 'Keys of an issuer and keys of a file change while the service runs.',
+  },
+  'access.faulty-file': {
+    section: '2.12',
+    sentence: 'When the file of keys becomes faulty, the keys before stay valid, and the log says so once.',
+  },
+  'access.isolation': {
+    section: '2.12',
+    sentence:
+      'What belongs to another owner is exactly like what does not exist, for every call and every pair of credentials.',
+  },
+  'access.idempotency': { section: '2.12', sentence: 'One idempotency key of two owners starts two runs.' },
+  'access.log': {
+    section: '2.12',
+    sentence: 'No log contains a credential, or a line break that a caller has sent.',
+  },
+  'rate.headers': {
+    section: '2.12',
+    sentence: 'Every response to a query has RateLimit-Policy and RateLimit where a rate is limited.',
+  },
+  'rate.limit': {
+    section: '2.12',
+    sentence:
+      'More queries in a minute than an owner may begin are 429 with Retry-After; other owners are not affected.',
+  },
+  'rate.resume': { section: '2.12', sentence: 'Only queries count: no resume, no follower, no cancel.' },
+  'rate.shared': { section: '2.12', sentence: 'With Postgres the limit holds for all processes together.' },
+  'rate.outage': {
+    section: '2.12',
+    sentence: 'While Postgres cannot be reached, the limit holds for each process, and queries are answered.',
+  },
+  'cli.help': {
+    section: 'service',
+    sentence: 'The command nest-agent-query without arguments prints its help.',
+  },
+  'cli.keys-create': {
+    section: 'service',
+    sentence: 'The command keys create prints a new key once, and the line that configures its digest.',
+  },
 } as const satisfies Record<string, PromiseOfInterface>;
 
 export type PromiseId = keyof typeof PROMISES;

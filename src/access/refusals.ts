@@ -1,6 +1,12 @@
 import { type ErrorExtras, type HostCode, type ErrorCode, QueryError } from '../query/index.js';
 
-/** Why a request has no access, with the header that says how to get it. */
+/**
+ * Why a request has no access, with the header that says how to get it. The guards throw it.
+ *
+ * @example
+ * @Catch(AccessRefusal)
+ * class OwnPage implements ExceptionFilter {}
+ */
 export class AccessRefusal extends QueryError {
   /**
    * @param challenge the value of `WWW-Authenticate`

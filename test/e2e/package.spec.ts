@@ -65,6 +65,29 @@ describe('The package', () => {
     expect(stdout).toBe('function\n');
   });
 
+  it('imports the guards by a path of their own, which is loaded without the packages of tokens and limits', async () => {
+    const use = `
+      import 'reflect-metadata';
+      import { NestFactory } from '@nestjs/core';
+      import { AccessModule } from 'nest-agent-query/access';
+      const module = AccessModule.forRoot({ jwt: { secret: 'x'.repeat(32) } });
+      await NestFactory.createApplicationContext(module, { logger: false, abortOnError: false }).catch((error) =>
+        console.log(error.message),
+      );`;
+    await writeFile(join(project, 'access.js'), use);
+    const { stdout } = await run(process.execPath, ['access.js'], { cwd: project });
+    expect(stdout).toBe('JWT needs a package that is not installed. Run npm install jose.\n');
+  });
+
+  it('has a command', async () => {
+    const { stdout } = await run(join(project, 'node_modules/.bin/nest-agent-query'), [
+      'keys',
+      'create',
+      'ann',
+    ]);
+    expect(stdout).toMatch(/^API_KEYS=ann:[0-9a-f]{64}$/m);
+  });
+
   // All declarations are checked once, because that takes long.
   it.each([
     ['nodenext, with all declarations', 'use.ts', '--module nodenext'],

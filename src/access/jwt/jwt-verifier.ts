@@ -47,8 +47,7 @@ export class JwtVerifier {
       ...(audience && { audience }),
     };
     // The algorithm is one of the above. It alone decides which key can be used.
-    this.#keyOf = (header, token) =>
-      header.alg?.startsWith('HS') ? secret! : (remote!.keyOf(header, token));
+    this.#keyOf = (header, token) => (header.alg?.startsWith('HS') ? secret! : remote!.keyOf(header, token));
   }
 
   /** @throws {Error} the package `jose` is missing */

@@ -45,10 +45,13 @@ export function digestOf(key: string): Buffer {
 /**
  * Reads keys in the form `name:sha256,name:sha256`, as `API_KEYS` has them. White space around an entry is ignored.
  *
- * @throws {TypeError} with a line for each faulty entry, by its number: the entry itself could contain a key
+ * @throws {TypeError} with a sentence for each faulty entry, by its number: the entry itself could contain a key
  *
  * @example
- * AccessModule.forRoot({ keys: apiKeysOf(process.env.API_KEYS) })
+ * AccessModule.forRootAsync({
+ *   inject: [ConfigService],
+ *   useFactory: (config: ConfigService) => ({ keys: apiKeysOf(config.get('API_KEYS')) }),
+ * })
  */
 export function apiKeysOf(text = ''): ApiKey[] {
   if (text.trim() === '') return [];
@@ -60,7 +63,7 @@ export function apiKeysOf(text = ''): ApiKey[] {
 /**
  * Reads keys in the form of a file: `name:sha256` in each line. A line that is blank or begins with `#` is ignored.
  *
- * @throws {TypeError} with a line for each faulty line, by its number
+ * @throws {TypeError} with a sentence for each faulty line, by its number
  */
 export function apiKeysOfFile(text: string): ApiKey[] {
   const lines = text
@@ -73,7 +76,7 @@ export function apiKeysOfFile(text: string): ApiKey[] {
 /**
  * Checks keys that code gives, and those of several sources together.
  *
- * @throws {TypeError} with a line for each faulty key, by its number
+ * @throws {TypeError} with a sentence for each faulty key, by its number
  */
 export function checkedKeys(keys: readonly ApiKey[]): ApiKey[] {
   const isText = ({ name, sha256 }: ApiKey) => typeof name === 'string' && typeof sha256 === 'string';
@@ -111,9 +114,17 @@ function checked(entries: Entry[]): ApiKey[] {
     }
     return { name, sha256 };
   });
-  if (faults.length > 0) throw new TypeError(faults.join('\n'));
+  if (faults.length > 0) throw new TypeError(listOf(faults));
   return keys;
 }
+
+/** A file that has no keys at all would make a long list. */
+function listOf(faults: string[]): string {
+  const more = faults.length - SHOWN_FAULTS;
+  return [...faults.slice(0, SHOWN_FAULTS), ...(more > 0 ? [`And ${more} more faults.`] : [])].join(' ');
+}
+
+const SHOWN_FAULTS = 10;
 
 const NAME_RULE = `1 to 64 letters, digits, "_", "-" or ".", and does not begin with "${KEY_PREFIX}"`;
 

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { type ApiKey, apiKeysOfFile } from './api-key.js';
 
 /** How often the file is looked at, in milliseconds. A change is read at the second look that finds it unchanged. */
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 
 /** A file of keys may not be larger: a wrong path must not fill the memory. */
 const MAX_BYTES = 16 * 1024 * 1024;

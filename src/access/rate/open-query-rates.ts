@@ -1,4 +1,5 @@
-import { MemoryQueryRates, type QueryRates, WINDOW_SECONDS } from './query-rates.js';
+import { MemoryQueryRates } from './memory-query-rates.js';
+import { type QueryRates, WINDOW_SECONDS } from './query-rates.js';
 import { PostgresQueryRates, RATES_TABLE } from './postgres-query-rates.js';
 import { checkRateLimit, type RateLimitModuleOptions } from './rate-limit.options.js';
 

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { settlesWithin } from '../../query/index.js';
-import { countIn, QueryRates, type Rate } from './query-rates.js';
+import { countIn } from './memory-query-rates.js';
+import { QueryRates, type Rate } from './query-rates.js';
 import type { PostgresConnections } from './rate-limit.options.js';
 
 /** The table of the counters. */
@@ -47,15 +48,19 @@ export class PostgresQueryRates extends QueryRates {
 
   async count(owner: string): Promise<Rate> {
     if (performance.now() < this.#pausedUntil) return this.memory.count(owner);
-    const counted = this.#countInTable(owner).catch((error: Error) => error);
-    const isInTime = await settlesWithin(ANSWER_MS, counted);
-    const rate = isInTime ? await counted : new Error(`it has not answered within ${ANSWER_MS} ms`);
-    if (rate instanceof Error) {
-      this.#isGone(rate);
+    const counting = this.#countInTable(owner);
+    const settled = counting.then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error.message || String(error.code),
+    );
+    const isInTime = await settlesWithin(ANSWER_MS, settled);
+    const fault = isInTime ? await settled : `it has not answered within ${ANSWER_MS} ms`;
+    if (fault !== undefined) {
+      this.#isGone(fault);
       return this.memory.count(owner);
     }
     this.#isBack();
-    return rate;
+    return counting;
   }
 
   async close(): Promise<void> {
@@ -96,13 +101,13 @@ export class PostgresQueryRates extends QueryRates {
     await this.connections.query({ text, values: [Date.now() - CLEAR_MS] }).catch(() => undefined);
   }
 
-  #isGone(error: Error): void {
+  #isGone(fault: string): void {
     this.#pausedUntil = performance.now() + PAUSE_MS;
     // The table may be missing now.
     this.#hasTable = false;
     if (!this.#isOut)
       this.#logger.warn(
-        `The queries of owners cannot be counted in Postgres, so the limit now holds for each process: ${error.message}`,
+        `The queries of owners cannot be counted in Postgres, so the limit now holds for each process: ${fault}`,
       );
     this.#isOut = true;
   }

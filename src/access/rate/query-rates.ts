@@ -1,6 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
-
 /** The length of the window in which queries are counted, in seconds. */
 export const WINDOW_SECONDS = 60;
 
@@ -19,45 +16,4 @@ export abstract class QueryRates {
   abstract count(owner: string): Promise<Rate>;
 
   abstract close(): Promise<void>;
-}
-
-/** Counts in the memory of this process. */
-export class MemoryQueryRates extends QueryRates {
-  constructor(private readonly limiter: RateLimiterAbstract) {
-    super();
-  }
-
-  count(owner: string): Promise<Rate> {
-    return countIn(this.limiter, owner);
-  }
-
-  async close(): Promise<void> {}
-}
-
-/**
- * Counts one query in a limiter.
- *
- * @throws {Error} the limiter fails
- */
-export async function countIn(limiter: RateLimiterAbstract, owner: string): Promise<Rate> {
-  try {
-    return rateOf(await limiter.consume(keyOf(owner)), false);
-  } catch (result) {
-    // A limit that is exceeded is rejected too, with a result that is no error.
-    if (result instanceof Error) throw result;
-    return rateOf(result as RateLimiterRes, true);
-  }
-}
-
-function rateOf({ remainingPoints, msBeforeNext }: RateLimiterRes, isExceeded: boolean): Rate {
-  return {
-    isExceeded,
-    remaining: remainingPoints,
-    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
-  };
-}
-
-/** An owner may have any length, and a table of counters need not say who it is. */
-function keyOf(owner: string): string {
-  return createHash('sha256').update(owner).digest('base64url');
 }

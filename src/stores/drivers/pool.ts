@@ -1,9 +1,11 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 
-/** A pool of connections, and the schema that the URL names. */
+/** A pool of `pg`, as far as it is used, and the schema that the URL names. */
 export interface OpenPool {
-  pool: pg.Pool;
+  pool: {
+    query(statement: string | object): Promise<{ rows: unknown[]; rowCount: number | null }>;
+  };
   /** Undefined if the URL names none. */
   schema: string | undefined;
   /** Closes all connections. */

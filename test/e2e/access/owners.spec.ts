@@ -1,0 +1,229 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { createApiKey } from '../../../src/access/index.js';
+import { message } from '../../../src/index.js';
+import { promise } from '../../promises.js';
+import { bearer, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
+import { ask, FULL, type Reply, request } from '../../support/client.js';
+import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { ScriptedAgent } from '../../support/scripted-agent.js';
+
+const UNKNOWN_RUN = '00000000-0000-4000-8000-000000000000';
+const UNKNOWN_SHA256 = '0'.repeat(64);
+const UNKNOWN_SESSION = 'unknown';
+
+/** What a caller may have of another: a run, a session and a text that a page of the session shows cut. */
+interface Belongings {
+  runId: string;
+  session: string;
+  sha256: string;
+}
+
+interface Call {
+  name: string;
+  send(url: string, headers: OutgoingHttpHeaders, of: Belongings): Promise<Reply>;
+}
+
+const call = (
+  name: string,
+  method: string,
+  path: (of: Belongings) => string,
+  more: (of: Belongings) => OutgoingHttpHeaders = () => ({}),
+): Call => ({
+  name,
+  send: (url, headers, of) => request(url, { method, path: path(of), headers: { ...headers, ...more(of) } }),
+});
+
+/** Every call that names a run, a session or a file. */
+const CALLS: Call[] = [
+  call('the run as JSON', 'GET', ({ runId }) => `/query/${runId}`),
+  call(
+    'follow',
+    'GET',
+    ({ runId }) => `/query/${runId}`,
+    () => FULL,
+  ),
+  call(
+    'follow after a cursor',
+    'GET',
+    ({ runId }) => `/query/${runId}?after=1`,
+    () => FULL,
+  ),
+  call(
+    'resume',
+    'GET',
+    ({ runId }) => `/query/${runId}`,
+    ({ runId }) => ({ ...FULL, 'last-event-id': `${runId}.1` }),
+  ),
+  call('cancel', 'DELETE', ({ runId }) => `/query/${runId}`),
+  call('a file of the run', 'GET', ({ runId, sha256 }) => `/query/${runId}/files/${sha256}`),
+  call(
+    'a range of it',
+    'GET',
+    ({ runId, sha256 }) => `/query/${runId}/files/${sha256}`,
+    () => ({ range: 'bytes=0-1' }),
+  ),
+  call('the session', 'GET', ({ session }) => `/query/sessions/${session}`),
+  call('a page of the session', 'GET', ({ session }) => `/query/sessions/${session}?after=1&limit=1`),
+  call('erase the session', 'DELETE', ({ session }) => `/query/sessions/${session}`),
+  {
+    name: 'resume by POST',
+    send: (url, headers, { runId }) =>
+      ask(url, 'x', { headers: { ...headers, 'last-event-id': `${runId}.1` } }),
+  },
+  {
+    name: 'resume by POST with an idempotency key',
+    send: (url, headers, { runId }) =>
+      ask(url, 'x', { headers: { ...headers, 'last-event-id': `${runId}.0`, 'idempotency-key': 'same' } }),
+  },
+];
+
+/** All that a caller can see of a response, without what differs by time. */
+async function seen(reply: Reply): Promise<unknown> {
+  return [reply.status, { ...reply.headers, date: undefined }, await reply.whole()];
+}
+
+describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
+  const [ann, bob] = [createApiKey('ann'), createApiKey('bob')];
+  let issuers: Issuer[];
+  let credentials: Record<string, OutgoingHttpHeaders>;
+  let host: Host;
+  let agent: ScriptedAgent;
+
+  beforeAll(async () => {
+    issuers = [await Issuer.start('https://a.example'), await Issuer.start('https://b.example')];
+  });
+  afterAll(() => Promise.all(issuers.map((issuer) => issuer.close())));
+
+  beforeEach(async () => {
+    agent = new ScriptedAgent();
+    const access = {
+      keys: [ann.configured, bob.configured],
+      jwt: { jwksUrl: issuers[0]!.jwksUrl, secret: SECRET },
+    };
+    host = await startHost(adapter, guarded(agent.handler, access));
+    credentials = {
+      'the key of ann': bearer(ann.key),
+      'the key of bob': { 'x-api-key': bob.key },
+      'ann of one issuer': bearer(await issuers[0]!.token({ sub: 'ann' })),
+      'ann of another issuer': bearer(await secretToken({ sub: 'ann', iss: 'https://b.example' })),
+      'ann of no issuer': bearer(await secretToken({ sub: 'ann' })),
+      'a subject that looks like a key': bearer(await secretToken({ sub: 'key:ann' })),
+      'a subject with the separator': bearer(
+        await secretToken({ sub: 'ann"]', iss: 'https://a.example","' }),
+      ),
+    };
+  });
+  afterEach(async () => {
+    await host.idle();
+    await host.close();
+  });
+
+  /** Asks in a session, so that there is one ended run with a long answer, and one that runs. */
+  async function askTwice(headers: OutgoingHttpHeaders): Promise<{ ended: Belongings; running: Reply }> {
+    const session = 'the same session';
+    const query = { headers, kwargs: { session_id: session } };
+    const asked = await ask(host.url, 'Hello', query);
+    const first = await agent.call(agent.calls.length || 1);
+    first.emit(message('x'.repeat(100 * 1024)));
+    first.finish();
+    await asked.whole();
+    const page = await request(host.url, {
+      method: 'GET',
+      path: `/query/sessions/${encodeURIComponent(session)}`,
+      headers,
+    });
+    const [{ sha256 }] = (await page.json<{ turns: [{ sha256: string }] }>()).turns;
+    const running = await ask(host.url, 'Again', query);
+    return { ended: { runId: asked.runId, session: encodeURIComponent(session), sha256 }, running };
+  }
+
+  it(promise('access.isolation'), async () => {
+    for (const [name, headers] of Object.entries(credentials)) {
+      const { ended, running } = await askTwice(headers);
+      const unknown = { runId: UNKNOWN_RUN, session: UNKNOWN_SESSION, sha256: UNKNOWN_SHA256 };
+      const own = await Promise.all(
+        CALLS.filter((each) => !/cancel|erase/.test(each.name)).map((each) =>
+          each.send(host.url, headers, ended),
+        ),
+      );
+      for (const reply of own) expect([name, reply.status]).not.toEqual([name, 404]);
+      await Promise.all(own.map((reply) => reply.whole()));
+
+      for (const [other, otherHeaders] of Object.entries(credentials).filter(([each]) => each !== name)) {
+        for (const each of CALLS) {
+          const missing = await seen(await each.send(host.url, otherHeaders, unknown));
+          expect([other, each.name, missing]).toEqual([
+            other,
+            each.name,
+            [404, expect.anything(), expect.anything()],
+          ]);
+          for (const belonging of [ended, { ...ended, runId: running.runId }]) {
+            const found = await seen(await each.send(host.url, otherHeaders, belonging));
+            expect([name, other, each.name, found]).toEqual([name, other, each.name, missing]);
+          }
+        }
+      }
+      const call = agent.calls.at(-1)!;
+      expect(call.context.signal.aborted).toBe(false);
+      call.finish();
+      await running.whole();
+      await host.idle();
+      // So that the next owner has none of this session.
+      expect(
+        (await request(host.url, { method: 'DELETE', path: `/query/sessions/${ended.session}`, headers }))
+          .status,
+      ).toBe(204);
+    }
+  });
+
+  it(promise('access.isolation', 'ids that are guessed'), async () => {
+    const { ended, running } = await askTwice(credentials['the key of ann']!);
+    const runIds = [
+      '',
+      ' ',
+      '..',
+      '%00',
+      `${ended.runId}%00`,
+      ended.runId.toUpperCase(),
+      `key:ann.${ended.runId}`,
+      '%2e%2e',
+    ];
+    for (const runId of runIds) {
+      const replies = await Promise.all(
+        ['GET', 'DELETE'].map((method) =>
+          request(host.url, {
+            method,
+            path: `/query/${encodeURI(runId).replaceAll('%25', '%')}`,
+            headers: credentials['the key of bob']!,
+          }),
+        ),
+      );
+      for (const reply of replies) {
+        expect([runId, reply.status]).toEqual([runId, 404]);
+        expect(await reply.whole()).not.toContain('x'.repeat(10));
+      }
+    }
+    agent.calls.at(-1)!.finish();
+    await running.whole();
+  });
+
+  it(promise('access.idempotency'), async () => {
+    const asked: Reply[] = [];
+    for (const headers of Object.values(credentials))
+      asked.push(await ask(host.url, 'Hello', { headers: { ...headers, 'idempotency-key': 'same' } }));
+    const count = Object.keys(credentials).length;
+    expect(new Set(asked.map(({ runId }) => runId)).size).toBe(count);
+    expect(agent.calls).toHaveLength(count);
+    expect(agent.calls.map(({ context }) => context.owner)).toEqual([
+      'key:ann',
+      'key:bob',
+      'jwt:["https://a.example","ann"]',
+      'jwt:["https://b.example","ann"]',
+      'jwt:[null,"ann"]',
+      'jwt:[null,"key:ann"]',
+      'jwt:["https://a.example\\",\\"","ann\\"]"]',
+    ]);
+    for (const call of agent.calls) call.finish();
+    await Promise.all(asked.map((reply) => reply.whole()));
+  });
+});
