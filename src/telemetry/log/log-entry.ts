@@ -44,5 +44,5 @@ function safe(text: string): string {
 }
 
 function quoted(text: string): string {
-  return PLAIN.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`;
+  return PLAIN.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
 }
