@@ -138,6 +138,8 @@ describe('The architecture', () => {
     ['bullmq', ['workers']],
     ['ioredis', ['workers']],
     ['@nestjs/swagger', ['openapi']],
+    ['@nestjs/terminus', ['telemetry']],
+    ['prom-client', ['telemetry']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

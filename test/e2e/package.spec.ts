@@ -18,6 +18,7 @@ console.log(controllers?.length, JSON.stringify(message('Hi')));
 const SUBPATHS = `
 import { openStore } from 'nest-agent-query/stores'; import { FilesHandler } from 'nest-agent-query/agents/files';
 import { openDispatcher } from 'nest-agent-query/workers'; import { ask } from 'nest-agent-query/testing';
+import { MetricsModule, QueryLog } from 'nest-agent-query/telemetry';
 `;
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const ATTW = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
@@ -85,7 +86,7 @@ describe('The package', () => {
       const options = `--noEmit --strict --target es2022 --types node ${settings}`.split(' ');
       const compiled = run(process.execPath, [TSC, ...options, file], { cwd: project });
       await expect(compiled).rejects.toMatchObject({
-        stdout: `${file}(9,7): error TS2322: Type 'string' is not assignable to type 'number'.\n`,
+        stdout: `${file}(10,7): error TS2322: Type 'string' is not assignable to type 'number'.\n`,
       });
     },
     120_000,
@@ -111,6 +112,7 @@ describe('The package', () => {
       './openapi',
       './package.json',
       './stores',
+      './telemetry',
       './testing',
       './workers',
     ]);

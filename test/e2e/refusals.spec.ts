@@ -136,9 +136,9 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
   });
 
   it(promise('module.refusals', 'none where a caller leaves, a run fails or a query is repeated'), async () => {
-    const failing = await ask(host.url);
+    const first = await ask(host.url);
     (await scripted.call(1)).fail(new Error('secret'));
-    await failing.whole();
+    await first.whole();
     const left = http.request(`${host.url}/query`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'content-length': 100, 'x-owner': 'leaver' },
@@ -147,10 +147,10 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
     await eventually(() => owners.includes('leaver'));
     left.destroy();
     const query = { headers: { 'idempotency-key': 'k' } };
-    const first = await ask(host.url, 'Hello', query);
+    const admitted = await ask(host.url, 'Hello', query);
     (await scripted.call(2)).emit(message('Hi'));
     scripted.calls[1]!.finish();
-    await first.whole();
+    await admitted.whole();
     await (await ask(host.url, 'Hello', query)).whole();
     expect(refused).toEqual([]);
   });
