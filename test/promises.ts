@@ -533,7 +533,8 @@ export const PROMISES = {
   },
   'module.metrics-names': {
     section: 'module',
-    sentence: 'The metrics of modules with names have these names as a label, and no label that callers choose.',
+    sentence:
+      'The metrics of modules with names have these names as a label, and no label that callers choose.',
   },
   'module.metrics-guard': {
     section: 'module',
@@ -541,7 +542,8 @@ export const PROMISES = {
   },
   'module.metrics-port': {
     section: 'module',
-    sentence: 'The metrics may have a port of their own, which answers nothing else, until the host has stopped.',
+    sentence:
+      'The metrics may have a port of their own, which answers nothing else, until the host has stopped.',
   },
   'module.query-log': {
     section: 'module',

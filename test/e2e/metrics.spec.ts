@@ -18,7 +18,12 @@ import {
   type RunStore,
 } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
-import { MetricsModule, type MetricsOptions, MetricsServer, QueryMetrics } from '../../src/telemetry/index.js';
+import {
+  MetricsModule,
+  type MetricsOptions,
+  MetricsServer,
+  QueryMetrics,
+} from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
@@ -126,7 +131,11 @@ describe.each(ADAPTERS)('The metrics of a host on %s', (adapter) => {
       if (part?.type === 'text' && part.text === 'quota')
         throw new QueryError('quota_exceeded', 'The quota is used up.', { status: 402 });
     };
-    const host = await startObserved(adapter, { handler: scripted.handler, admit, limits: { textBytes: 10 } });
+    const host = await startObserved(adapter, {
+      handler: scripted.handler,
+      admit,
+      limits: { textBytes: 10 },
+    });
     await (await request(host.url, {}, '{')).whole();
     await (await request(host.url, {}, '[]')).whole();
     await (await request(host.url, {}, '[]')).whole();
@@ -346,7 +355,9 @@ describe.each(['memory', 'file', 'postgres'] as const)('The metrics of the store
       'store_duration_seconds_count{operation="admit"}': 1,
       'store_duration_seconds_count{operation="finish"}': 1,
     });
-    expect(series['store_duration_seconds_count{operation="append"}']).toBe(kind === 'memory' ? undefined : 1);
+    expect(series['store_duration_seconds_count{operation="append"}']).toBe(
+      kind === 'memory' ? undefined : 1,
+    );
     expect(series['store_duration_seconds_sum{operation="admit"}']).toBeGreaterThan(0);
     await request(host.url, { method: 'DELETE', path: '/query/sessions/s' });
     await eventually(async () => (await scrape(host.url))['log_characters'] === undefined);

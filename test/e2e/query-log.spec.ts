@@ -116,7 +116,9 @@ describe.each(ADAPTERS)('The log of queries, on %s', (adapter) => {
       expect(lines()[0]).toMatch(
         /LOG \[Query\] Query admitted: module=research run=[\w-]+ session="a\\\\u000ab\\\\u000d.*waits=false/,
       );
-      expect(lines()[1]).toMatch(/LOG \[Query\] Run ended: module=research run=.* status=completed waitedMs=/);
+      expect(lines()[1]).toMatch(
+        /LOG \[Query\] Run ended: module=research run=.* status=completed waitedMs=/,
+      );
     }
   });
 });

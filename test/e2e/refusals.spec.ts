@@ -67,9 +67,13 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
   it.each([401, 403, 429, 418, 500])(promise('module.refusals', 'a guard: %j'), async (status) => {
     const headers = { 'x-guard': status, 'x-owner': 'ann' };
     expect((await ask(host.url, 'Hello', { headers })).status).toBe(status);
-    const code = { 401: 'unauthorized', 403: 'forbidden', 429: 'rate_limited', 418: 'refused', 500: 'internal' }[
-      status
-    ]!;
+    const code = {
+      401: 'unauthorized',
+      403: 'forbidden',
+      429: 'rate_limited',
+      418: 'refused',
+      500: 'internal',
+    }[status]!;
     expect(refused).toEqual([refusal(code, status)]);
     expect((await request(host.url, { method: 'GET', path: '/query/a', headers })).status).toBe(status);
     expect(refused.slice(1)).toEqual([refusal(code, status, undefined, false)]);
@@ -93,7 +97,8 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
 
   it(promise('module.refusals', 'the admission'), async () => {
     const kwargs = { session_id: 's' };
-    for (const text of ['quota', 'broken', 'forbidden']) await (await ask(host.url, text, { kwargs })).whole();
+    for (const text of ['quota', 'broken', 'forbidden'])
+      await (await ask(host.url, text, { kwargs })).whole();
     const running = await ask(host.url, 'Hello', { headers: { 'idempotency-key': 'k' } });
     await scripted.call(1);
     expect((await ask(host.url, 'Hello', { headers: { prefer: 'respond-async' } })).status).toBe(503);
@@ -113,7 +118,9 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
     await (await follow(host.url, 'none')).whole();
     await (await cancel(host.url, 'none')).whole();
     await (await get(host.url, '/query/sessions/none')).whole();
-    const resumed = await ask(host.url, 'Hello', { headers: { 'last-event-id': 'none.1', 'x-owner': 'ann' } });
+    const resumed = await ask(host.url, 'Hello', {
+      headers: { 'last-event-id': 'none.1', 'x-owner': 'ann' },
+    });
     expect(resumed.status).toBe(404);
     expect(refused).toEqual([
       ...Array.from({ length: 3 }, () => refusal('not_found', 404, 'anonymous', false)),
@@ -135,25 +142,28 @@ describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
     expect(published).toEqual(refused);
   });
 
-  it(promise('module.refusals', 'none where a caller leaves, a run fails or a query is repeated'), async () => {
-    const first = await ask(host.url);
-    (await scripted.call(1)).fail(new Error('secret'));
-    await first.whole();
-    const left = http.request(`${host.url}/query`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': 100, 'x-owner': 'leaver' },
-    });
-    left.on('error', () => undefined).write('{"parts":');
-    await eventually(() => owners.includes('leaver'));
-    left.destroy();
-    const query = { headers: { 'idempotency-key': 'k' } };
-    const admitted = await ask(host.url, 'Hello', query);
-    (await scripted.call(2)).emit(message('Hi'));
-    scripted.calls[1]!.finish();
-    await admitted.whole();
-    await (await ask(host.url, 'Hello', query)).whole();
-    expect(refused).toEqual([]);
-  });
+  it(
+    promise('module.refusals', 'none where a caller leaves, a run fails or a query is repeated'),
+    async () => {
+      const first = await ask(host.url);
+      (await scripted.call(1)).fail(new Error('secret'));
+      await first.whole();
+      const left = http.request(`${host.url}/query`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': 100, 'x-owner': 'leaver' },
+      });
+      left.on('error', () => undefined).write('{"parts":');
+      await eventually(() => owners.includes('leaver'));
+      left.destroy();
+      const query = { headers: { 'idempotency-key': 'k' } };
+      const admitted = await ask(host.url, 'Hello', query);
+      (await scripted.call(2)).emit(message('Hi'));
+      scripted.calls[1]!.finish();
+      await admitted.whole();
+      await (await ask(host.url, 'Hello', query)).whole();
+      expect(refused).toEqual([]);
+    },
+  );
 
   it(promise('module.repeated'), async () => {
     const query = { headers: { 'idempotency-key': 'k' } };

@@ -16,7 +16,10 @@ const skips = {
 runStoreContract(
   'A store in memory that is observed',
   async (retention) => ({
-    store: new ObservedStore(new MemoryRunStore(retention), new Observers([{ storeAnswered: () => undefined }])),
+    store: new ObservedStore(
+      new MemoryRunStore(retention),
+      new Observers([{ storeAnswered: () => undefined }]),
+    ),
     close: async () => undefined,
   }),
   skips,
