@@ -149,6 +149,8 @@ describe('The architecture', () => {
     ['rate-limiter-flexible', ['access']],
     ['commander', ['root']],
     ['@opentelemetry/api', ['telemetry']],
+    ['@nestjs/terminus', ['telemetry']],
+    ['prom-client', ['telemetry']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

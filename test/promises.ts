@@ -513,6 +513,52 @@ export const PROMISES = {
     sentence:
       'Listeners and channels are told what happens to runs, and a listener that throws has no other effect.',
   },
+  'module.refusals': {
+    section: 'module',
+    sentence:
+      'Listeners are told of every refusal with its code and status, once, whether a guard, the body, the admission or the host has refused.',
+  },
+  'module.repeated': {
+    section: 'module',
+    sentence: 'Listeners are told when a query has found the run of an earlier query by its idempotency key.',
+  },
+  'module.totals': {
+    section: 'module',
+    sentence:
+      'AgentService counts what handlers have emitted and callers have sent, also while runs execute, and knows what is kept.',
+  },
+  'module.metrics': {
+    section: 'module',
+    sentence:
+      'The metrics of a query module have the numbers of its runs, refusals, followers, envelopes, files, logs and store.',
+  },
+  'module.metrics-names': {
+    section: 'module',
+    sentence:
+      'The metrics of modules with names have these names as a label, and no label that callers choose.',
+  },
+  'module.metrics-guard': {
+    section: 'module',
+    sentence: 'The metrics have the path, the guards and the prefix that the host gives them.',
+  },
+  'module.metrics-port': {
+    section: 'module',
+    sentence:
+      'The metrics may have a port of their own, which answers nothing else, until the host has stopped.',
+  },
+  'module.query-log': {
+    section: 'module',
+    sentence:
+      'The log has one line per query when its admission is answered and one when its run ends, and what callers choose cannot begin another line.',
+  },
+  'module.health-indicator': {
+    section: 'module',
+    sentence: 'The health checks of a host tell whether a query module takes queries, and why it does not.',
+  },
+  'module.version': {
+    section: 'module',
+    sentence: 'GET /version says the name and the version of the package.',
+  },
   'module.interceptors': {
     section: 'module',
     sentence: 'An interceptor of the host finishes when the stream opens, with undefined.',

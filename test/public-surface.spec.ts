@@ -5,6 +5,7 @@ import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
 import * as workers from '../src/workers/index.js';
+import * as telemetry from '../src/telemetry/index.js';
 import * as testing from '../src/testing/index.js';
 
 /** Entry points, each with at least so many names, types included. */
@@ -12,6 +13,7 @@ const DOCUMENTED = [
   ['index.ts', 50],
   ['access/index.ts', 10],
   ['openapi/index.ts', 1],
+  ['telemetry/index.ts', 10],
   ['testing/index.ts', 20],
 ] as const;
 
@@ -80,6 +82,19 @@ describe('The public surface', () => {
 
   it('of the document is this name', () => {
     expect(Object.keys(openapi)).toEqual(['describeQueryModules']);
+  });
+
+  it('of the telemetry is these names', () => {
+    expect(Object.keys(telemetry).sort()).toEqual([
+      'HealthController',
+      'Metrics',
+      'MetricsModule',
+      'MetricsServer',
+      'QueryHealthIndicator',
+      'QueryLog',
+      'QueryMetrics',
+      'VersionController',
+    ]);
   });
 
   it('of the tools for tests is these names', () => {

@@ -2,7 +2,14 @@ import { Controller, Get, HttpCode, ServiceUnavailableException } from '@nestjs/
 import { AgentService } from '../query/index.js';
 import { reasonNotReady } from './readiness.js';
 
-/** Tells an orchestrator the state of the service. */
+/**
+ * Tells an orchestrator the state of the service: `GET /health/live` and `GET /health/ready`. It needs the query module without
+ * a name.
+ *
+ * @example
+ * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler })], controllers: [HealthController] })
+ * class AppModule {}
+ */
 @Controller('health')
 export class HealthController {
   constructor(private readonly agent: AgentService) {}

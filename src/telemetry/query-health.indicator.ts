@@ -3,10 +3,7 @@ import type { AgentService } from '../query/index.js';
 import { type NotReady, reasonNotReady } from './readiness.js';
 
 /** What `@nestjs/terminus` takes as the result of an indicator. */
-export type QueryHealth<K extends string> = Record<
-  K,
-  { status: 'up' } | ({ status: 'down' } & NotReady)
->;
+export type QueryHealth<K extends string> = Record<K, { status: 'up' } | ({ status: 'down' } & NotReady)>;
 
 /**
  * An indicator for the health checks of `@nestjs/terminus`, from version 11 on: whether a query module takes queries.

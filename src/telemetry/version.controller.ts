@@ -9,7 +9,13 @@ export interface Version {
   version: string;
 }
 
-/** Says which version of the package answers. The version of Node is not for everyone: the metrics have it. */
+/**
+ * `GET /version` says which version of the package answers. The version of Node is not for everyone.
+ *
+ * @example
+ * @Module({ controllers: [VersionController] })
+ * class AppModule {}
+ */
 @Controller('version')
 export class VersionController {
   @Get()

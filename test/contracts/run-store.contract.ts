@@ -76,6 +76,31 @@ export function runStoreContract(
     const logOf = (run: RunRef, after = 0) => readAll(store, run, after);
     const take = async (count = 100) => ids(await store.take(count));
 
+    describe('the length of all logs', () => {
+      const DONE_LENGTH = DONE.length;
+      const text = (length: number) => JSON.stringify(message('x'.repeat(length)));
+
+      it('is 0 without runs', async () => {
+        expect(await store.logLength()).toBe(0);
+      });
+
+      it('has what was appended to unfinished and ended runs, and nothing else', async () => {
+        const first = (await admit({ notices: () => ['{"type":"log"}'] })).run;
+        const second = (await admitTo('s')).run;
+        await store.append(first, text(10));
+        await store.append(second, text(1_000));
+        const lengths = text(10).length + text(1_000).length + '{"type":"log"}'.length;
+        expect(await store.logLength()).toBe(lengths);
+        await finish(second, COMPLETED, 'the turn');
+        await eventually(async () => (await store.logLength()) === lengths + DONE_LENGTH);
+        await finish(first);
+        await eventually(async () => (await store.logLength()) === lengths + 2 * DONE_LENGTH);
+        await store.erase('anonymous', 's');
+        const left = text(10).length + '{"type":"log"}'.length + DONE_LENGTH;
+        await eventually(async () => (await store.logLength()) === left);
+      });
+    });
+
     describe('admission', () => {
       it('creates a run that waits, if there is no slot', async () => {
         const since = Date.now();

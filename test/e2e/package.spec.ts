@@ -19,6 +19,7 @@ const SUBPATHS = `
 import { openStore } from 'nest-agent-query/stores'; import { FilesHandler } from 'nest-agent-query/agents/files';
 import { openDispatcher } from 'nest-agent-query/workers'; import { ask } from 'nest-agent-query/testing';
 import { AccessModule } from 'nest-agent-query/access';
+import { MetricsModule, QueryLog } from 'nest-agent-query/telemetry';
 `;
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const ATTW = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
@@ -136,6 +137,7 @@ describe('The package', () => {
       './openapi',
       './package.json',
       './stores',
+      './telemetry',
       './testing',
       './workers',
     ]);

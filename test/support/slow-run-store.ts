@@ -51,6 +51,10 @@ export class SlowRunStore extends RunStore {
     return this.#inOrder(args[0].id, () => this.memory.handOver(...args));
   }
 
+  override logLength() {
+    return this.#slowly(() => this.memory.logLength());
+  }
+
   append(...args: Parameters<RunStore['append']>) {
     return this.#inOrder(args[0].id, () => this.memory.append(...args));
   }

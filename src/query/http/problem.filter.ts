@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger, Optional } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+  Optional,
+} from '@nestjs/common';
 import { drain } from '../body/drain.js';
 import { type ErrorCode, type HostCode, QueryError, titleOf } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';

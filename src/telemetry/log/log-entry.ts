@@ -27,7 +27,8 @@ export class LogEntry {
   constructor(title: string, fields: LogFields) {
     this.#title = title;
     for (const [name, value] of Object.entries(fields)) {
-      if (value !== undefined) Object.assign(this, { [name]: typeof value === 'string' ? safe(value) : value });
+      if (value !== undefined)
+        Object.assign(this, { [name]: typeof value === 'string' ? safe(value) : value });
     }
   }
 
@@ -44,5 +45,5 @@ function safe(text: string): string {
 }
 
 function quoted(text: string): string {
-  return PLAIN.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`;
+  return PLAIN.test(text) ? text : `"${text.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -7,7 +7,13 @@ import type { Metrics } from './metrics.js';
 /** How long a client may take to send the head of a request, in milliseconds. */
 const HEAD_MS = 10_000;
 
-/** Shows the metrics on a port of its own, until everything else has stopped. It answers nothing else. */
+/**
+ * Shows the metrics on a port of its own, until everything else has stopped. It answers nothing else. `MetricsModule` makes it
+ * with the option `port`.
+ *
+ * @example
+ * const { url } = app.get(MetricsServer, { strict: false });
+ */
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #logger = new Logger('Metrics');
   readonly #server: Server;

@@ -1,11 +1,5 @@
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import {
-  COUNTERS,
-  type Definitions,
-  GAUGES,
-  HISTOGRAMS,
-  type HistogramDefinitions,
-} from './definitions.js';
+import { COUNTERS, type Definitions, GAUGES, HISTOGRAMS, type HistogramDefinitions } from './definitions.js';
 import { processMetrics } from './process-metrics.js';
 
 /** The metrics of one query module. */
@@ -96,7 +90,10 @@ export class Metrics {
         else this.#gauges[name]!.set(own as object, value);
       },
       observe: (name, milliseconds, label) =>
-        this.#histograms[name]!.observe(labels(histograms[name]!.label, label) as object, milliseconds / 1000),
+        this.#histograms[name]!.observe(
+          labels(histograms[name]!.label, label) as object,
+          milliseconds / 1000,
+        ),
     };
   }
 }
