@@ -559,6 +559,39 @@ export const PROMISES = {
     section: 'module',
     sentence: 'GET /version says the name and the version of the package.',
   },
+  'traces.run': {
+    section: 'module',
+    sentence:
+      'A run has one span, invoke_agent, which is a child of the span of its caller; its admission and its execution are below it, and what the handler does is below the execution.',
+  },
+  'traces.end': {
+    section: 'module',
+    sentence:
+      'The span of a run says how the run has ended, with the tokens that were used, and has no contents and no owner.',
+  },
+  'traces.waiting': {
+    section: 'module',
+    sentence: 'The span of a run that waits begins with its admission, and its handler is in its own trace.',
+  },
+  'traces.refused': {
+    section: 'module',
+    sentence:
+      'The span of a query that is refused has the error code, and that of a repeated query has a link to the span of its run.',
+  },
+  'traces.resume': {
+    section: 'module',
+    sentence: 'Each resume has a span in the trace of its caller, with a link to the span of the run.',
+  },
+  'traces.attempts': {
+    section: 'module',
+    sentence: 'A later attempt of a run continues its trace, also after a restart of the service.',
+  },
+  'traces.id': {
+    section: 'module',
+    sentence:
+      'Listeners are told the id of the trace of a run, also without an SDK if the caller has sent a valid traceparent; a malformed one is ignored.',
+  },
+  'traces.tracer-fails': { section: 'module', sentence: 'What a tracer throws has no effect on runs.' },
   'module.interceptors': {
     section: 'module',
     sentence: 'An interceptor of the host finishes when the stream opens, with undefined.',
@@ -784,6 +817,11 @@ export const PROMISES = {
     section: '2.11',
     sentence:
       'A process with the role api admits and follows, and one with the role worker executes, with the files of the query, and serves its health only.',
+  },
+  'cluster.traces': {
+    section: '2.11',
+    sentence:
+      'The trace of a run continues in each process: below the span of the process that has admitted it are the executions of others, and a resume at another process has a link to it.',
   },
   'cluster.killed-executing': {
     section: '2.11',

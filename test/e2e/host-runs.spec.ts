@@ -6,6 +6,7 @@ import {
   AgentHandler,
   AgentService,
   type Envelope,
+  type HandlerFunction,
   message,
   type Query,
   type QueryContext,
@@ -52,6 +53,30 @@ describe.each(ADAPTERS)('The runs of a host, on %s', (adapter) => {
     (await scripted.call(2)).finish();
     await Promise.all([first.whole(), second.whole()]);
     expect(seen).toEqual(['ann', 'ann', 'ben', 'ben']);
+  });
+
+  it(promise('module.async-context', 'another request stops it'), async () => {
+    const users = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const handler: HandlerFunction = async function* (_, { signal }) {
+      signal.addEventListener('abort', () => seen.push(users.getStore()));
+      try {
+        yield message('1');
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      } finally {
+        seen.push(users.getStore());
+      }
+    };
+    const configure = (app: INestApplication) =>
+      app.use((incoming: { method: string }, _: unknown, next: () => void) =>
+        users.run(incoming.method, next),
+      );
+    host = await startAgent(adapter, handler, {}, configure);
+    const connection = await ask(host.url);
+    await connection.until('"1"');
+    expect((await cancel(host.url, connection.runId)).status).toBe(200);
+    expect(seen).toEqual(['POST', 'POST']);
+    await connection.whole();
   });
 
   it(promise('module.request-scope'), async () => {

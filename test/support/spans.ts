@@ -1,8 +1,10 @@
 import { context, propagation, trace } from '@opentelemetry/api';
 import {
+  AlwaysOnSampler,
   InMemorySpanExporter,
   NodeTracerProvider,
   type ReadableSpan,
+  type Sampler,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { eventually } from './conditions.js';
@@ -10,13 +12,16 @@ import { eventually } from './conditions.js';
 /** The spans that an SDK of OpenTelemetry has recorded in this process. */
 export class Spans {
   readonly #exporter = new InMemorySpanExporter();
-  readonly #provider = new NodeTracerProvider({
-    spanProcessors: [new SimpleSpanProcessor(this.#exporter)],
-  });
+  readonly #provider: NodeTracerProvider;
+
+  private constructor(sampler: Sampler) {
+    const spanProcessors = [new SimpleSpanProcessor(this.#exporter)];
+    this.#provider = new NodeTracerProvider({ sampler, spanProcessors });
+  }
 
   /** Registers the SDK, with its context manager and its propagators. */
-  static start(): Spans {
-    const spans = new Spans();
+  static start(sampler: Sampler = new AlwaysOnSampler()): Spans {
+    const spans = new Spans(sampler);
     spans.#provider.register();
     return spans;
   }

@@ -8,6 +8,8 @@ const ALLOWED_HEADERS = [
   'Prefer',
   'Range',
   'X-API-Key',
+  'traceparent',
+  'tracestate',
 ];
 
 /** The headers of responses that a page reads, besides those that it may always read. */

@@ -52,8 +52,9 @@ export abstract class RunTracer {
    * A query was submitted. Called in the async context of the caller.
    *
    * @param run `trace` is that of the request, if it has a valid one
+   * @returns undefined if the run is not traced
    */
-  abstract submitted(run: Omit<TracedRun, 'attempt'>): RunTrace;
+  abstract submitted(run: Omit<TracedRun, 'attempt'>): RunTrace | undefined;
 
   /** This process executes a run that it has not admitted. */
   abstract taken(run: TracedRun): RunTrace;

@@ -73,7 +73,7 @@ async function traced<T>(
 export class GuardedTrace implements RunTrace {
   private constructor(private readonly traced: RunTrace) {}
 
-  static of(make: () => RunTrace): GuardedTrace | undefined {
+  static of(make: () => RunTrace | undefined): GuardedTrace | undefined {
     const trace = guarded(make);
     return trace && new GuardedTrace(trace);
   }

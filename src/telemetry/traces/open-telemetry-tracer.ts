@@ -1,4 +1,12 @@
-import { type Context, context, isSpanContextValid, SpanKind, trace, type Tracer } from '@opentelemetry/api';
+import {
+  type Context,
+  context,
+  isSpanContextValid,
+  type Span,
+  SpanKind,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
 import { type ResumeTrace, RunTracer, type RunTrace, type TracedRun } from '../../query/index.js';
 import { AFTER, invocationOf } from './attributes.js';
 import type { TracerOptions } from './tracer-options.js';
@@ -17,10 +25,11 @@ export class OpenTelemetryTracer extends RunTracer {
     this.#name = agentName === undefined ? 'invoke_agent' : `invoke_agent ${agentName}`;
   }
 
-  submitted(run: Omit<TracedRun, 'attempt'>): RunTrace {
+  submitted(run: Omit<TracedRun, 'attempt'>): RunTrace | undefined {
     const options = { kind: SpanKind.INTERNAL, attributes: invocationOf(run, this.options) };
-    const span = this.#tracer.startSpan(this.#name, options, callerContext(run.trace));
-    return RunSpans.submitted(this.#tracer, run.id, span);
+    const caller = callerContext(run.trace);
+    const span = this.#tracer.startSpan(this.#name, options, caller);
+    return isNew(span, caller) ? RunSpans.submitted(this.#tracer, run.id, span) : undefined;
   }
 
   taken(run: TracedRun): RunTrace {
@@ -31,6 +40,12 @@ export class OpenTelemetryTracer extends RunTracer {
     const attributes = { [AFTER]: after };
     return new ResumeSpan(this.#tracer.startSpan('resume_run', { attributes }, callerContext(callerTrace)));
   }
+}
+
+/** Without an SDK, a span has the ids of its parent, or no valid ones. One that an SDK does not sample has ids of its own. */
+function isNew(span: Span, parent: Context): boolean {
+  const own = span.spanContext();
+  return isSpanContextValid(own) && own.spanId !== trace.getSpanContext(parent)?.spanId;
 }
 
 /**

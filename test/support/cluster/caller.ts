@@ -21,6 +21,8 @@ export interface SentQuery {
   key?: string;
   /** The contents of the files. */
   files?: Buffer[];
+  /** The header `traceparent`. Default: none. */
+  traceparent?: string;
 }
 
 /** The pause before a caller connects again, in milliseconds. */
@@ -139,7 +141,7 @@ export class Caller {
   }
 
   #send(member: Member): Promise<Reply> {
-    const { text = 'Hello', steps, session, files = [] } = this.query!;
+    const { text = 'Hello', steps, session, files = [], traceparent } = this.query!;
     this.query!.key ??= `key ${process.pid} ${++keys}`;
     const parts = [
       { type: 'text', text },
@@ -151,7 +153,11 @@ export class Caller {
       })),
     ];
     const kwargs = { steps, ...(session !== undefined && { session_id: session }) };
-    const headers = { ...FULL, 'idempotency-key': this.query!.key };
+    const headers = {
+      ...FULL,
+      'idempotency-key': this.query!.key,
+      ...(traceparent !== undefined && { traceparent }),
+    };
     return request(member.url, { headers, isStalled: true }, JSON.stringify({ parts, kwargs }));
   }
 

@@ -17,8 +17,22 @@ export interface Execution {
   at: number;
 }
 
+/** A span as `instrumentation.mjs` notes it. */
+export interface EndedSpan {
+  name: string;
+  pid: number;
+  traceId: string;
+  id: string;
+  parent: string | undefined;
+  /** The ids of the spans to which it has links. */
+  links: string[];
+  attributes: Record<string, string | number | boolean>;
+}
+
 /** What all processes of a cluster have in common. */
-export type ClusterOptions = Omit<MemberOptions, 'name' | 'database' | 'journal' | 'gates'> & {
+export type ClusterOptions = Omit<MemberOptions, 'name' | 'database' | 'journal' | 'gates' | 'spans'> & {
+  /** Whether its runs are traced. Default false. */
+  isTraced?: boolean;
   /** The URL of the database, if it is not that of the server: for example that of a proxy. */
   database?: string;
 };
@@ -59,10 +73,11 @@ export class Cluster {
   /** Starts a process. */
   async add(name: string, options: ClusterOptions = {}): Promise<Member> {
     const database = new URL(options.database ?? this.options.database ?? this.server.url);
+    const { isTraced = false, ...all } = { ...this.options, ...options };
     if (database.protocol !== 'file:') database.searchParams.set('schema', this.schema);
     const member = await Member.start({
-      ...this.options,
-      ...options,
+      ...all,
+      ...(isTraced && { spans: this.#spansFile }),
       name,
       database: database.href,
       journal: this.journal,
@@ -79,6 +94,10 @@ export class Cluster {
 
   get journal(): string {
     return join(this.directory, 'journal');
+  }
+
+  get #spansFile(): string {
+    return join(this.directory, 'spans');
   }
 
   /** The process with this name; the newest, if there were several. */
@@ -111,11 +130,12 @@ export class Cluster {
 
   /** What the agents of all processes have noted. */
   async executions(): Promise<Execution[]> {
-    const text = await readFile(this.journal, 'utf8').catch(() => '');
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Execution);
+    return (await linesOf(this.journal)) as Execution[];
+  }
+
+  /** The spans that have ended in all processes, in the order of their ends. A process that is killed loses none of them. */
+  async spans(): Promise<EndedSpan[]> {
+    return (await linesOf(this.#spansFile)) as EndedSpan[];
   }
 
   /** The rows that a statement selects. `schema.` before the name of a table stands for the schema of the cluster. */
@@ -153,4 +173,13 @@ export class Cluster {
 
 function listOf(members: Member | Member[]): Member[] {
   return Array.isArray(members) ? members : [members];
+}
+
+/** The values in a file that has one as JSON in each line; none if there is no file yet. */
+async function linesOf(path: string): Promise<unknown[]> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown);
 }

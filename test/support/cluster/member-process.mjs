@@ -8,21 +8,24 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { steeredAgent } from './steered-agent.mjs';
 
 const options = JSON.parse(process.argv[2]);
-const { database, role, leaseMs, postgres, restarts, dist = '../../../dist' } = options;
+const { database, role, leaseMs, postgres, restarts, spans, dist = '../../../dist' } = options;
 const { QueryModule } = await import(`${dist}/index.js`);
 const { stopOnSignals } = await import(`${dist}/shutdown.js`);
 const { openStore } = await import(`${dist}/stores/index.js`);
-const { HealthController } = await import(`${dist}/telemetry/index.js`);
+const { HealthController, openTracer } = await import(`${dist}/telemetry/index.js`);
 const runs = { disconnect: 'continue', drainMs: 1_000, stopDeadlineMs: 1_000, ...options.runs };
 
 class Service {}
 
 const handler = Object.assign(steeredAgent(options), { restarts });
 const store = await openStore(database, { leaseMs, postgres });
+const traced = spans !== undefined && { tracer: await openTracer({ agentName: 'steered' }) };
 const module = {
   module: Service,
   controllers: [HealthController],
-  imports: [QueryModule.forRoot({ handler, store, runs, streams: { retryMs: 10 }, ...(role && { role }) })],
+  imports: [
+    QueryModule.forRoot({ handler, store, runs, streams: { retryMs: 10 }, ...(role && { role }), ...traced }),
+  ],
 };
 const app = await NestFactory.create(module, new FastifyAdapter(), { abortOnError: false });
 stopOnSignals(app, runs.drainMs, runs.stopDeadlineMs);

@@ -27,6 +27,8 @@ export interface MemberOptions {
   postgres?: { statementTimeoutMs?: number; connectTimeoutMs?: number; poolSize?: number };
   /** The directory of the compiled service. Default: that of this version. */
   dist?: string;
+  /** The path of the file in which it notes its spans. Default: it has no tracer. */
+  spans?: string;
   /** By how much its clock is ahead, in milliseconds. Default 0. */
   clockMs?: number;
 }
@@ -53,11 +55,14 @@ export class Member {
 
   /** Starts a process. Resolves when it listens; rejects with what it has logged if it ends before. */
   static async start(options: MemberOptions): Promise<Member> {
-    const { clockMs = 0 } = options;
-    const clock = clockMs === 0 ? [] : ['--import', join(import.meta.dirname, 'shifted-clock.mjs')];
+    const { clockMs = 0, spans = '' } = options;
+    const preloaded = [
+      ...(clockMs === 0 ? [] : ['shifted-clock.mjs']),
+      ...(spans === '' ? [] : ['instrumentation.mjs']),
+    ].flatMap((name) => ['--import', join(import.meta.dirname, name)]);
     const program = join(import.meta.dirname, 'member-process.mjs');
-    const child = spawn(process.execPath, [...clock, program, JSON.stringify(options)], {
-      env: { PATH: process.env['PATH'], NO_COLOR: '1', CLOCK_MS: `${clockMs}` },
+    const child = spawn(process.execPath, [...preloaded, program, JSON.stringify(options)], {
+      env: { PATH: process.env['PATH'], NO_COLOR: '1', CLOCK_MS: `${clockMs}`, SPANS: spans },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const member = new Member(options, child);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { trace } from '@opentelemetry/api';
 
 /**
  * An agent that executes the steps of `kwargs.steps`, one after another. A step is an object with one member:
@@ -12,6 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
  *   of the parts `gates`, it waits at the gate `part<number>` after one, two or three messages
  * - `files`: one message per file, with its digest and size
  * - `turns`: one message with the texts of the earlier turns
+ * - `span`: makes a span with this name
+ * - `usage`: emits a `usage` envelope with this data
  * - `deaf`: from here on, the signal is ignored
  * - `kill`: the process ends at once, as a handler with a defect may end it
  *
@@ -77,6 +80,12 @@ const STEPS = {
   },
   async *turns({ context }) {
     yield message(JSON.stringify(context.session.turns.map(({ text }) => text)));
+  },
+  async span(run, { span }) {
+    trace.getTracer('model').startSpan(span).end();
+  },
+  async *usage(run, { usage }) {
+    yield { type: 'usage', data: usage };
   },
   async kill() {
     process.kill(process.pid, 'SIGKILL');
