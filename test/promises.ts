@@ -11,6 +11,7 @@ export type Section =
   | '2.9'
   | '2.10'
   | '2.11'
+  | '2.12'
   | 'module'
   | 'service';
 
@@ -690,6 +691,31 @@ export const PROMISES = {
     sentence: 'The service does not start with an invalid environment, and names every variable at fault.',
   },
   'service.port': { section: 'service', sentence: 'The service says which port is in use.' },
+
+  'owners.running': {
+    section: '2.12',
+    sentence:
+      'A query of an owner of whom as many runs execute as may waits, its stream says so, and it starts when one of them ends.',
+  },
+  'owners.waiting': {
+    section: '2.12',
+    sentence:
+      'A query that would wait while as many queries of its owner wait as may is 429 with Retry-After.',
+  },
+  'owners.turns': {
+    section: '2.12',
+    sentence:
+      'Slots are given to owners in turn: a single query waits for no more than one query of each other owner.',
+  },
+  'owners.files': {
+    section: '2.12',
+    sentence:
+      'A query whose files exceed what its owner may have in transit is 429 with Retry-After, until others have ended.',
+  },
+  'owners.processes': {
+    section: '2.12',
+    sentence: 'The limits of runs of an owner hold for all processes together.',
+  },
 
   'cluster.follow': {
     section: '2.11',
