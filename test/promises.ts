@@ -771,6 +771,31 @@ export const PROMISES = {
   },
   'service.port': { section: 'service', sentence: 'The service says which port is in use.' },
 
+  'owners.running': {
+    section: '2.12',
+    sentence:
+      'A query of an owner of whom as many runs execute as may waits, its stream says so, and it starts when one of them ends.',
+  },
+  'owners.waiting': {
+    section: '2.12',
+    sentence:
+      'A query that would wait while as many queries of its owner wait as may is 429 with Retry-After.',
+  },
+  'owners.turns': {
+    section: '2.12',
+    sentence:
+      'Slots are given to owners in turn: a single query waits for no more than one query of each other owner.',
+  },
+  'owners.files': {
+    section: '2.12',
+    sentence:
+      'A query whose files exceed what its owner may have in transit is 429 with Retry-After, until others have ended.',
+  },
+  'owners.processes': {
+    section: '2.12',
+    sentence: 'The limits of runs of an owner hold for all processes together.',
+  },
+
   'cluster.follow': {
     section: '2.11',
     sentence: 'A follower at any process gets the events of a run while another process executes it.',

@@ -1,4 +1,4 @@
-import { type FileStore, MemoryRunStore, type RunRecord, RunStore } from '../../src/index.js';
+import { type FileStore, MemoryRunStore, type RecoveryEvents, type RunRecord, RunStore } from '../../src/index.js';
 
 /**
  * A store that answers late, as one with a database does. Every step takes effect some ticks after its call, and is
@@ -22,6 +22,10 @@ export class SlowRunStore extends RunStore {
     private readonly memory = new MemoryRunStore(),
   ) {
     super();
+  }
+
+  override recover(events: RecoveryEvents): void {
+    this.memory.recover(events);
   }
 
   admit(...args: Parameters<RunStore['admit']>) {

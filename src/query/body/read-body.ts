@@ -5,6 +5,7 @@ import { QueryError } from '../contract/errors.js';
 import type { FileContent } from '../files/content.js';
 import { Contents } from '../files/contents.js';
 import type { Spool } from '../files/spool.js';
+import type { Upload } from '../files/uploads.js';
 import type { BodyLimits } from '../options/body-limits.js';
 import { LoopShare } from '../platform/loop-share.js';
 import { JsonScanner } from './json-scanner.js';
@@ -51,12 +52,21 @@ const DECOMPRESSORS = new Map([
  * After a rejection no content, file, timer or listener is left, and the request is paused where it was: answer it, then
  * `drain` or destroy it.
  *
- * @throws {QueryError} `invalid_json` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full`
+ * @param upload counts the bytes of the files. Default: they are not counted
+ * @throws {QueryError} `invalid_json` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full` ·
+ * `rate_limited`
  * @throws {BodyAborted} if the sender left
  * @throws {Error} if the body was read before
  */
-export function readBody(request: BodyRequest, limits: BodyLimits, spool: Spool): Promise<ReadDocument> {
-  return new Promise((resolve, reject) => new BodyReader(request, limits, spool, resolve, reject).start());
+export function readBody(
+  request: BodyRequest,
+  limits: BodyLimits,
+  spool: Spool,
+  upload?: Upload,
+): Promise<ReadDocument> {
+  return new Promise((resolve, reject) => {
+    new BodyReader(request, limits, new Contents(limits, spool, upload), resolve, reject).start();
+  });
 }
 
 /**
@@ -65,10 +75,16 @@ export function readBody(request: BodyRequest, limits: BodyLimits, spool: Spool)
  * The limit `documentBytes` applies to the shortest JSON text that the value has, without escapes.
  *
  * @param value what the host's parser returned; it is not changed. A string or bytes are read as JSON text
- * @throws {QueryError} `invalid_json` (text only) · `limit_exceeded` · `storage_full`
+ * @param upload counts the bytes of the files. Default: they are not counted
+ * @throws {QueryError} `invalid_json` (text only) · `limit_exceeded` · `storage_full` · `rate_limited`
  */
-export async function readParsed(value: unknown, limits: BodyLimits, spool: Spool): Promise<ReadDocument> {
-  const contents = new Contents(limits, spool);
+export async function readParsed(
+  value: unknown,
+  limits: BodyLimits,
+  spool: Spool,
+  upload?: Upload,
+): Promise<ReadDocument> {
+  const contents = new Contents(limits, spool, upload);
   try {
     if (typeof value === 'string') return await scanText(Buffer.from(value), contents);
     if (value instanceof Uint8Array)
@@ -109,7 +125,6 @@ async function documentOf(
 
 /** Reads one body. Its source is paused while the disk is too slow, and to let other requests have their turn. */
 class BodyReader {
-  private readonly contents: Contents;
   private readonly scanner: JsonScanner;
   private readonly decompressor: (Duplex & Zlib) | undefined;
   /** The request, or the decompressor behind it. */
@@ -126,11 +141,10 @@ class BodyReader {
   constructor(
     private readonly request: BodyRequest,
     private readonly limits: BodyLimits,
-    spool: Spool,
+    private readonly contents: Contents,
     private readonly resolve: (document: ReadDocument) => void,
     private readonly reject: (error: unknown) => void,
   ) {
-    this.contents = new Contents(limits, spool);
     this.scanner = new JsonScanner(this.contents);
     this.decompressor = decompressorOf(request);
     this.source = this.decompressor ?? request;

@@ -67,6 +67,18 @@ export function ownerAtCapacity(maxWaiting: number): QueryError {
   return new QueryError('rate_limited', detail, { retryAfter: 5 });
 }
 
+/**
+ * The files of the owner that are in transit exceed the limit.
+ *
+ * @param maxBytes how many bytes an owner may have in transit
+ */
+export function filesOfOwnerExceeded(maxBytes: number): QueryError {
+  const detail =
+    `The files of your queries that have not ended are larger than ${maxBytes} bytes together, which is the limit for one ` +
+    'caller. Send this query when another one has ended.';
+  return new QueryError('rate_limited', detail, { retryAfter: 5 });
+}
+
 /** The idempotency key belongs to another query. */
 export function idempotencyConflict(): QueryError {
   const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';

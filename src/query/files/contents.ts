@@ -4,6 +4,7 @@ import type { FileContent } from './content.js';
 import { ContentWriter } from './content-writer.js';
 import { SpoolWrites } from './spool-writes.js';
 import type { Spool } from './spool.js';
+import type { Upload } from './uploads.js';
 
 /** One body keeps at most so many contents of the largest size for memory there. Further ones are written to disk. */
 const FULL_CONTENTS_IN_MEMORY = 64;
@@ -18,6 +19,7 @@ export class Contents {
   constructor(
     readonly limits: BodyLimits,
     private readonly spool: Spool,
+    private readonly upload?: Upload,
   ) {
     this.writes = new SpoolWrites(spool);
   }
@@ -47,6 +49,7 @@ export class Contents {
     this.totalBytes += bytes;
     if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);
     if (this.totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, part);
+    this.upload?.count(bytes);
   }
 
   private reserveMemory(size: number): boolean {

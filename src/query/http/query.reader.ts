@@ -5,6 +5,7 @@ import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
 import { filePartOf } from '../files/file-part.js';
 import { Spool } from '../files/spool.js';
+import { type Upload, Uploads } from '../files/uploads.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
@@ -18,7 +19,7 @@ interface WithBody {
 /** A valid query, with its files. */
 export interface ReadQuery {
   query: QueryDto;
-  /** Removes the files. Call it when the run no longer needs them. */
+  /** Removes the files, and gives their bytes back to their owner. Call it when the run no longer needs them. */
   release: () => void;
 }
 
@@ -27,19 +28,34 @@ export interface ReadQuery {
 export class QueryReader {
   readonly #logger = new Logger('Query');
 
+  readonly #uploads: Uploads;
+
   constructor(
     private readonly settings: Settings,
     private readonly spool: Spool,
-  ) {}
+  ) {
+    this.#uploads = new Uploads(settings.limits.filesBytesPerOwner);
+  }
 
   /**
+   * @param owner whose query it is
    * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength`, `readBody` and `validateQuery`
    * @throws {BodyAborted} the caller closed the connection
    */
-  async read(request: HostRequest): Promise<ReadQuery> {
+  async read(request: HostRequest, owner: string): Promise<ReadQuery> {
     requireJson(header(request, 'content-type'));
     refuseByLength(rawRequest(request).headers, this.settings.limits);
-    const document = await this.#document(request);
+    const upload = this.#uploads.begin(owner);
+    try {
+      return await this.#query(request, upload);
+    } catch (error) {
+      upload.end();
+      throw error;
+    }
+  }
+
+  async #query(request: HostRequest, upload: Upload): Promise<ReadQuery> {
+    const document = await this.#document(request, upload);
     try {
       const query = await validateQuery(document.value, this.settings.kwargs);
       const share = new LoopShare();
@@ -47,7 +63,11 @@ export class QueryReader {
         if (part instanceof FilePartDto) await this.#open(part, index);
         if (share.isUsedUp) await share.next();
       }
-      return { query, release: () => void document.discard().catch((error) => this.#notRemoved(error)) };
+      const release = () => {
+        upload.end();
+        document.discard().catch((error) => this.#notRemoved(error));
+      };
+      return { query, release };
     } catch (error) {
       await document.discard();
       throw error;
@@ -55,13 +75,13 @@ export class QueryReader {
   }
 
   /** A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed the body already. */
-  async #document(request: HostRequest): Promise<ReadDocument> {
+  async #document(request: HostRequest, upload: Upload): Promise<ReadDocument> {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, this.settings.limits, this.spool);
+    if (isRead && body !== undefined) return readParsed(body, this.settings.limits, this.spool, upload);
     sendContinue(raw);
-    return readBody(raw, this.settings.limits, this.spool);
+    return readBody(raw, this.settings.limits, this.spool, upload);
   }
 
   #notRemoved(error: unknown): void {

@@ -34,7 +34,7 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     }
     const idempotencyKey = idempotencyKeyOf(header(request, 'idempotency-key'));
     const detached = prefersAsync(header(request, 'prefer'));
-    const { query, release } = await this.reader.read(request);
+    const { query, release } = await this.reader.read(request, owner);
     return {
       cursor,
       query,

@@ -1,3 +1,5 @@
+import { eventsOf } from '../../../test/contracts/open-store.js';
+import { ownersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
 import { MemoryRunStore } from './memory-run-store.js';
@@ -11,6 +13,12 @@ runStoreContract(
   async (retention) => ({ store: new MemoryRunStore(retention), close }),
   skips,
 );
+
+ownersContract('MemoryRunStore', async (events) => {
+  const store = new MemoryRunStore();
+  store.recover(eventsOf(events));
+  return { store, close };
+});
 
 // The suite itself must not take for granted that a store answers at once.
 runStoreContract(

@@ -151,8 +151,12 @@ export class Admissions {
     mayStart: boolean,
     refusal: QueryError | undefined,
   ): Admission {
-    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } =
-      this.services.options;
+    const {
+      sessionPolicy: policy,
+      maxWaitingPerSession,
+      maxWaiting,
+      maxWaitingPerOwner,
+    } = this.services.options;
     return {
       runId,
       owner,
@@ -192,7 +196,10 @@ export class Admissions {
     if (ahead > 0) return [...notices, `Waiting in the queue of the session: ${ahead} ahead.`];
     if (isDeferred) {
       const { maxRunningPerOwner } = this.services.options;
-      return [...notices, `Waiting: ${maxRunningPerOwner} of your queries are executing, which is the limit.`];
+      return [
+        ...notices,
+        `Waiting: ${maxRunningPerOwner} of your queries are executing, which is the limit.`,
+      ];
     }
     const { takenSlots } = this.scheduler;
     const limit = takenSlots > 0 ? `: ${takenSlots} handlers are executing, which is the limit.` : '.';

@@ -1,8 +1,9 @@
 import { restartedText, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
+import type { LimitOf } from './finish.js';
 import { selectLeases } from './lease.js';
-import { lockOwners, nextRound, ownerRefOf, WAITING } from './owner-queue.js';
+import { balance, lockOwners, nextRound, ownerRefOf, WAITING } from './owner-queue.js';
 import { COLUMNS, newestOf, recordOf } from './run-rows.js';
 import { insertSegments, readLogExtent, segmentsOf } from './segments.js';
 
@@ -81,14 +82,18 @@ export interface OwnedAttempt {
  * Ends an attempt of a run: the run is ready for the next one, before all runs of its owner that are younger. Its log continues
  * with `restarted`. This is the body of one transaction.
  *
+ * @param limitOf tells the limit of the run's owner
+ * @param now the time of the database
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
 export async function takeBack(
   db: Db,
   driver: Driver,
   { id, attempt, process }: OwnedAttempt,
+  limitOf: LimitOf,
+  now: number,
 ): Promise<boolean> {
-  const row = await giveBack(db, driver, { id, attempt, process });
+  const row = await giveBack(db, driver, { id, attempt, process }, limitOf, now);
   if (!row) return false;
   const { last, endOffset } = await readLogExtent(db, id);
   const from = row.checkpoint_seq ?? 0;
@@ -109,12 +114,16 @@ export async function takeBack(
  * Gives a run back to the queue: it is ready, before all runs of its owner that are younger. This is a part of a transaction.
  *
  * @param owned `attempt`: ends this attempt, so that the run is ready for the next one. Default: the run was never executed
+ * @param limitOf tells the limit of the run's owner
+ * @param now the time of the database
  * @returns undefined if the run has ended, or the process does not own it at this attempt
  */
 export async function giveBack(
   db: Db,
   driver: Driver,
   { id, attempt, process }: Pick<OwnedAttempt, 'id' | 'process'> & { attempt?: number },
+  limitOf: LimitOf,
+  now: number,
 ): Promise<{ checkpoint_seq: number | null; void: string | null } | undefined> {
   const found = await db
     .selectFrom('runs')
@@ -127,7 +136,7 @@ export async function giveBack(
   const owner = ownerRefOf(JSON.parse(found.owner!) as string, found.module);
   await lockOwners(db, driver, [owner]);
   const round = await nextRound(db, owner, true);
-  return db
+  const row = await db
     .updateTable('runs')
     .set((of) => ({
       status: 'waiting',
@@ -143,6 +152,10 @@ export async function giveBack(
     .$if(attempt !== undefined, (of) => of.where('attempt', '=', attempt!))
     .returning(['checkpoint_seq', 'void'])
     .executeTakeFirst();
+  // The run was not counted before, if it was started while there was no limit.
+  const limit = limitOf(found.module) ?? Infinity;
+  if (row && limit !== Infinity) await balance(db, driver, owner, limit, now);
+  return row;
 }
 
 /** The ranges of void envelopes, as the column `void` has them. */

@@ -59,7 +59,7 @@ export class Ends {
     await this.writer.settled(run);
     const owned = { id, attempt, process: run.process };
     const isHandedOver = await this.database.persistTransaction((db) =>
-      takeBack(db, this.database.driver, owned),
+      takeBack(db, this.database.driver, owned, this.limits.of, this.database.now()),
     );
     this.localRuns.drop(id);
     return isHandedOver;
@@ -77,7 +77,10 @@ export class Ends {
     }
     const ended = { ...run.snapshot(), status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
     const isLimited = this.limits.of(run.module) !== Infinity;
-    return { run: ended, next: isLimited ? await this.limits.ended(ownerRefOf(run.owner, run.module)) : undefined };
+    return {
+      run: ended,
+      next: isLimited ? await this.limits.ended(ownerRefOf(run.owner, run.module)) : undefined,
+    };
   }
 
   async #finishLocal(

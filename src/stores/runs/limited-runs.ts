@@ -38,9 +38,7 @@ export async function insertWithinLimit(
 }
 
 const insertPrepared = new Prepared<LimitedRow>(COLUMNS, (db, values: RawBuilder<LimitedRow>) =>
-  insertOf(
-    db.with(`candidate(${COLUMNS.join(', ')})` as 'candidate', () => sql<LimitedRow>`(${values})`),
-  ),
+  insertOf(db.with(`candidate(${COLUMNS.join(', ')})` as 'candidate', () => sql<LimitedRow>`(${values})`)),
 );
 
 function insertOf(db: QueryCreator<Tables & { candidate: LimitedRow }>) {

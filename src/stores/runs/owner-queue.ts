@@ -98,11 +98,7 @@ export async function nextRound(db: Db, { module, key }: OwnerRef, isRestarted =
     .where('status', '=', WAITING)
     .where('ready_at', 'is not', null)
     .limit(1);
-  const [present] = await ready
-    .where('module', '=', module)
-    .orderBy('round')
-    .select('round')
-    .execute();
+  const [present] = await ready.where('module', '=', module).orderBy('round').select('round').execute();
   if (!present) return 0;
   const [last] = await ready
     .where('owner_key', '=', key)

@@ -169,7 +169,8 @@ export class Recovery {
   }
 
   #takeBack(run: OwnedAttempt): Promise<boolean> {
-    return this.database.attemptTransaction((db) => takeBack(db, this.database.driver, run));
+    const { database, limits } = this;
+    return database.attemptTransaction((db) => takeBack(db, database.driver, run, limits.of, database.now()));
   }
 
   async #interrupt({ id: runId, attempt, process }: OwnedAttempt): Promise<RunRecord | undefined> {
@@ -197,6 +198,7 @@ export class Recovery {
    */
   async #returnStrays(): Promise<void> {
     const { processId } = this.lease;
+    const { driver } = this.database;
     const owned = await this.database.attempt((db) =>
       db
         .selectFrom('runs')
@@ -210,7 +212,7 @@ export class Recovery {
     for (const id of strays) {
       if (!this.#strays.has(id)) continue;
       await this.database.attemptTransaction((db) =>
-        giveBack(db, this.database.driver, { id, process: processId }),
+        giveBack(db, driver, { id, process: processId }, this.limits.of, this.database.now()),
       );
     }
     this.#strays = new Set(strays);

@@ -5,6 +5,7 @@ import process from 'node:process';
 import pg from 'pg';
 import { attemptsContract } from '../../../test/contracts/attempts.contract.js';
 import { admissionOf, eventsOf, type OpenStore } from '../../../test/contracts/open-store.js';
+import { ownersContract, restartedOwnersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
@@ -14,22 +15,25 @@ import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
-async function openFile(retention?: Partial<RetentionOptions>): Promise<OpenStore> {
+async function openFile(
+  retention?: Partial<RetentionOptions>,
+  events?: Partial<RecoveryEvents>,
+): Promise<OpenStore> {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
   let driver: LibsqlDriver;
   let store: SqlRunStore;
-  const open = async (events?: Partial<RecoveryEvents>) => {
+  const open = async (told = events) => {
     driver = await LibsqlDriver.open(join(directory, 'runs.db'));
     store = new SqlRunStore(driver, { retention });
-    await store.recover(eventsOf(events));
+    await store.recover(eventsOf(told));
     return store;
   };
   return {
     store: await open(),
     sweep: () => store.sweep(),
-    restart: async (events) => {
+    restart: async (told) => {
       await crash(driver, store);
-      return open(events);
+      return open(told);
     },
     close: async () => {
       await store.close();
@@ -40,6 +44,8 @@ async function openFile(retention?: Partial<RetentionOptions>): Promise<OpenStor
 
 runStoreContract('SqlRunStore in a file', openFile);
 attemptsContract('SqlRunStore in a file', () => openFile());
+ownersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
+restartedOwnersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
 
 describe('on Postgres', () => {
   let server: PostgresServer | undefined;
@@ -53,17 +59,20 @@ describe('on Postgres', () => {
   }, 30_000);
   afterAll(() => server?.close());
 
-  const openPostgres = async (retention?: Partial<RetentionOptions>): Promise<OpenStore> => {
+  const openPostgres = async (
+    retention?: Partial<RetentionOptions>,
+    events?: Partial<RecoveryEvents>,
+  ): Promise<OpenStore> => {
     const schema = `test_${process.pid}_${++schemas}`;
     let driver: PostgresDriver;
     let store: SqlRunStore;
     let advanced = 0;
-    const open = async (leaseMs?: number, events?: Partial<RecoveryEvents>) => {
+    const open = async (leaseMs?: number, told = events) => {
       driver = await PostgresDriver.open(new URL(url), { schema });
       const now = driver.now.bind(driver);
       driver.now = async () => (await now()) + advanced;
       store = new SqlRunStore(driver, { retention, leaseMs });
-      await store.recover(eventsOf(events));
+      await store.recover(eventsOf(told));
       return store;
     };
     const isRecovered = async () => {
@@ -82,10 +91,10 @@ describe('on Postgres', () => {
       store: await open(),
       sweep: () => store.sweep(),
       advanceClock: (milliseconds) => void (advanced += milliseconds),
-      restart: async (events) => {
+      restart: async (told) => {
         await crash(driver, store);
         // The lease of the crashed process expires soon.
-        await open(100, events);
+        await open(100, told);
         await eventually(isRecovered);
         return store;
       },
@@ -101,6 +110,8 @@ describe('on Postgres', () => {
 
   runStoreContract('SqlRunStore in Postgres', openPostgres);
   attemptsContract('SqlRunStore in Postgres', () => openPostgres());
+  ownersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
+  restartedOwnersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
 });
 
 it('A run is promoted also when the end before it is reported earlier than its admission', async () => {

@@ -76,7 +76,8 @@ export class Starts {
       const started = await this.database.attemptAtOnce((db) =>
         startWaiting(db, driver, processId, module, count, this.database.now()),
       );
-      for (const { run, endOffset } of started) this.localRuns.add(new LocalRun(run, module, processId, endOffset));
+      for (const { run, endOffset } of started)
+        this.localRuns.add(new LocalRun(run, module, processId, endOffset));
       return started.map(({ run }) => run);
     } finally {
       this.#taking--;

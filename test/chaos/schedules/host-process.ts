@@ -97,6 +97,8 @@ const commands = {
         maxRunning: runs.maxRunning,
         maxWaiting: runs.maxWaiting,
         maxWaitingPerSession: runs.maxWaitingPerSession,
+        ...(runs.maxRunningPerOwner !== undefined && { maxRunningPerOwner: runs.maxRunningPerOwner }),
+        ...(runs.maxWaitingPerOwner !== undefined && { maxWaitingPerOwner: runs.maxWaitingPerOwner }),
         sessionPolicy: runs.sessionPolicy,
         disconnect: disconnect === 'grace' ? { graceMs: GRACE_MS } : disconnect,
         stopDeadlineMs: STOP_DEADLINE_MS,

@@ -21,8 +21,13 @@ export interface ModelRun extends Submission {
   end: End | undefined;
   /** The handler executes, also after the end of its run. */
   isExecuting: boolean;
-  /** Since when the run needs only a slot to start; equal numbers where that is not known. Undefined before that. */
+  /** Since when the run is the first of its session; equal numbers where that is not known. Undefined before that. */
   readySince: number | undefined;
+  /**
+   * The round of slots in which the run is to start; `deferred` if its owner is at the limit, and `unknown` where either may
+   * be so. Undefined unless the run is the first of its session and waits.
+   */
+  round: number | 'deferred' | 'unknown' | undefined;
   /** It continues without followers. */
   isDetached: boolean;
   /** The process of the host has admitted or started it. */
@@ -58,7 +63,7 @@ export class Model {
   readonly usedSessions = new Map<string, { owner: string; id: string }>();
   /** How much time has passed for the retention, in milliseconds. */
   #clock = 0;
-  #ready = 0;
+  #readySince = 0;
 
   /** @param isDurable whether what the store keeps outlives the process of the host */
   constructor(
@@ -107,12 +112,15 @@ export class Model {
     const known = key === undefined ? undefined : this.#keys.get(keyOf(owner, key));
     if (known && !isSameQuery(known, submission)) return { status: 422, code: 'idempotency_conflict' };
     if (known && known.end !== 'interrupted') return { status: 200, known };
-    const { sessionPolicy, maxWaitingPerSession, maxRunning, maxWaiting } = this.settings;
+    const { sessionPolicy, maxWaitingPerSession, maxRunning, maxWaiting, maxWaitingPerOwner } = this.settings;
     const ahead = session === undefined ? 0 : (this.session(owner, session)?.queue.length ?? 0);
     if (ahead > 0 && sessionPolicy === 'reject') return { status: 409, code: 'session_busy' };
     if (sessionPolicy === 'enqueue' && ahead > maxWaitingPerSession)
       return { status: 429, code: 'session_full' };
-    const starts = ahead === 0 && this.takenSlots < maxRunning;
+    const starts = ahead === 0 && this.takenSlots < maxRunning && this.#hasFreePlace(owner);
+    const ofOwner = this.unfinished.filter((run) => run.owner === owner && run.status === 'waiting');
+    if (!starts && ofOwner.length >= (maxWaitingPerOwner ?? Infinity))
+      return { status: 429, code: 'rate_limited' };
     return starts || this.waiting < maxWaiting ? { status: 200 } : { status: 503, code: 'at_capacity' };
   }
 
@@ -143,6 +151,7 @@ export class Model {
       end: undefined,
       isExecuting: false,
       readySince: undefined,
+      round: undefined,
       emitted: [],
       unsureFrom: undefined,
       seen: [],
@@ -157,13 +166,25 @@ export class Model {
   /** The runs of which one starts next; none if no slot is free. */
   nextToStart(): ModelRun[] {
     if (this.takenSlots >= this.settings.maxRunning) return [];
-    const ready = this.unfinished.filter((run) => run.status === 'waiting' && run.readySince !== undefined);
-    const first = Math.min(...ready.map(({ readySince }) => readySince!));
-    return ready.filter(({ readySince }) => readySince === first);
+    const unknown = this.#inRound('unknown');
+    if (unknown.length > 0) {
+      const owners = new Set(unknown.map(({ owner }) => owner));
+      return [...owners].flatMap((owner) =>
+        this.#activeOf(owner) < this.#limit
+          ? firstBy(
+              unknown.filter((run) => run.owner === owner),
+              ({ readySince }) => readySince!,
+            )
+          : [],
+      );
+    }
+    const present = firstBy(this.#ready, ({ round }) => round as number);
+    return firstBy(present, ({ readySince }) => readySince!);
   }
 
   start(run: ModelRun): void {
     run.status = 'running';
+    run.round = undefined;
     run.isKnownToHost = true;
     run.isExecuting = true;
   }
@@ -177,11 +198,16 @@ export class Model {
   /** Ends a run. A handler that ignores its signal continues to execute, unless it has stopped before. */
   end(run: ModelRun, end: End): void {
     run.status = 'ended';
+    run.round = undefined;
     run.end = end;
     run.endedAt = this.#clock;
     if (!run.isDeaf) run.isExecuting = false;
-    if (run.session === undefined) return;
-    const session = this.#use(run.owner, run.session);
+    if (run.session !== undefined) this.#leaveSession(run, run.session);
+    this.#balance(run.owner);
+  }
+
+  #leaveSession(run: ModelRun, id: string): void {
+    const session = this.#use(run.owner, id);
     const wasFirst = session.queue[0] === run;
     session.queue = session.queue.filter((other) => other !== run);
     session.turns.push(run);
@@ -196,11 +222,12 @@ export class Model {
 
   /** Marks the first run of each queue as ready, where it is not known since when. */
   makeReadyTogether(): void {
-    const since = ++this.#ready;
+    const since = ++this.#readySince;
     for (const run of this.unfinished) {
       if (run.status !== 'waiting') continue;
       const queue = run.session === undefined ? [run] : this.session(run.owner, run.session)!.queue;
       run.readySince = queue[0] === run ? since : undefined;
+      run.round = queue[0] === run ? 'unknown' : undefined;
     }
   }
 
@@ -245,7 +272,47 @@ export class Model {
   }
 
   #makeReady(run: ModelRun): void {
-    run.readySince = ++this.#ready;
+    run.readySince = ++this.#readySince;
+    if (this.#inRound('unknown').length > 0) run.round = 'unknown';
+    else run.round = this.#hasFreePlace(run.owner) ? this.#nextRound(run.owner) : 'deferred';
+  }
+
+  /** Makes deferred runs of an owner ready, as far as its limit allows. */
+  #balance(owner: string): void {
+    const deferred = this.#inRound('deferred').filter((run) => run.owner === owner);
+    for (const run of deferred.sort((a, b) => a.readySince! - b.readySince!)) {
+      if (this.#activeOf(owner) < this.#limit) run.round = this.#nextRound(owner);
+    }
+  }
+
+  #nextRound(owner: string): number {
+    const rounds = (runs: ModelRun[]) => runs.map(({ round }) => round as number);
+    if (this.#ready.length === 0) return 0;
+    const own = rounds(this.#ready.filter((run) => run.owner === owner));
+    return Math.max(Math.min(...rounds(this.#ready)), Math.max(-1, ...own) + 1);
+  }
+
+  get #limit(): number {
+    return this.settings.maxRunningPerOwner ?? Infinity;
+  }
+
+  /** The runs that need only a slot to start. */
+  get #ready(): ModelRun[] {
+    return this.unfinished.filter(({ round }) => typeof round === 'number');
+  }
+
+  #inRound(round: 'deferred' | 'unknown'): ModelRun[] {
+    return this.unfinished.filter((run) => run.round === round);
+  }
+
+  #activeOf(owner: string): number {
+    const running = this.unfinished.filter(({ status }) => status === 'running');
+    return [...running, ...this.#ready].filter((run) => run.owner === owner).length;
+  }
+
+  #hasFreePlace(owner: string): boolean {
+    const waits = [...this.#inRound('deferred'), ...this.#inRound('unknown')];
+    return this.#activeOf(owner) < this.#limit && waits.every((run) => run.owner !== owner);
   }
 
   /** Forgets a run that is no longer kept. */
@@ -266,6 +333,12 @@ export class Model {
     this.usedSessions.set(key, { owner, id });
     return session;
   }
+}
+
+/** The runs with the smallest number. */
+function firstBy(runs: ModelRun[], numberOf: (run: ModelRun) => number): ModelRun[] {
+  const first = Math.min(...runs.map(numberOf));
+  return runs.filter((run) => numberOf(run) === first);
 }
 
 function keyOf(owner: string, name: string): string {

@@ -53,8 +53,10 @@ export async function observe(world: World, allowed: Allowed): Promise<void> {
     return restlessness(world, snapshot, allowed);
   });
   for (const [run, view] of snapshot.views) {
+    const hasStarted = run.status === 'waiting' && world.host.calls.has(run.id);
     if (view === undefined) {
       assert(allowed.mayVanish(run), `run ${run.id} is lost`);
+      if (hasStarted) model.start(run);
       model.forget(run);
       continue;
     }
@@ -64,7 +66,7 @@ export async function observe(world: World, allowed: Allowed): Promise<void> {
       const texts = await world.readLog(run);
       assert.equal(countDone(texts), 1);
       assert.equal(endOf(texts), end);
-      if (run.status === 'waiting' && world.host.calls.has(run.id)) model.start(run);
+      if (hasStarted) model.start(run);
       model.end(run, end);
     } else if (view.status === 'running' && run.status === 'waiting') {
       model.start(run);
@@ -123,8 +125,11 @@ async function restlessness(
   const isFirst = ({ id, owner, session }: ModelRun) =>
     session === undefined || queues.get(keyOf(owner, session))![0] === id;
   for (const run of running) assert(isFirst(run), `run ${run.id} executes behind another run of its session`);
-  const ready = waiting.filter(isFirst);
-  const { maxRunning, disconnect } = world.model.settings;
+  const { maxRunning, maxRunningPerOwner = Infinity, disconnect } = world.model.settings;
+  const runningOf = (owner: string) => running.filter((run) => run.owner === owner).length;
+  for (const { owner } of running)
+    assert(runningOf(owner) <= maxRunningPerOwner, `too many runs of ${owner}`);
+  const ready = waiting.filter((run) => isFirst(run) && runningOf(run.owner) < maxRunningPerOwner);
   if (ready.length > 0 && load.running + load.overdue < maxRunning) return `${ready[0]!.id} does not start`;
   for (const run of running)
     if (!world.host.calls.has(run.id)) return `the handler of ${run.id} is not called`;

@@ -15,6 +15,9 @@ export interface Settings {
   maxRunning: number;
   maxWaiting: number;
   maxWaitingPerSession: number;
+  /** Undefined for no limit. */
+  maxRunningPerOwner: number | undefined;
+  maxWaitingPerOwner: number | undefined;
   sessionPolicy: 'enqueue' | 'reject' | 'interrupt';
   disconnect: 'continue' | 'cancel' | 'grace';
   /** The store keeps no more of a log than it must. */
@@ -28,6 +31,8 @@ export const settingsArbitrary: fc.Arbitrary<Settings> = fc.record({
   maxRunning: fc.integer({ min: 1, max: 3 }),
   maxWaiting: fc.integer({ min: 0, max: 4 }),
   maxWaitingPerSession: fc.integer({ min: 0, max: 3 }),
+  maxRunningPerOwner: fc.constantFrom(undefined, 1, 2),
+  maxWaitingPerOwner: fc.constantFrom(undefined, undefined, 0, 2),
   sessionPolicy: fc.constantFrom('enqueue' as const, 'reject' as const, 'interrupt' as const),
   disconnect: fc.constantFrom('continue' as const, 'cancel' as const, 'grace' as const),
   keepsShortLogs: fc.boolean(),

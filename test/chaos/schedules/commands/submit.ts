@@ -124,7 +124,7 @@ export class CutAndRetry extends Command {
     let reply = await world.post(submission, false, headers);
     if ('code' in predicted) return checkProblem(reply, predicted.status, predicted.code);
     // The first query takes its place before the store knows its key.
-    while (reply.status === 503) reply = await world.post(submission, false, headers);
+    while (reply.status === 503 || reply.status === 429) reply = await world.post(submission, false, headers);
     const allowed = new Allowed();
     const run = addObserved(world, submission, reply.runId, false, allowed);
     if (model.settings.disconnect === 'cancel') allowed.end(run, 'cancelled');
