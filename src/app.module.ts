@@ -1,7 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { parse, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Catch, type DynamicModule, Module, NotFoundException, UseGuards } from '@nestjs/common';
+import { Catch, type DynamicModule, Logger, Module, NotFoundException, UseGuards } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
   AccessGuard,
@@ -25,6 +25,7 @@ import {
   QueryModule,
   type QueryModuleOptions,
   type RunStore,
+  type RunTracer,
 } from './query/index.js';
 import { openStore, postgresPool } from './stores/index.js';
 import {
@@ -54,12 +55,13 @@ export class AppModule {
     const dispatcher = await loadDispatcher(environment.QUEUE_URL);
     const store = await loadStore(environment);
     const access = credentials(environment);
+    const tracer = await loadTracer(environment.AGENT);
     const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
     const options = {
       ...queryOptions(environment),
       handler,
       store,
-      tracer: await openTracer(),
+      ...(tracer && { tracer }),
       ...(dispatcher && { dispatcher }),
       ...(access && { owner: ownerOf }),
     };
@@ -129,6 +131,16 @@ async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
     throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
       cause: error,
     });
+  }
+}
+
+/** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
+async function loadTracer(agent: string): Promise<RunTracer | undefined> {
+  try {
+    return await openTracer({ agentName: parse(agent).name });
+  } catch (error) {
+    new Logger('Traces').debug((error as Error).message);
+    return undefined;
   }
 }
 

@@ -126,6 +126,7 @@ describe('The architecture', () => {
       'cli/keys.ts',
       'config/environment.ts',
       'config/options.ts',
+      'config/secrets.ts',
       'main.ts',
     ]);
   });

@@ -94,6 +94,7 @@ describe('The public surface', () => {
       'QueryLog',
       'QueryMetrics',
       'VersionController',
+      'openTracer',
     ]);
   });
 

@@ -17,7 +17,12 @@ export interface ConnectionLimits {
   proxies: readonly string[];
 }
 
-/** The defaults of `limitConnections`. */
+/**
+ * The defaults of `limitConnections`.
+ *
+ * @example
+ * limitConnections(server, { headMs: 2 * CONNECTION_DEFAULTS.headMs });
+ */
 export const CONNECTION_DEFAULTS: Readonly<ConnectionLimits> = Object.freeze({
   perAddress: 10_000,
   headMs: 10_000,
@@ -27,7 +32,12 @@ export const CONNECTION_DEFAULTS: Readonly<ConnectionLimits> = Object.freeze({
 
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** The ranges of the limits that are numbers. */
+/**
+ * The least and the greatest value of each limit of `limitConnections` that is a number.
+ *
+ * @example
+ * const [least, greatest] = CONNECTION_RANGES.perAddress;
+ */
 export const CONNECTION_RANGES = {
   perAddress: [1, 1_000_000],
   headMs: [1, MAX_TIMER_MS],

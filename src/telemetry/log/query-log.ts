@@ -66,8 +66,8 @@ const TITLES = {
 };
 
 /** What names a run in every entry about it. */
-function namesOf({ id, sessionId, owner, attempt }: ObservedRun): LogFields {
-  return { run: id, session: sessionId, owner, attempt };
+function namesOf({ id, sessionId, owner, attempt, traceId }: ObservedRun): LogFields {
+  return { run: id, session: sessionId, owner, attempt, traceId };
 }
 
 /** Tenths of a millisecond. */
