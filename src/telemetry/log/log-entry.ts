@@ -26,9 +26,9 @@ export class LogEntry {
    */
   constructor(title: string, fields: LogFields) {
     this.#title = title;
+    const members = this as unknown as Record<string, unknown>;
     for (const [name, value] of Object.entries(fields)) {
-      if (value !== undefined)
-        Object.assign(this, { [name]: typeof value === 'string' ? safe(value) : value });
+      if (value !== undefined) members[name] = typeof value === 'string' ? safe(value) : value;
     }
   }
 
