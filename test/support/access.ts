@@ -12,7 +12,7 @@ import {
   RateLimitModule,
   type RateLimitModuleOptions,
 } from '../../src/access/index.js';
-import { QueryModule, type QueryModuleOptions } from '../../src/index.js';
+import { QueryModule, type QueryModuleOptions, type RunStore } from '../../src/index.js';
 
 /** The claims of a token. One that is undefined is left out. */
 type Claims = Record<string, unknown>;
@@ -30,6 +30,7 @@ export function guarded(
   handler: QueryModuleOptions['handler'],
   access: AccessModuleOptions,
   rate?: RateLimitModuleOptions,
+  store?: RunStore,
 ): DynamicModule {
   const guards = rate ? [AccessGuard, RateLimitGuard] : [AccessGuard];
   return {
@@ -39,6 +40,7 @@ export function guarded(
       ...(rate ? [RateLimitModule.forRoot(rate)] : []),
       QueryModule.forRoot({
         handler,
+        ...(store && { store }),
         runs: { drainMs: 0, stopDeadlineMs: 100 },
         decorators: [UseGuards(...guards)],
         owner: ownerOf,

@@ -1,10 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import type { OutgoingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createApiKey } from '../../../src/access/index.js';
 import { message } from '../../../src/index.js';
+import { openStore } from '../../../src/stores/index.js';
 import { promise } from '../../promises.js';
 import { bearer, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
 import { ask, FULL, type Reply, request } from '../../support/client.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { type AdapterName, type Host, startHost } from '../../support/host.js';
+import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
 const UNKNOWN_RUN = '00000000-0000-4000-8000-000000000000';
@@ -82,17 +87,38 @@ async function seen(reply: Reply): Promise<unknown> {
   return [reply.status, { ...reply.headers, date: undefined }, await reply.whole()];
 }
 
-describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
+describe.each<[AdapterName, store: 'memory' | 'file' | 'postgres']>([
+  ['express', 'memory'],
+  ['fastify', 'memory'],
+  ['fastify', 'file'],
+  ['express', 'postgres'],
+])('What belongs to another owner, on %s with the store %s', (adapter, store) => {
   const [ann, bob] = [createApiKey('ann'), createApiKey('bob')];
   let issuers: Issuer[];
+  let directory: string;
+  let server: PostgresServer | undefined;
+  let count = 0;
   let credentials: Record<string, OutgoingHttpHeaders>;
   let host: Host;
   let agent: ScriptedAgent;
 
   beforeAll(async () => {
     issuers = [await Issuer.start('https://a.example'), await Issuer.start('https://b.example')];
+    directory = await mkdtemp(join(tmpdir(), 'access-owners-'));
+    if (store === 'postgres') server = await startPostgres();
   });
-  afterAll(() => Promise.all(issuers.map((issuer) => issuer.close())));
+  afterAll(async () => {
+    await Promise.all(issuers.map((issuer) => issuer.close()));
+    await server?.close();
+    await rm(directory, { recursive: true });
+  });
+
+  /** Where a new store keeps its data. */
+  function storeUrl(): string {
+    const name = `test${++count}`;
+    if (store === 'memory') return 'memory:';
+    return store === 'file' ? `file:${directory}/${name}.db` : `${server!.url}?schema=${name}`;
+  }
 
   beforeEach(async () => {
     agent = new ScriptedAgent();
@@ -100,7 +126,8 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
       keys: [ann.configured, bob.configured],
       jwt: { jwksUrl: issuers[0]!.jwksUrl, secret: SECRET },
     };
-    host = await startHost(adapter, guarded(agent.handler, access));
+    const module = guarded(agent.handler, access, undefined, await openStore(storeUrl()));
+    host = await startHost(adapter, module);
     credentials = {
       'the key of ann': bearer(ann.key),
       'the key of bob': { 'x-api-key': bob.key },
@@ -122,8 +149,9 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
   async function askTwice(headers: OutgoingHttpHeaders): Promise<{ ended: Belongings; running: Reply }> {
     const session = 'the same session';
     const query = { headers, kwargs: { session_id: session } };
+    const before = agent.calls.length;
     const asked = await ask(host.url, 'Hello', query);
-    const first = await agent.call(agent.calls.length || 1);
+    const first = await agent.call(before + 1);
     first.emit(message('x'.repeat(100 * 1024)));
     first.finish();
     await asked.whole();
@@ -134,6 +162,7 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
     });
     const [{ sha256 }] = (await page.json<{ turns: [{ sha256: string }] }>()).turns;
     const running = await ask(host.url, 'Again', query);
+    await agent.call(before + 2);
     return { ended: { runId: asked.runId, session: encodeURIComponent(session), sha256 }, running };
   }
 
@@ -150,7 +179,7 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
       await Promise.all(own.map((reply) => reply.whole()));
 
       for (const [other, otherHeaders] of Object.entries(credentials).filter(([each]) => each !== name)) {
-        for (const each of CALLS) {
+        const compare = async (each: Call) => {
           const missing = await seen(await each.send(host.url, otherHeaders, unknown));
           expect([other, each.name, missing]).toEqual([
             other,
@@ -161,7 +190,8 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
             const found = await seen(await each.send(host.url, otherHeaders, belonging));
             expect([name, other, each.name, found]).toEqual([name, other, each.name, missing]);
           }
-        }
+        };
+        await Promise.all(CALLS.map(compare));
       }
       const call = agent.calls.at(-1)!;
       expect(call.context.signal.aborted).toBe(false);
@@ -213,16 +243,19 @@ describe.each(ADAPTERS)('What belongs to another owner, on %s', (adapter) => {
       asked.push(await ask(host.url, 'Hello', { headers: { ...headers, 'idempotency-key': 'same' } }));
     const count = Object.keys(credentials).length;
     expect(new Set(asked.map(({ runId }) => runId)).size).toBe(count);
+    await agent.call(count);
     expect(agent.calls).toHaveLength(count);
-    expect(agent.calls.map(({ context }) => context.owner)).toEqual([
-      'key:ann',
-      'key:bob',
-      'jwt:["https://a.example","ann"]',
-      'jwt:["https://b.example","ann"]',
-      'jwt:[null,"ann"]',
-      'jwt:[null,"key:ann"]',
-      'jwt:["https://a.example\\",\\"","ann\\"]"]',
-    ]);
+    expect(new Set(agent.calls.map(({ context }) => context.owner))).toEqual(
+      new Set([
+        'key:ann',
+        'key:bob',
+        'jwt:["https://a.example","ann"]',
+        'jwt:["https://b.example","ann"]',
+        'jwt:[null,"ann"]',
+        'jwt:[null,"key:ann"]',
+        'jwt:["https://a.example\\",\\"","ann\\"]"]',
+      ]),
+    );
     for (const call of agent.calls) call.finish();
     await Promise.all(asked.map((reply) => reply.whole()));
   });
