@@ -240,7 +240,7 @@ describe('The page of options', () => {
     const shown = inGroup.map(({ cells }) => [cells[0], cells[2]]);
     const expected = Object.entries(defaults).map(([name, value]) => [
       quoted(`${group}.${name}`),
-      quoted(value),
+      value === Infinity ? 'none' : quoted(value),
     ]);
     expect(shown.sort()).toEqual(expected.sort());
   });

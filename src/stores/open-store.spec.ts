@@ -146,10 +146,12 @@ describe('A database of an older version', () => {
     Postgres: async (version, statements) => {
       const url = new URL(process.env['TEST_DATABASE_URL'] ?? server!.url);
       const schema = `old_${version}_${process.pid}`;
-      schemas.push(schema);
+      if (!schemas.includes(schema)) schemas.push(schema);
       const client = new pg.Client({ connectionString: url.href });
       await client.connect();
-      await client.query(`create schema ${schema}; set search_path to ${schema}; ${statements}`);
+      await client.query(
+        `create schema if not exists ${schema}; set search_path to ${schema}; ${statements}`,
+      );
       await client.end();
       url.searchParams.set('schema', schema);
       return url.href;
@@ -212,6 +214,37 @@ describe('A database of an older version', () => {
     expect(finished).toMatchObject({ next: { id: run.id } });
     await store.close();
   });
+
+  /** Takes back what the migration 0008 has changed. */
+  const TO_0007 = `
+    drop index runs_ready; drop index runs_waiting; drop index runs_active; drop index runs_restarting;
+    alter table runs drop column owner_key; alter table runs drop column round;
+    alter table runs drop column deferred_at;
+    create index runs_ready on runs (module, ready_at) where status = 'waiting';
+    delete from migrations where name = '0008_owners';`;
+
+  it.each(Object.keys(load))(
+    '0007 gives slots to the owners of its waiting runs in turn, in %s',
+    async (database) => {
+      const url = await load[database]!('0007', '');
+      const before = await openStore(url, { leaseMs: 50 });
+      await before.recover(eventsOf());
+      const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+      await before.admit(admissionOf({ owner: 'ann', mayStart: false, session }));
+      await before.admit(admissionOf({ owner: 'ann', session }));
+      for (const owner of ['ann', 'ann', 'bob', 'bob', 'cid'])
+        await before.admit(admissionOf({ owner, mayStart: false }));
+      await before.close();
+      await load[database]!('0007', TO_0007);
+
+      const store = await openStore(url, { leaseMs: 50 });
+      await store.recover(eventsOf({ maxRunningPerOwner: () => 2 }));
+      const owners = async () => (await store.take(9)).map(({ owner }) => owner);
+      expect(await owners()).toEqual(['ann', 'bob', 'cid', 'ann', 'bob']);
+      expect(await owners()).toEqual([]);
+      await store.close();
+    },
+  );
 });
 
 describe('The retention of a store', () => {

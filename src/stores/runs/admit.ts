@@ -12,15 +12,7 @@ import {
 import type { Driver } from '../drivers/driver.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import {
-  countActive,
-  countWaiting,
-  hasDeferred,
-  lockOwners,
-  nextRound,
-  type OwnerRef,
-  ownerRefOf,
-} from './owner-queue.js';
+import { countWaiting, loadOf, lockOwners, nextRound, type OwnerRef, ownerRefOf } from './owner-queue.js';
 import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queue.js';
@@ -219,7 +211,8 @@ function refuseBehind(ahead: number, { session }: Admission): void {
 /** Whether one more run of an owner may become active. */
 async function hasFreePlace(db: Db, owner: OwnerRef, limit: number): Promise<boolean> {
   if (limit === Infinity) return true;
-  return (await countActive(db, owner)) < limit && !(await hasDeferred(db, owner));
+  const { active, hasDeferred } = await loadOf(db, owner);
+  return active < limit && !hasDeferred;
 }
 
 /** Refuses a query that would wait, if too many runs of its owner or of its module wait. */
@@ -229,14 +222,14 @@ async function refuseToWait(
   owner: OwnerRef,
   { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,
 ): Promise<void> {
-  if (maxWaitingPerOwner !== Infinity && (await countWaiting(db, owner)) >= maxWaitingPerOwner) {
+  const { module, key } = owner;
+  if (maxWaitingPerOwner !== Infinity && (await countWaiting(db, module, key)) >= maxWaitingPerOwner) {
     throw ownerAtCapacity(maxWaitingPerOwner);
   }
-  const { module } = owner;
-  let waiting = await countWaiting(db, { module });
+  let waiting = await countWaiting(db, module);
   if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
     await driver.lock(db, `capacity ${module}`);
-    waiting = await countWaiting(db, { module });
+    waiting = await countWaiting(db, module);
   }
   if (waiting >= maxWaiting) throw atCapacity(waiting);
 }

@@ -3,7 +3,7 @@ import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { Batches } from './batches.js';
 import { insertWithinLimit, type LimitedRun } from './limited-runs.js';
-import { balance, isActive, isDeferred, lockOwners, type OwnerRef } from './owner-queue.js';
+import { activeRuns, balance, deferredRuns, lockOwners, type OwnerRef } from './owner-queue.js';
 
 /** The most owners that one transaction locks. Postgres keeps locks in a table of a fixed size. */
 const LOCKED_AT_ONCE = 64;
@@ -105,7 +105,7 @@ export class OwnerLimits {
         driver,
         keys.map((key) => ({ module: '', key })),
       );
-      return isDeferred(db)
+      return deferredRuns(db)
         .where('deferred.module', 'in', modules)
         .where('deferred.owner_key', 'in', keys)
         .select('deferred.owner_key')
@@ -124,7 +124,7 @@ interface OwnerState extends OwnerRef {
 
 /** The owners that may not be balanced: those with deferred runs, and those with active runs of which some are ready. */
 async function selectOwners(db: Db): Promise<OwnerState[]> {
-  const deferred = await isDeferred(db)
+  const deferred = await deferredRuns(db)
     .select(['deferred.module', 'deferred.owner_key as key'])
     .where('deferred.owner_key', 'is not', null)
     .groupBy(['deferred.module', 'deferred.owner_key'])
@@ -138,7 +138,7 @@ async function selectOwners(db: Db): Promise<OwnerState[]> {
         .as('active'),
     )
     .execute();
-  const ready = await isActive(db)
+  const ready = await activeRuns(db)
     .select(['active.module', 'active.owner_key as key'])
     .where('active.owner_key', 'is not', null)
     .groupBy(['active.module', 'active.owner_key'])

@@ -38,49 +38,51 @@ export function lockOwners(db: Db, driver: Driver, owners: OwnerRef[]): Promise<
   return driver.lock(db, ...owners.map(({ key }) => `owner ${key}`));
 }
 
-/** Which runs count for the limit of runs that execute. */
-export function isActive(db: Pick<Db, 'selectFrom'>) {
+/** Selects the active runs, as `active`. */
+export function activeRuns(db: Pick<Db, 'selectFrom'>) {
   return db
     .selectFrom('runs as active')
     .where('active.ready_at', 'is not', null)
     .where('active.ended_at', 'is', null);
 }
 
-/** The deferred runs. */
-export function isDeferred(db: Pick<Db, 'selectFrom'>) {
+/** Selects the deferred runs, as `deferred`. */
+export function deferredRuns(db: Pick<Db, 'selectFrom'>) {
   return db
     .selectFrom('runs as deferred')
     .where('deferred.status', '=', WAITING)
     .where('deferred.deferred_at', '>', 0);
 }
 
-/** How many runs of an owner are active. */
-export async function countActive(db: Db, { key }: OwnerRef): Promise<number> {
-  const { count } = await isActive(db)
-    .where('active.owner_key', '=', key)
-    .select((of) => of.fn.countAll<string | number>().as('count'))
+/** How many runs of an owner are active, and whether it has deferred runs: those become active before younger runs. */
+export async function loadOf(
+  db: Db,
+  { module, key }: OwnerRef,
+): Promise<{ active: number; hasDeferred: boolean }> {
+  const { active, deferred } = await db
+    .selectNoFrom([
+      activeRuns(db)
+        .where('active.owner_key', '=', key)
+        .select((of) => of.fn.countAll<string | number>().as('count'))
+        .as('active'),
+      deferredRuns(db)
+        .where('deferred.module', '=', module)
+        .where('deferred.owner_key', '=', key)
+        .select('deferred.id')
+        .limit(1)
+        .as('deferred'),
+    ])
     .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** Whether an owner has deferred runs. They become active before younger runs. */
-export async function hasDeferred(db: Db, { module, key }: OwnerRef): Promise<boolean> {
-  const found = await isDeferred(db)
-    .where('deferred.module', '=', module)
-    .where('deferred.owner_key', '=', key)
-    .select('deferred.id')
-    .limit(1)
-    .executeTakeFirst();
-  return found !== undefined;
+  return { active: Number(active), hasDeferred: deferred !== null };
 }
 
 /** How many runs wait: of a module, or of one owner in it. */
-export async function countWaiting(db: Db, { module, key }: Partial<OwnerRef>): Promise<number> {
+export async function countWaiting(db: Db, module: string, key?: string): Promise<number> {
   const { count } = await db
     .selectFrom('runs')
     .select((of) => of.fn.countAll<string | number>().as('count'))
     .where('status', '=', WAITING)
-    .where('module', '=', module!)
+    .where('module', '=', module)
     .$if(key !== undefined, (of) => of.where('owner_key', '=', key!))
     .executeTakeFirstOrThrow();
   return Number(count);
@@ -97,17 +99,20 @@ export async function nextRound(db: Db, { module, key }: OwnerRef, isRestarted =
     .selectFrom('runs')
     .where('status', '=', WAITING)
     .where('ready_at', 'is not', null)
-    .limit(1);
-  const [present] = await ready.where('module', '=', module).orderBy('round').select('round').execute();
-  if (!present) return 0;
-  const [last] = await ready
-    .where('owner_key', '=', key)
-    .where('ended_at', 'is', null)
-    .$if(isRestarted, (of) => of.where('attempt', '>', sql.lit(1)))
-    .orderBy('round', 'desc')
     .select('round')
-    .execute();
-  return last ? Math.max(present.round, last.round + 1) : present.round;
+    .limit(1);
+  const { present, last } = await db
+    .selectNoFrom([
+      ready.where('module', '=', module).orderBy('round').as('present'),
+      ready
+        .where('owner_key', '=', key)
+        .where('ended_at', 'is', null)
+        .$if(isRestarted, (of) => of.where('attempt', '>', sql.lit(1)))
+        .orderBy('round', 'desc')
+        .as('last'),
+    ])
+    .executeTakeFirstOrThrow();
+  return Math.max(present ?? 0, (last ?? -1) + 1);
 }
 
 /**
@@ -124,9 +129,9 @@ export async function balance(
   now: number,
 ): Promise<RunRecord[]> {
   await lockOwners(db, driver, [owner]);
-  const free = limit - (await countActive(db, owner));
-  if (free < 0) await defer(db, owner, -free);
-  if (free <= 0) return [];
+  const { active, hasDeferred } = await loadOf(db, owner);
+  if (active > limit) await defer(db, owner, active - limit);
+  if (active >= limit || !hasDeferred) return [];
   const rows = await selectRuns(db)
     .where('status', '=', WAITING)
     .where('module', '=', owner.module)
@@ -134,9 +139,8 @@ export async function balance(
     .where('deferred_at', '>', 0)
     .orderBy('deferred_at')
     .orderBy('created_at')
-    .limit(Math.min(free, AT_ONCE))
+    .limit(Math.min(limit - active, AT_ONCE))
     .execute();
-  if (rows.length === 0) return [];
   let round = await nextRound(db, owner);
   for (const { id } of rows) {
     await db

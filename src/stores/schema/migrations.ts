@@ -234,7 +234,7 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .addColumn('round', 'bigint', (column) => column.notNull().defaultTo(0))
       .execute();
     await schema.alterTable('runs').addColumn('deferred_at', 'bigint').execute();
-    await giveRounds(db as Kysely<Pick<Tables, 'runs'>>);
+    await giveRounds(db);
 
     const index = (name: string, columns: string[]) => schema.createIndex(name).on('runs').columns(columns);
     const isWaiting = [`status` as never, '=', sql.lit('waiting')] as const;
