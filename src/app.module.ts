@@ -10,6 +10,7 @@ import {
   PublicRoute,
   RateLimitGuard,
   RateLimitModule,
+  readKeysFile,
 } from './access/index.js';
 import { FilesHandler } from './agents/files/index.js';
 import {
@@ -46,12 +47,13 @@ class UnknownRouteFilter extends ProblemFilter {}
 @Module({})
 export class AppModule {
   /**
-   * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, or `DATABASE_URL` names no
+   * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, `API_KEYS_FILE` names no keys, or `DATABASE_URL` names no
    * database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment.AGENT);
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
+    await checkKeysFile(environment.API_KEYS_FILE);
     const dispatcher = await loadDispatcher(environment.QUEUE_URL);
     const store = await loadStore(environment);
     const access = credentials(environment);
@@ -106,6 +108,16 @@ async function checkSpoolDirectory(directory: string): Promise<void> {
       `SPOOL_DIRECTORY is ${JSON.stringify(directory)}; it must be a directory that the service can write (${code}).`,
       { cause: error },
     );
+  }
+}
+
+async function checkKeysFile(path: string): Promise<void> {
+  try {
+    if (path !== '') await readKeysFile(path);
+  } catch (error) {
+    throw new ConfigurationError(`API_KEYS_FILE names no file of keys. ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 

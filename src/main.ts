@@ -81,7 +81,9 @@ main().catch((error: NodeJS.ErrnoException) => {
 });
 
 function explain(error: NodeJS.ErrnoException): string {
-  if (error.code === 'EADDRINUSE') return `${error.message}. Set PORT to another port (0 takes a free one).`;
-  if (error.code === 'EACCES') return `${error.message}. Set PORT to a port from 1024 on.`;
+  const variable = 'PORT (METRICS_PORT for the port of the metrics)';
+  if (error.code === 'EADDRINUSE')
+    return `${error.message}. Set ${variable} to another port; 0 takes a free one.`;
+  if (error.code === 'EACCES') return `${error.message}. Set ${variable} to a port from 1024 on.`;
   return error.message;
 }

@@ -974,6 +974,15 @@ export const PROMISES = {
     section: 'service',
     sentence: 'LOG_FORMAT=json writes one JSON object per line, and LOG_LEVEL the least important level.',
   },
+  'service.credentials': {
+    section: 'service',
+    sentence:
+      'With credentials every route of the service but /health needs one, and each caller has its own runs, limits and rate.',
+  },
+  'service.metrics-port': {
+    section: 'service',
+    sentence: 'METRICS_PORT gives the metrics a port of their own, which needs no credential.',
+  },
   'service.unreachable-postgres': {
     section: 'service',
     sentence: 'A Postgres server that cannot be reached is reported after a second.',

@@ -73,6 +73,7 @@ describe('The public surface', () => {
       'createApiKey',
       'limitConnections',
       'ownerOf',
+      'readKeysFile',
     ]);
   });
 

@@ -14,6 +14,7 @@ export {
   limitConnections,
 } from './connections.js';
 export { type ApiKey, apiKeysOf, createApiKey } from './keys/api-key.js';
+export { readKeysFile } from './keys/keys-file.js';
 export type { JwtOptions } from './jwt/jwt-options.js';
 export { ownerOf } from './owners.js';
 export { PublicRoute } from './public-route.js';

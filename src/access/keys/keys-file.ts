@@ -38,9 +38,7 @@ export class KeysFile {
       file.#seen = await looksOf(path);
       await file.#readKeys();
     } catch (error) {
-      throw new TypeError(`The file of API keys ${JSON.stringify(path)} ${whatIsWrong(error)}`, {
-        cause: error,
-      });
+      throw unusable(path, error);
     }
     file.#timer = setInterval(() => void file.#look(), LOOK_MS).unref();
     return file;
@@ -87,6 +85,29 @@ export class KeysFile {
     if (keys.length === 0) this.#logger.warn('The file of API keys has no key.');
     return keys.length;
   }
+}
+
+/**
+ * Reads a file of API keys once: one `name:sha256` in each line. A line that is blank or begins with `#` is ignored.
+ *
+ * @param path the path of the file
+ * @throws {TypeError} the file cannot be read or its contents are faulty. The message has no part of the contents
+ *
+ * @example
+ * AccessModule.forRootAsync({ useFactory: async () => ({ keys: await readKeysFile('/run/secrets/keys') }) })
+ */
+export async function readKeysFile(path: string): Promise<ApiKey[]> {
+  try {
+    return apiKeysOfFile(await contentsOf(path));
+  } catch (error) {
+    throw unusable(path, error);
+  }
+}
+
+function unusable(path: string, error: unknown): TypeError {
+  return new TypeError(`The file of API keys ${JSON.stringify(path)} ${whatIsWrong(error)}`, {
+    cause: error,
+  });
 }
 
 /** What changes when the file changes: also if another file has the same size and time. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createApiKey } from '../../../src/access/index.js';
 import { promise } from '../../promises.js';
 import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
@@ -100,6 +101,59 @@ describe('The configuration of the service', () => {
     service = undefined;
   });
 
+  const ANN = createApiKey('ann');
+  const BOB = createApiKey('bob');
+  const API_KEYS = [ANN, BOB].map(({ configured }) => `${configured.name}:${configured.sha256}`).join();
+  const by = ({ key }: { key: string }) => ({ headers: { authorization: `Bearer ${key}` } });
+
+  it(promise('service.credentials'), async () => {
+    service = await startService({ HOST: '0.0.0.0', API_KEYS, QUERIES_PER_MINUTE: '2', LOG_FORMAT: 'json' });
+    const url = service.url.replace('0.0.0.0', '127.0.0.1');
+    expect(service.output()).toContain('"access":"API keys (2)"');
+    for (const path of ['/query/none', '/query/sessions/none', '/metrics', '/version']) {
+      const { status, headers } = await fetch(url + path);
+      expect([path, status]).toEqual([path, 401]);
+      expect(headers.get('www-authenticate')).toBe('Bearer realm="nest-agent-query"');
+    }
+    expect((await ask(url, 'Hello')).status).toBe(401);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+
+    const first = await ask(url, 'Hello', by(ANN));
+    expect(first.headers['ratelimit-policy']).toBe('"minute";q=2;w=60');
+    expect((await first.answer()).done).toEqual([{ status: 'completed' }]);
+    const path = `${url}/query/${first.runId}`;
+    expect((await fetch(path, by(ANN))).status).toBe(200);
+    expect((await fetch(path, by(BOB))).status).toBe(404);
+    await (await ask(url, 'Hello', by(ANN))).whole();
+    const third = await ask(url, 'Hello', by(ANN));
+    expect([third.status, third.headers['retry-after']]).toEqual([429, expect.stringMatching(/^[1-6]?\d$/)]);
+    expect((await ask(url, 'Hello', by(BOB))).status).toBe(200);
+
+    const metrics = await (await fetch(`${url}/metrics`, by(ANN))).text();
+    expect(metrics).toContain('\nagent_query_refusals_total{code="rate_limited"} 1\n');
+    await service.stop();
+    const output = service.output();
+    service = undefined;
+    expect(output).toContain('"event":"ended"');
+    expect(output).toContain('"owner":"key:ann"');
+    for (const { key } of [ANN, BOB]) expect(output).not.toContain(key);
+  });
+
+  it(promise('service.metrics-port'), async () => {
+    const port = await freePort();
+    service = await startService({ API_KEYS, METRICS_PORT: String(port) });
+    const { status } = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(status).toBe(200);
+    expect((await fetch(`${service.url}/metrics`, by(ANN))).status).toBe(404);
+  });
+
+  it(promise('service.unknown-variable', 'a file of keys that cannot be read'), async () => {
+    expect(await failure({ API_KEYS_FILE: '/nowhere/keys' })).toBe(
+      'exit 1\nnest-agent-query cannot start.\n' +
+        'API_KEYS_FILE names no file of keys. The file of API keys "/nowhere/keys" cannot be read (ENOENT).\n',
+    );
+  });
+
   it(promise('service.unreachable-postgres'), async () => {
     // Accepts connections, and never answers.
     const sockets: Socket[] = [];
@@ -119,3 +173,13 @@ describe('The configuration of the service', () => {
     await once(server, 'close');
   });
 });
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
