@@ -3,7 +3,7 @@ import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { Batches } from './batches.js';
 import { insertWithinLimit, type LimitedRun } from './limited-runs.js';
-import { activeRuns, balance, deferredRuns, lockOwners, type OwnerRef } from './owner-queue.js';
+import { activeRuns, balance, deferredRuns, lockOwners, type OwnerRef, WAITING } from './owner-queue.js';
 
 /** The most owners that one transaction locks. Postgres keeps locks in a table of a fixed size. */
 const LOCKED_AT_ONCE = 64;
@@ -13,6 +13,11 @@ export class OwnerLimits {
   #limitOf: RecoveryEvents['maxRunningPerOwner'] = () => Infinity;
   readonly #admissions: Batches<LimitedRun, boolean>;
   readonly #ends: Batches<OwnerRef, boolean>;
+  /**
+   * The keys of the owners of whom runs may wait: those of the last balance of all owners, and those since. Only for a file:
+   * elsewhere other processes admit runs too.
+   */
+  #waiting = { before: new Set<string>(), since: new Set<string>() };
 
   constructor(private readonly database: Database) {
     this.#admissions = new Batches(
@@ -40,6 +45,11 @@ export class OwnerLimits {
     return this.#admissions.add(run);
   }
 
+  /** A run of an owner is about to be admitted, and may wait. */
+  mayWait(owner: OwnerRef): void {
+    if (!this.database.driver.isShared) this.#waiting.since.add(owner.key);
+  }
+
   /**
    * A run of an owner has ended, in a transaction that did not lock the owner. Makes a deferred run ready in its place.
    *
@@ -48,6 +58,7 @@ export class OwnerLimits {
   async ended(owner: OwnerRef): Promise<RunRecord | undefined> {
     const limit = this.of(owner.module);
     if (limit === undefined || limit === Infinity) return undefined;
+    if (!this.#mayHaveWaiting(owner)) return undefined;
     try {
       if (!(await this.#ends.add(owner))) return undefined;
       return (await this.#balance(owner, limit))[0];
@@ -62,12 +73,35 @@ export class OwnerLimits {
    * another one before.
    */
   async balanceAll(): Promise<void> {
+    await this.#findWaiting();
     for (const { module, key, active, hasDeferred } of await this.database.attempt(selectOwners)) {
       const limit = this.of(module);
       if (limit === undefined) continue;
       const isBalanced = active === limit || (active < limit && !hasDeferred);
       if (!isBalanced) await this.#balance({ module, key }, limit);
     }
+  }
+
+  #mayHaveWaiting({ key }: OwnerRef): boolean {
+    const { before, since } = this.#waiting;
+    return this.database.driver.isShared || before.has(key) || since.has(key);
+  }
+
+  /** Forgets the owners of whom no run waits any more. Those of admissions that may be under way are kept. */
+  async #findWaiting(): Promise<void> {
+    if (this.database.driver.isShared) return;
+    const { before, since } = this.#waiting;
+    this.#waiting = { before: new Set([...before, ...since]), since: new Set() };
+    const rows = await this.database.attempt((db) =>
+      db
+        .selectFrom('runs')
+        .select('owner_key')
+        .where('status', '=', WAITING)
+        .where('owner_key', 'is not', null)
+        .distinct()
+        .execute(),
+    );
+    this.#waiting.before = new Set([...since, ...rows.map(({ owner_key }) => owner_key!)]);
   }
 
   #balance(owner: OwnerRef, limit: number): Promise<RunRecord[]> {

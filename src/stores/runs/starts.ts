@@ -8,7 +8,8 @@ import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
-import { type OwnerLimits } from './owner-limits.js';
+import type { OwnerLimits } from './owner-limits.js';
+import { ownerRefOf } from './owner-queue.js';
 import { insertRuns, type RunToInsert } from './run-rows.js';
 import { type WrittenQuery, writtenQuery } from './written-query.js';
 
@@ -89,8 +90,10 @@ export class Starts {
     await this.renewLate();
     const { driver } = this.database;
     const admitting = this.#admittingOf(admission);
+    const started = await this.#admitAlone(admitting, admission, query);
+    if (!started) this.limits.mayWait(ownerRefOf(admission.owner, admission.module ?? ''));
     const admitted =
-      (await this.#admitAlone(admitting, admission, query)) ??
+      started ??
       (await this.database.attemptTransaction((db) => admit(db, driver, admitting, admission, query)));
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
