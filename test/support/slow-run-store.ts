@@ -1,4 +1,10 @@
-import { type FileStore, MemoryRunStore, type RecoveryEvents, type RunRecord, RunStore } from '../../src/index.js';
+import {
+  type FileStore,
+  MemoryRunStore,
+  type RecoveryEvents,
+  type RunRecord,
+  RunStore,
+} from '../../src/index.js';
 
 /**
  * A store that answers late, as one with a database does. Every step takes effect some ticks after its call, and is

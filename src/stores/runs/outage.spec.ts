@@ -356,6 +356,7 @@ describe('Postgres', () => {
       '0005_texts',
       '0006_attempts',
       '0007_retention',
+      '0008_owners',
     ]);
     for (const { store } of opened) await store.close();
   });
