@@ -10,7 +10,7 @@ import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';
-import { insertRuns, type RunToInsert } from './run-rows.js';
+import { insertStarted, type StartedRow } from './run-rows.js';
 import { type WrittenQuery, writtenQuery } from './written-query.js';
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
@@ -20,7 +20,7 @@ export class Starts {
   /** How many calls of `take` are under way. */
   #taking = 0;
   /** Admits the queries for which only a run is written. */
-  readonly #insertions: Batches<RunToInsert, undefined>;
+  readonly #insertions: Batches<StartedRow, undefined>;
 
   /**
    * @param database has the runs
@@ -36,8 +36,8 @@ export class Starts {
     private readonly limits: OwnerLimits,
     private readonly renewLate: () => Promise<void>,
   ) {
-    const insert = async (rows: RunToInsert[]) => {
-      await database.attemptAtOnce((db) => insertRuns(db, database.driver, rows));
+    const insert = async (rows: StartedRow[]) => {
+      await database.attemptAtOnce((db) => insertStarted(db, database.driver, rows));
       return rows.map(() => undefined);
     };
     this.#insertions = new Batches(insert, ({ parts, kwargs }) => parts!.length + kwargs!.length);
