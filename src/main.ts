@@ -19,9 +19,13 @@ import { ServiceLogger } from './logger.js';
 import { CORS_OPTIONS, problemOf } from './query/index.js';
 import { stopOnSignals } from './shutdown.js';
 
+/** The port of the metrics, for an error. */
+let metricsPort: number | undefined;
+
 /** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
   const environment = readEnvironment();
+  metricsPort = environment.METRICS_PORT;
   const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
   const logger = new ServiceLogger(format, environment.LOG_LEVEL);
   Logger.overrideLogger(logger);
@@ -80,10 +84,10 @@ main().catch((error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-function explain(error: NodeJS.ErrnoException): string {
-  const variable = 'PORT (METRICS_PORT for the port of the metrics)';
+function explain(error: NodeJS.ErrnoException & { port?: number }): string {
+  const variable = error.port === metricsPort ? 'METRICS_PORT' : 'PORT';
   if (error.code === 'EADDRINUSE')
-    return `${error.message}. Set ${variable} to another port; 0 takes a free one.`;
+    return `${error.message}. Set ${variable} to another port (0 takes a free one).`;
   if (error.code === 'EACCES') return `${error.message}. Set ${variable} to a port from 1024 on.`;
   return error.message;
 }

@@ -110,7 +110,7 @@ describe('The package', () => {
       const options = `--noEmit --strict --target es2022 --types node ${settings}`.split(' ');
       const compiled = run(process.execPath, [TSC, ...options, file], { cwd: project });
       await expect(compiled).rejects.toMatchObject({
-        stdout: `${file}(10,7): error TS2322: Type 'string' is not assignable to type 'number'.\n`,
+        stdout: `${file}(11,7): error TS2322: Type 'string' is not assignable to type 'number'.\n`,
       });
     },
     120_000,

@@ -57,7 +57,7 @@ describe('The configuration of the service', () => {
     });
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
     expect(preflight.headers.get('access-control-allow-headers')).toBe(
-      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,X-API-Key',
+      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,X-API-Key,traceparent,tracestate',
     );
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST,DELETE');
     expect(preflight.headers.get('x-frame-options')).toBe('DENY');
