@@ -15,7 +15,7 @@ import {
   readEnvironment,
 } from './config/index.js';
 import { greet } from './greeting.js';
-import { ServiceLogger } from './logger.js';
+import { neverBlock, ServiceLogger } from './logger.js';
 import { CORS_OPTIONS, problemOf } from './query/index.js';
 import { stopOnSignals } from './shutdown.js';
 
@@ -62,6 +62,8 @@ function refuseUrl(_error: unknown, _request: unknown, reply: { raw: object; hij
   response.writeHead(400, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
   response.end(JSON.stringify(problem));
 }
+
+neverBlock(process.stdout, process.stderr);
 
 // The reader of the output may go (`| head`): what is written after that is lost, but the service continues.
 for (const output of [process.stdout, process.stderr]) {

@@ -983,6 +983,10 @@ export const PROMISES = {
     section: 'service',
     sentence: 'METRICS_PORT gives the metrics a port of their own, which needs no credential.',
   },
+  'service.log-unread': {
+    section: 'service',
+    sentence: 'A reader of the output that does not read does not stop the service.',
+  },
   'service.unreachable-postgres': {
     section: 'service',
     sentence: 'A Postgres server that cannot be reached is reported after a second.',

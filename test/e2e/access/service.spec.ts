@@ -6,6 +6,8 @@ import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import { type Service, spawnService, startService } from '../../support/service.js';
 
+/** A long name makes long entries. */
+const SESSION = 's'.repeat(190);
 const ORIGIN = 'https://app.example.com';
 
 describe('The configuration of the service', () => {
@@ -152,6 +154,24 @@ describe('The configuration of the service', () => {
       'exit 1\nnest-agent-query cannot start.\n' +
         'API_KEYS_FILE names no file of keys. The file of API keys "/nowhere/keys" cannot be read (ENOENT).\n',
     );
+  });
+
+  it(promise('service.log-unread'), async () => {
+    service = await startService({ LOG_FORMAT: 'json' });
+    service.process.stdout!.pause();
+    // Two entries of some 200 bytes each: more than a pipe and its reader hold.
+    for (let round = 0; round < 40; round++) {
+      const answers = Array.from({ length: 20 }, () =>
+        ask(service!.url, 'Hello', { kwargs: { session_id: SESSION } }),
+      );
+      for (const answer of answers)
+        expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
+    }
+    service.process.stdout!.resume();
+    await service.stop();
+    const ended = service.output().match(/"event":"ended"/g);
+    service = undefined;
+    expect(ended).toHaveLength(800);
   });
 
   it(promise('service.unreachable-postgres'), async () => {
