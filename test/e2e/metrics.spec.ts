@@ -190,10 +190,10 @@ describe.each(ADAPTERS)('The metrics of a host on %s', (adapter) => {
   it(promise('module.metrics', 'the process, and zeros from the beginning'), async () => {
     const host = await startObserved(adapter, { handler: new ScriptedAgent().handler });
     const reply = await get(host.url, '/metrics');
-    expect(reply.headers).toMatchObject({
-      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-      'cache-control': 'no-store',
-    });
+    expect(reply.headers['cache-control']).toBe('no-store');
+    // Versions of Express write the parameters in different orders.
+    const [type, ...parameters] = reply.headers['content-type']!.split('; ');
+    expect([type, ...parameters.sort()]).toEqual(['text/plain', 'charset=utf-8', 'version=0.0.4']);
     const series = seriesOf(await reply.whole());
     expect(series).toMatchObject({
       agent_query_runs_admitted_total: 0,
