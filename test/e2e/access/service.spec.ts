@@ -167,11 +167,9 @@ describe('The configuration of the service', () => {
       for (const answer of answers)
         expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
     }
+    const { output } = service;
     service.process.stdout!.resume();
-    await service.stop();
-    const ended = service.output().match(/"event":"ended"/g);
-    service = undefined;
-    expect(ended).toHaveLength(800);
+    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 800);
   });
 
   it(promise('service.unreachable-postgres'), async () => {
