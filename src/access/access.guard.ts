@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { HttpAdapterHost, Reflector } from '@nestjs/core';
+import { type HostRequest, rawRequest } from '../query/index.js';
 import { Authenticator } from './authenticator.js';
 import { credentialOf } from './credential.js';
-import { type HostRequest, isChecked, letPass, rawRequest } from './owners.js';
+import { isChecked, letPass } from './owners.js';
 import { PUBLIC_ROUTE } from './public-route.js';
 import { AccessRefusal } from './refusals.js';
 

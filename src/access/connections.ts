@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
-import { isInRange, type Range, rangeText } from '../query/index.js';
+import { isInRange, type Range, RANGES, rangeText } from '../query/index.js';
 
 /** Limits of the connections of a server. */
 export interface ConnectionLimits {
@@ -30,8 +30,6 @@ export const CONNECTION_DEFAULTS: Readonly<ConnectionLimits> = Object.freeze({
   proxies: [],
 });
 
-const MAX_TIMER_MS = 2_147_483_647;
-
 /**
  * The least and the greatest value of each limit of `limitConnections` that is a number.
  *
@@ -40,8 +38,8 @@ const MAX_TIMER_MS = 2_147_483_647;
  */
 export const CONNECTION_RANGES = {
   perAddress: [1, 1_000_000],
-  headMs: [1, MAX_TIMER_MS],
-  requestMs: [1, MAX_TIMER_MS],
+  headMs: RANGES.limits.idleMs,
+  requestMs: RANGES.limits.idleMs,
 } as const satisfies Record<string, Range>;
 
 /** How often Node looks for requests that take too long, in milliseconds. Its default is 30,000. */

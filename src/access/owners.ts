@@ -1,12 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-
-/** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
-export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
-
-/** Returns Node's request. */
-export function rawRequest(request: HostRequest): IncomingMessage {
-  return request.raw ?? request;
-}
+import { type HostRequest, rawRequest } from '../query/index.js';
 
 /** Who sent each request that `AccessGuard` has let pass; undefined for a public route. */
 const owners = new WeakMap<IncomingMessage, string | undefined>();

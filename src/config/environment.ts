@@ -9,7 +9,7 @@ import {
 } from '../query/index.js';
 import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
 import { LOG_LEVELS, type LogLevelName } from '../logger.js';
-import { isAddressOrNetwork, isOriginOrAll } from './lists.js';
+import { isAddressOrNetwork, isName, isOriginOrAll } from './lists.js';
 import { faultOfAddress, faultOfKeys, faultOfSecret } from './secrets.js';
 import { Each, mustBe, Secret, Text, WholeNumber } from './variable.js';
 
@@ -44,11 +44,11 @@ export class Environment {
   readonly JWT_SECRET: string = '';
 
   /** The issuers of tokens, with commas between them. If empty, any. */
-  @Text({ mayBeEmpty: true })
+  @Each(isName, 'names with commas between them')
   readonly JWT_ISSUER: string = '';
 
   /** For whom a token must be, with commas between several names. If empty, for anybody. */
-  @Text({ mayBeEmpty: true })
+  @Each(isName, 'names with commas between them')
   readonly JWT_AUDIENCE: string = '';
 
   /** By how many seconds the clocks of the issuer and of the service may differ. */

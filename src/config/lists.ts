@@ -3,6 +3,11 @@ import { isIP, isIPv4 } from 'node:net';
 /** The names of networks that a list of proxies may have besides addresses. */
 const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
 
+/** Whether a text names somebody: any text does that is not empty. */
+export function isName(text: string): boolean {
+  return text !== '';
+}
+
 /** Whether a text is the origin of a page as browsers send it (RFC 6454 §6.2), or `*` for all. */
 export function isOriginOrAll(text: string): boolean {
   if (text === '*') return true;

@@ -82,15 +82,23 @@ export function corsOrigins({ CORS_ORIGIN }: Environment): string[] | '*' | unde
   return origins.includes('*') ? '*' : origins;
 }
 
+/** Whether a token may be a credential. */
+export function hasTokens({ JWT_JWKS_URL, JWT_SECRET }: Environment): boolean {
+  return JWT_JWKS_URL !== '' || JWT_SECRET !== '';
+}
+
+/** Whether there are credentials, and so everybody needs one. */
+export function hasCredentials(environment: Environment): boolean {
+  return environment.API_KEYS !== '' || environment.API_KEYS_FILE !== '' || hasTokens(environment);
+}
+
 /** The credentials that give access; undefined if there are none. */
 export function credentials(environment: Environment): AccessModuleOptions | undefined {
-  const { API_KEYS, API_KEYS_FILE, JWT_JWKS_URL, JWT_SECRET } = environment;
-  const hasTokens = JWT_JWKS_URL !== '' || JWT_SECRET !== '';
-  if (API_KEYS === '' && API_KEYS_FILE === '' && !hasTokens) return undefined;
+  if (!hasCredentials(environment)) return undefined;
   return {
-    keys: apiKeysOf(API_KEYS),
-    keysFile: API_KEYS_FILE || undefined,
-    ...(hasTokens && { jwt: tokens(environment) }),
+    keys: apiKeysOf(environment.API_KEYS),
+    keysFile: environment.API_KEYS_FILE || undefined,
+    ...(hasTokens(environment) && { jwt: tokens(environment) }),
   };
 }
 

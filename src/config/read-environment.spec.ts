@@ -141,6 +141,31 @@ describe('The environment of the service', () => {
     ]);
   });
 
+  it.each(['JWT_ISSUER', 'JWT_AUDIENCE'])(
+    'refuses %s of commas alone, which would accept any token',
+    (name) => {
+      expect(faultsOf({ JWT_SECRET: 's'.repeat(32), [name]: ' , ' })).toEqual([
+        `${name} is " , "; it must be names with commas between them.`,
+      ]);
+    },
+  );
+
+  it('refuses ACCESS=open with credentials, and names of issuers without tokens', () => {
+    const sentence = /^ACCESS=open lets everybody use the service, but credentials are configured\./;
+    expect(faultsOf({ ACCESS: 'open', JWT_SECRET: 's'.repeat(32) })).toEqual([
+      expect.stringMatching(sentence),
+    ]);
+    expect(faultsOf({ JWT_AUDIENCE: 'agents' })).toEqual([
+      expect.stringMatching(/^JWT_ISSUER and JWT_AUDIENCE have no effect without/),
+    ]);
+  });
+
+  it('shows no part of a secret that is not valid', () => {
+    const faults = faultsOf({ API_KEYS: 'naq_secret', JWT_SECRET: 'secret', JWT_JWKS_URL: 'secret' }).join();
+    expect(faults).toMatch(/API_KEYS is not valid: .*JWT_JWKS_URL must be .*JWT_SECRET has 6 bytes/s);
+    expect(faults).not.toContain('secret');
+  });
+
   it('accepts lists of origins and of proxies', () => {
     expect(
       faultsOf({

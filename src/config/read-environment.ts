@@ -2,6 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
+import { hasCredentials, hasTokens } from './options.js';
 import { misspelled } from './unknown-variables.js';
 
 /** The service cannot start with this environment. The message has a line for each faulty variable. */
@@ -32,25 +33,22 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
 
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
-  const { HOST, ACCESS, API_KEYS, API_KEYS_FILE, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } =
-    environment;
-  const { JWT_JWKS_URL, JWT_SECRET, JWT_ISSUER, JWT_AUDIENCE } = environment;
+  const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
-  const hasTokens = JWT_JWKS_URL !== '' || JWT_SECRET !== '';
-  const hasCredentials = API_KEYS !== '' || API_KEYS_FILE !== '' || hasTokens;
+  const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
     [
-      ACCESS !== 'open' && !hasCredentials && !isLoopback(HOST),
+      ACCESS !== 'open' && isOpen && !isLoopback(HOST),
       `HOST is ${JSON.stringify(HOST)}, which other machines reach, and no credentials are configured. ` +
         'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or set HOST to 127.0.0.1. ' +
         'Or set ACCESS=open, so that everybody may use the service.',
     ],
     [
-      ACCESS === 'open' && hasCredentials,
+      ACCESS === 'open' && !isOpen,
       'ACCESS=open lets everybody use the service, but credentials are configured. Unset ACCESS or the credentials.',
     ],
     [
-      !hasTokens && (JWT_ISSUER !== '' || JWT_AUDIENCE !== ''),
+      !hasTokens(environment) && environment.JWT_ISSUER + environment.JWT_AUDIENCE !== '',
       'JWT_ISSUER and JWT_AUDIENCE have no effect without JWT_JWKS_URL or JWT_SECRET. Set one of these, or unset them.',
     ],
     [

@@ -36,9 +36,12 @@ export function Secret(fault: (text: string) => string | undefined): PropertyDec
   return ValidateBy({ name: 'secret', validator: { validate } }, { message });
 }
 
-/** A list of texts with commas between them; it may be empty. */
+/** A list of texts with commas between them; it may be empty. A list of commas alone is a mistake. */
 export function Each(isEntry: (entry: string) => boolean, what: string): PropertyDecorator {
-  const isList = (value: unknown) => entriesOf(String(value)).every(isEntry);
+  const isList = (value: unknown) => {
+    const entries = entriesOf(String(value));
+    return value === '' || (entries.length > 0 && entries.every(isEntry));
+  };
   return ValidateBy({ name: 'each', validator: { validate: isList } }, { message: mustBe(what) });
 }
 

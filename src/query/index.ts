@@ -38,6 +38,7 @@ export {
 } from './files/part-readers.js';
 export { filePartOf } from './files/file-part.js';
 export { CORS_OPTIONS } from './http/cors.js';
+export { isQuery } from './http/headers.js';
 export { ProblemFilter, problemOf } from './http/problem.filter.js';
 export { newProcessDirectory, removeAbandonedDirectories } from './files/process-directories.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
@@ -59,6 +60,7 @@ export {
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
 export { settlesWithin } from './platform/deadline.js';
+export { type HostRequest, rawRequest } from './platform/host.js';
 export { Settings } from './options/settings.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';

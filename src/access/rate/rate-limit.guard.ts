@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { CallerRequest } from '../../query/index.js';
-import { type HostRequest, isChecked, ownerOf, rawRequest } from '../owners.js';
+import { type CallerRequest, type HostRequest, isQuery } from '../../query/index.js';
+import { isChecked, ownerOf } from '../owners.js';
 import { tooManyQueries } from '../refusals.js';
 import { QueryRates, WINDOW_SECONDS } from './query-rates.js';
 import { RATE_LIMIT_OPTIONS, type RateLimitModuleOptions } from './rate-limit.options.js';
@@ -34,7 +34,7 @@ export class RateLimitGuard implements CanActivate {
     if (context.getType() !== 'http') return true;
     const http = context.switchToHttp();
     const request = http.getRequest<HostRequest>();
-    if (!beginsQuery(request)) return true;
+    if (!isQuery(request)) return true;
     const { isExceeded, remaining, resetSeconds } = await this.rates.count(await this.#ownerOf(request));
     const { httpAdapter } = this.adapterHost;
     const response: unknown = http.getResponse();
@@ -56,10 +56,4 @@ const ANONYMOUS = 'anonymous';
 /** A host without `AccessGuard` has no owners. */
 function ownerIfChecked(request: object): string | undefined {
   return isChecked(request as HostRequest) ? ownerOf(request) : undefined;
-}
-
-/** As the endpoint decides it: a `Last-Event-ID` that is empty names no run. */
-function beginsQuery(request: HostRequest): boolean {
-  const { method, headers } = rawRequest(request);
-  return method === 'POST' && !headers['last-event-id'];
 }

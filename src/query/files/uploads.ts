@@ -19,11 +19,7 @@ export class Uploads {
   /** @param maxBytes how many an owner may have at the same time */
   constructor(private readonly maxBytes: number) {}
 
-  /** How many owners have files in transit. */
-  get size(): number {
-    return this.#bytesOf.size;
-  }
-
+  /** Counts the files of one query of an owner, until the query ends. */
   begin(owner: string): Upload {
     if (this.maxBytes === Infinity) return UNLIMITED;
     let own = 0;

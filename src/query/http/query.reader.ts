@@ -27,7 +27,6 @@ export interface ReadQuery {
 @Injectable()
 export class QueryReader {
   readonly #logger = new Logger('Query');
-
   readonly #uploads: Uploads;
 
   constructor(

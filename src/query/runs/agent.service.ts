@@ -130,8 +130,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * the Observable only follows its log.
    *
    * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`),
-   * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `at_capacity`, `draining`, `unavailable`, `storage_full`, or
-   * what the option `admit` throws.
+   * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `at_capacity`, `draining`, `unavailable`,
+   * `storage_full`, or what the option `admit` throws.
    *
    * @param query kwargs as a caller would send them: values that JSON can hold
    */
