@@ -1,7 +1,14 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { LogEntry } from './telemetry/log/log-entry.js';
 
 /** How much output may wait for a reader that does not read, in bytes. What is logged beyond that is lost. */
 const MAX_WAITING = 4 * 1024 * 1024;
+
+/** How long entries wait to be written together. */
+const HOLD_MS = 10;
+
+/** The levels of which entries may wait. A warning or an error is written at once. */
+const PATIENT = new Set<LogLevel>(['log', 'debug', 'verbose']);
 
 /** The levels, from the most important on. `info` is what Nest calls `log`. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
@@ -26,12 +33,12 @@ export class ServiceLogger extends ConsoleLogger {
   /**
    * @param format `json` writes one object per line
    * @param least the least important level that is written
-   * @param waiting returns how many bytes of the output wait for its reader
+   * @param outputs where the entries are written
    */
   constructor(
     format: 'json' | 'text' = 'text',
     least: LogLevelName = 'info',
-    private readonly waiting = () => process.stdout.writableLength + process.stderr.writableLength,
+    private readonly outputs = new Outputs(process.stdout, process.stderr),
   ) {
     super({ json: format === 'json', logLevels: levelsTo(least) });
   }
@@ -41,11 +48,19 @@ export class ServiceLogger extends ConsoleLogger {
   }
 
   override isLevelEnabled(level: LogLevel): boolean {
-    return super.isLevelEnabled(level) && this.#hasRoom();
+    if (!super.isLevelEnabled(level) || !this.#hasRoom()) return false;
+    if (PATIENT.has(level)) this.outputs.hold();
+    else this.outputs.write();
+    return true;
+  }
+
+  /** Nest looks for cycles and for texts without end, which an entry has not. There are two entries a query. */
+  protected override stringifyJsonLogObject(object: Record<string, unknown>): string {
+    return object.message instanceof LogEntry ? JSON.stringify(object) : super.stringifyJsonLogObject(object);
   }
 
   #hasRoom(): boolean {
-    if (this.waiting() > MAX_WAITING) {
+    if (this.outputs.waiting > MAX_WAITING) {
       this.#lost++;
       return false;
     }
@@ -57,6 +72,39 @@ export class ServiceLogger extends ConsoleLogger {
     return true;
   }
 }
+
+/** The outputs of this process. What is written within 10 ms can be written together: each write is a system call. */
+export class Outputs {
+  readonly #outputs: readonly Output[];
+  #holds = false;
+
+  constructor(...outputs: readonly Output[]) {
+    this.#outputs = outputs;
+    process.once('exit', () => this.write());
+  }
+
+  /** How many bytes wait for their reader. */
+  get waiting(): number {
+    return this.#outputs.reduce((sum, { writableLength }) => sum + writableLength, 0);
+  }
+
+  /** Holds back what comes, for at most 10 ms. The end of the process writes it. */
+  hold(): void {
+    if (this.#holds) return;
+    this.#holds = true;
+    for (const output of this.#outputs) output.cork();
+    setTimeout(() => this.write(), HOLD_MS).unref();
+  }
+
+  /** Writes what was held back. */
+  write(): void {
+    if (!this.#holds) return;
+    this.#holds = false;
+    for (const output of this.#outputs) output.uncork();
+  }
+}
+
+type Output = Pick<NodeJS.WriteStream, 'writableLength' | 'cork' | 'uncork'>;
 
 /**
  * Lets the output of this process wait in its memory if its reader does not read. Node would otherwise stop the whole process

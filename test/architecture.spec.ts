@@ -127,6 +127,7 @@ describe('The architecture', () => {
       'config/environment.ts',
       'config/options.ts',
       'config/secrets.ts',
+      'logger.ts',
       'main.ts',
     ]);
   });

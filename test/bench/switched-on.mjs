@@ -1,16 +1,19 @@
 /**
  * What access, limits, metrics, log lines and traces cost the service together:
  *
- *     npm run build && node test/bench/switched-on.mjs [--rounds 6] [--seconds 5] [--database memory|file] [--base <dist>]
+ *     npm run build && node test/bench/switched-on.mjs [--pairs 5] [--rounds 10] [--seconds 2]
+ *       [--database memory|file] [--load mixed|small] [--base <dist>]
  *
  * Two services take turns under the same load: one with everything off and only errors in its log, and one with everything on:
  * an API key with each query, a rate of queries, limits of running and waiting runs, a scrape of the metrics each second, and a
- * JSON line in the log for each admission and each end. The load is mixed: 24 connections send eight small queries, one of 100
- * events at once and one of 20 events that are a tick apart, again and again. Prints queries a second of each round, and the
- * ratio of the medians. `--base` names the build of an older version, to compare with that. Needs Linux.
+ * JSON line in the log for each admission and each end. The mixed load has the three kinds of queries of `npm run bench` that are
+ * bound by a core, each with about a third of the time: 24 connections send eight small queries, one of 1,000 events at once and
+ * one of 100 events that are a tick apart, again and again. The small load has only small queries, where a query costs most.
+ * Prints queries a second of each round, and the median of their ratios. `--base` names the build of an older version, to compare
+ * with that. Needs Linux.
  *
- * A second is one in which the service uses a core, so that other work of the machine counts less. The ratio is of two processes
- * that were measured one after another: only differences of more than a twentieth mean something.
+ * A second is one in which the service uses a core, so that other work of the machine counts less. Two processes of the same
+ * build differ by up to a twentieth for as long as they live. Therefore several pairs are measured.
  */
 import { Buffer } from 'node:buffer';
 import { spawn } from 'node:child_process';
@@ -24,14 +27,17 @@ import { Connection } from './load/connection.mjs';
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '6' },
-    seconds: { type: 'string', default: '5' },
+    pairs: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '2' },
     database: { type: 'string', default: 'memory' },
+    load: { type: 'string', default: 'mixed' },
     base: { type: 'string' },
   },
 });
 const CONNECTIONS = 24;
-const PLANS = [...Array.from({ length: 8 }, () => 'burst 1'), 'burst 100', 'tick 20'];
+const SMALL = Array.from({ length: 8 }, () => 'burst 1');
+const PLANS = { small: SMALL, mixed: [...SMALL, 'burst 1000', 'tick 100'] }[options.load];
 const KEY = 'naq_bench';
 const DIST = resolve(import.meta.dirname, '../../dist');
 
@@ -137,18 +143,19 @@ async function scrape(port, authorization) {
   await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text();
 }
 
-const off = await start('off', options.base ? resolve(options.base) : DIST, OFF);
-const on = await start('on', DIST, ON);
-const rates = { off: [], on: [] };
-for (const service of [off, on]) await measure(service, 3);
-for (let round = 1; round <= Number(options.rounds); round++) {
-  // Who comes first changes, so that a machine that becomes slower does not favour one.
-  for (const service of round % 2 ? [off, on] : [on, off])
-    rates[service.name].push(await measure(service, Number(options.seconds)));
-  console.log(`round ${round}: off ${Math.round(rates.off.at(-1))}/s, on ${Math.round(rates.on.at(-1))}/s`);
+const ratios = [];
+for (let pair = 1; pair <= Number(options.pairs); pair++) {
+  const off = await start('off', options.base ? resolve(options.base) : DIST, OFF);
+  const on = await start('on', DIST, ON);
+  for (let warming = 0; warming < 4; warming++) for (const service of [off, on]) await measure(service, 4);
+  for (let round = 1; round <= Number(options.rounds); round++) {
+    const rates = {};
+    // Who comes first changes, so that a machine that becomes slower does not favour one.
+    for (const service of round % 2 ? [off, on] : [on, off])
+      rates[service.name] = await measure(service, Number(options.seconds));
+    ratios.push(rates.on / rates.off);
+    console.log(`pair ${pair}: off ${Math.round(rates.off)}/s, on ${Math.round(rates.on)}/s`);
+  }
+  await Promise.all([off.stop(), on.stop()]);
 }
-console.log(
-  `median: off ${Math.round(median(rates.off))}/s, on ${Math.round(median(rates.on))}/s, ` +
-    `ratio ${(median(rates.on) / median(rates.off)).toFixed(2)}`,
-);
-await Promise.all([off.stop(), on.stop()]);
+console.log(`ratio ${median(ratios).toFixed(2)} (median of ${ratios.length})`);

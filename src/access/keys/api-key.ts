@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /**
  * An API key as the service knows it. The key itself is not kept anywhere.
@@ -39,7 +39,7 @@ export function createApiKey(name: string): { key: string; configured: ApiKey } 
 
 /** The SHA-256 digest of a key as it came in a header: Node reads each byte of a header as one character. */
 export function digestOf(key: string): Buffer {
-  return createHash('sha256').update(key, 'latin1').digest();
+  return hash('sha256', Buffer.from(key, 'latin1'), 'buffer');
 }
 
 /**

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { QueryRates, type Rate } from './query-rates.js';
 
@@ -18,11 +17,12 @@ export class MemoryQueryRates extends QueryRates {
 /**
  * Counts one query in a limiter.
  *
+ * @param key names the owner in the limiter
  * @throws {Error} the limiter fails
  */
-export async function countIn(limiter: RateLimiterAbstract, owner: string): Promise<Rate> {
+export async function countIn(limiter: RateLimiterAbstract, key: string): Promise<Rate> {
   try {
-    return rateOf(await limiter.consume(keyOf(owner)), false);
+    return rateOf(await limiter.consume(key), false);
   } catch (result) {
     // A limit that is exceeded is rejected too, with a result that is no error.
     const { msBeforeNext } = result as Partial<RateLimiterRes>;
@@ -37,9 +37,4 @@ function rateOf({ remainingPoints, msBeforeNext }: RateLimiterRes, isExceeded: b
     remaining: remainingPoints,
     resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
   };
-}
-
-/** An owner may have any length, and a table of counters need not say who it is. */
-function keyOf(owner: string): string {
-  return createHash('sha256').update(owner).digest('base64url');
 }

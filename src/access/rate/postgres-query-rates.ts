@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { settlesWithin } from '../../query/index.js';
@@ -71,7 +72,8 @@ export class PostgresQueryRates extends QueryRates {
 
   async #countInTable(owner: string): Promise<Rate> {
     if (!this.#hasTable) await this.#createTable();
-    return countIn(this.limiter, owner);
+    // An owner may have any length, and the table need not say who it is.
+    return countIn(this.limiter, hash('sha256', owner, 'base64url'));
   }
 
   /** The limiter would create the table once only, and not its schema. */

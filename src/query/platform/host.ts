@@ -50,7 +50,7 @@ export function takeResponse(response: HostResponse): ServerResponse {
   if (!response.raw) return response;
   response.hijack();
   for (const [name, value] of Object.entries(response.getHeaders())) {
-    if (value !== undefined) response.raw.setHeader(name, value);
+    if (value !== undefined && value !== response.raw.getHeader(name)) response.raw.setHeader(name, value);
   }
   return response.raw;
 }

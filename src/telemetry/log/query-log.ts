@@ -21,53 +21,47 @@ import { LogEntry, type LogFields } from './log-entry.js';
 @Injectable()
 export class QueryLog implements RunListener {
   readonly #logger = new Logger('Query');
-  readonly #module: string | undefined;
+  private readonly module: string | undefined;
 
   constructor(@Optional() settings?: Settings) {
-    this.#module = settings?.name;
+    this.module = settings?.name;
   }
 
   admitted({ run, waits, files, fileBytes }: RunAdmitted): void {
-    this.#write('admitted', { ...namesOf(run), waits, files, fileBytes });
+    this.#write('Query admitted:', { ...this.#names('admitted', run), waits, files, fileBytes });
   }
 
   repeated({ run }: QueryRepeated): void {
-    this.#write('repeated', namesOf(run));
+    this.#write('Query repeated:', this.#names('repeated', run));
   }
 
   refused({ isQuery, code, status, owner, sessionId }: RequestRefused): void {
-    if (isQuery) this.#write('refused', { session: sessionId, owner, code, status });
+    const { module } = this;
+    if (isQuery)
+      this.#write('Query refused:', { event: 'refused', module, session: sessionId, owner, code, status });
   }
 
   ended(event: RunEnded): void {
-    const { run, status, errorCode, envelopes, length } = event;
-    this.#write('ended', {
-      ...namesOf(run),
-      status,
-      code: errorCode,
+    this.#write('Run ended:', {
+      ...this.#names('ended', event.run),
+      status: event.status,
+      code: event.errorCode,
       waitedMs: rounded(event.waitedMs),
       executedMs: rounded(event.executedMs),
       firstEventMs: rounded(event.firstEnvelopeMs),
-      envelopes,
-      characters: length,
+      envelopes: event.envelopes,
+      characters: event.length,
     });
   }
 
-  #write(event: 'admitted' | 'repeated' | 'refused' | 'ended', fields: LogFields): void {
-    this.#logger.log(new LogEntry(TITLES[event], { event, module: this.#module, ...fields }));
+  /** What names a run in every entry about it. */
+  #names(event: string, { id, sessionId, owner, attempt, traceId }: ObservedRun): LogFields {
+    return { event, module: this.module, run: id, session: sessionId, owner, attempt, traceId };
   }
-}
 
-const TITLES = {
-  admitted: 'Query admitted:',
-  repeated: 'Query repeated:',
-  refused: 'Query refused:',
-  ended: 'Run ended:',
-};
-
-/** What names a run in every entry about it. */
-function namesOf({ id, sessionId, owner, attempt, traceId }: ObservedRun): LogFields {
-  return { run: id, session: sessionId, owner, attempt, traceId };
+  #write(title: string, fields: LogFields): void {
+    this.#logger.log(new LogEntry(title, fields));
+  }
 }
 
 /** Tenths of a millisecond. */
