@@ -789,7 +789,7 @@ export const PROMISES = {
   'owners.files': {
     section: '2.12',
     sentence:
-      'A query whose files exceed what its owner may have in transit is 429 with Retry-After, until others have ended.',
+      'A query whose files exceed what its owner may have in transit is 429 with Retry-After, until others have ended; with Postgres in all processes together.',
   },
   'owners.processes': {
     section: '2.12',

@@ -217,12 +217,12 @@ describe('A database of an older version', () => {
 
   /** Takes back what the migrations after 0007 have changed. */
   const TO_0007 = `
-    alter table runs drop column trace;
+    drop table uploads; alter table runs drop column trace;
     drop index runs_ready; drop index runs_waiting; drop index runs_active; drop index runs_restarting;
     alter table runs drop column owner_key; alter table runs drop column round;
     alter table runs drop column deferred_at;
     create index runs_ready on runs (module, ready_at) where status = 'waiting';
-    delete from migrations where name in ('0008_owners', '0009_traces');`;
+    delete from migrations where name in ('0008_owners', '0009_traces', '0010_uploads');`;
 
   it.each(Object.keys(load))(
     '0007 gives slots to the owners of its waiting runs in turn, in %s',

@@ -6,7 +6,7 @@ import { MemoryRunStore, type RunOptions } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, type Reply, request } from '../support/client.js';
-import { eventually } from '../support/conditions.js';
+import { eventually, eventuallyElsewhere } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -210,4 +210,50 @@ describe.each(ADAPTERS)('The bytes of files of an owner in transit, on %s', (ada
     await reply.whole();
     return reply.status;
   };
+});
+
+describe.each(ADAPTERS)('The bytes of files of an owner in transit, in two processes, on %s', (adapter) => {
+  let hosts: Host[];
+  let agents: ScriptedAgent[];
+  beforeEach(async () => {
+    const schema = directory.replace(/.*-/, 'uploads_').toLowerCase();
+    agents = [new ScriptedAgent(), new ScriptedAgent()];
+    hosts = [];
+    for (const agent of agents) {
+      const store = await openStore(postgres.url, { postgres: { schema } });
+      const limits = { filesBytesPerOwner: 200 * KIB };
+      hosts.push(await startAgent(adapter, agent.handler, { store, owner, limits }));
+    }
+  });
+  afterEach(async () => {
+    for (const host of hosts) {
+      await host.idle();
+      await host.close();
+    }
+  });
+
+  const send = (process: number, name: string, kib: number) => {
+    const base64 = Buffer.alloc(kib * KIB, 'x').toString('base64');
+    const body = JSON.stringify({ parts: [{ type: 'file', name: 'a.txt', mimeType: 'text/plain', base64 }] });
+    return request(hosts[process]!.url, { headers: { 'x-owner': name } }, body);
+  };
+
+  it(promise('owners.files', 'over all processes'), async () => {
+    const first = await send(0, 'ann', 150);
+    await expectRefusal(
+      await send(1, 'ann', 60),
+      `The files of your queries that have not ended are larger than ${200 * KIB} bytes together, which is the limit for ` +
+        'one caller. Send this query when another one has ended.',
+    );
+    const other = await send(1, 'bob', 150);
+    (await agents[0]!.call(1)).finish();
+    (await agents[1]!.call(1)).finish();
+    for (const reply of [first, other]) expect((await reply.answer()).done).toHaveLength(1);
+    await eventuallyElsewhere(async () => {
+      const reply = await send(1, 'ann', 200);
+      if (reply.status === 200) (await agents[1]!.call(2)).finish();
+      await reply.whole();
+      return reply.status === 200;
+    });
+  });
 });

@@ -49,7 +49,8 @@ export class Contents {
     this.totalBytes += bytes;
     if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);
     if (this.totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, part);
-    this.upload?.count(bytes);
+    const counted = this.upload?.count(bytes);
+    if (counted) this.writes.add(() => counted);
   }
 
   private reserveMemory(size: number): boolean {

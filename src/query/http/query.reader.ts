@@ -1,15 +1,16 @@
 import { MIMEType } from 'node:util';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
 import { filePartOf } from '../files/file-part.js';
 import { Spool } from '../files/spool.js';
-import { type Upload, Uploads } from '../files/uploads.js';
+import { type Reserve, type Upload, Uploads } from '../files/uploads.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { LoopShare } from '../platform/loop-share.js';
+import { RunStore } from '../ports/run-store.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 interface WithBody {
@@ -25,15 +26,24 @@ export interface ReadQuery {
 
 /** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()
-export class QueryReader {
+export class QueryReader implements OnApplicationShutdown {
   readonly #logger = new Logger('Query');
   readonly #uploads: Uploads;
 
   constructor(
     private readonly settings: Settings,
     private readonly spool: Spool,
+    store: RunStore,
   ) {
-    this.#uploads = new Uploads(settings.limits.filesBytesPerOwner);
+    const reserve: Reserve = async (...of) => store.reserveUploads(...of);
+    this.#uploads = new Uploads(
+      settings.limits.filesBytesPerOwner,
+      store.signals.isShared ? reserve : undefined,
+    );
+  }
+
+  onApplicationShutdown(): void {
+    this.#uploads.close();
   }
 
   /**

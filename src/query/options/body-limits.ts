@@ -18,8 +18,8 @@ export interface BodyLimits {
    */
   spoolBytes: number;
   /**
-   * Bytes of the files of one owner that are in transit in this process: from their arrival until their run has ended. Above it a
-   * query is refused with `rate_limited` (429). Default Infinity: no limit.
+   * Bytes of the files of one owner that are in transit in all processes that share the store: from their arrival until their run
+   * has ended. Above it a query is refused with `rate_limited` (429). Default Infinity: no limit.
    */
   filesBytesPerOwner: number;
   /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */

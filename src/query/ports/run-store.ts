@@ -199,6 +199,21 @@ export abstract class RunStore {
   close(): Awaitable<void> {}
 
   /**
+   * Reserves room for the bytes of an owner's files that are in transit in this process, in place of what it has reserved before
+   * for the owner. What a process has reserved ends with it. Called where processes share the store. Default: each process has the
+   * limit for itself.
+   *
+   * @param bytes how many; 0 for none
+   * @param maxBytes how many all processes together may reserve for the owner
+   * @returns false if they would exceed that: then the earlier reservation stays
+   * @throws {QueryError} `unavailable`
+   */
+  reserveUploads(owner: string, bytes: number, maxBytes: number): Awaitable<boolean> {
+    void owner;
+    return bytes <= maxBytes;
+  }
+
+  /**
    * Makes a run and appends it to the queue of its session; or finds the run that the same idempotency key started for the
    * same owner and digest. If that run was interrupted, the key starts a new run. The run has the status `running` if it may
    * start at once; otherwise `waiting`.

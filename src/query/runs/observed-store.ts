@@ -50,6 +50,10 @@ export class ObservedStore extends RunStore {
     return this.store.close();
   }
 
+  override reserveUploads(owner: string, bytes: number, maxBytes: number): Awaitable<boolean> {
+    return this.store.reserveUploads(owner, bytes, maxBytes);
+  }
+
   admit(admission: Admission) {
     return this.#timed('admit', () => this.store.admit(admission));
   }

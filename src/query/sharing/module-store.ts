@@ -106,6 +106,10 @@ export class ModuleStore extends RunStore {
     return this.sharing.close();
   }
 
+  override reserveUploads(owner: string, bytes: number, maxBytes: number): Awaitable<boolean> {
+    return this.store.reserveUploads(this.#stored(owner), bytes, maxBytes);
+  }
+
   admit(admission: Admission): Awaitable<Admitted> {
     const admitted = this.store.admit({
       ...admission,

@@ -118,11 +118,11 @@ export class Database {
     });
   }
 
-  /** Whether an error means an outage. The first error of an outage is logged. */
+  /** Whether an error means an outage. The first error of an outage is logged, unless the store was closed. */
   #isOutage(error: unknown): boolean {
     const reason = this.driver.outageOf(error);
     if (reason === undefined) return false;
-    if (this.#outageSince === undefined) {
+    if (this.#outageSince === undefined && !this.#closing.signal.aborted) {
       this.#outageSince = Date.now();
       Database.#logger.error(
         `The database ${this.driver.name} cannot be used: ${reason}. Runs wait for it, and new queries are refused.`,

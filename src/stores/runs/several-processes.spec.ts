@@ -55,6 +55,24 @@ describe('Two processes on one database', () => {
     expect(all.length + rest.length).toBe(40);
   });
 
+  it('share what they reserve for the files of an owner, until the lease of a process ends', async () => {
+    const reserve = (member: Member, bytes: number, owner = 'ann') =>
+      member.store.reserveUploads(owner, bytes, 100);
+    expect(await reserve(one, 60)).toBe(true);
+    expect(await reserve(two, 50)).toBe(false);
+    expect(await reserve(two, 50, 'bob')).toBe(true);
+    expect(await reserve(two, 40)).toBe(true);
+    expect(await reserve(one, 61)).toBe(false);
+    expect(await reserve(one, 50)).toBe(true);
+    expect(await reserve(two, 50)).toBe(true);
+    const both = await Promise.all([reserve(one, 60), reserve(two, 60)]);
+    expect(both).toEqual([false, false]);
+    expect(await reserve(one, 0)).toBe(true);
+    expect(await reserve(two, 100)).toBe(true);
+    await two.store.close();
+    expect(await reserve(one, 100)).toBe(true);
+  });
+
   it('execute a run only where it was started', async () => {
     const run = await admit(one);
     await two.store.append(run, textOf('foreign'));

@@ -24,6 +24,7 @@ import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { Contents } from '../files/contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
+import { UploadReservations } from '../files/upload-reservations.js';
 import { voidRanges } from './attempts.js';
 import { BatchedReads } from './batched-reads.js';
 import { Ends } from './ends.js';
@@ -67,6 +68,7 @@ export class SqlRunStore extends RunStore {
   readonly durable = true;
   readonly files: SqlFileStore;
   override readonly signals: Signals;
+  readonly #uploads: UploadReservations;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
   readonly #lease: Lease;
@@ -95,6 +97,8 @@ export class SqlRunStore extends RunStore {
     const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
     this.#lease = lease;
     this.#localRuns = new LocalRuns(() => database.now());
+
+    this.#uploads = new UploadReservations(database, () => lease.processId);
 
     const { contentDirectory } = driver;
     const storage =
@@ -139,6 +143,10 @@ export class SqlRunStore extends RunStore {
   override async logLength(): Promise<number> {
     const endedLength = await this.#endedLength.measure();
     return endedLength + this.#localRuns.unfinishedLength;
+  }
+
+  override reserveUploads(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
+    return this.#uploads.reserve(owner, bytes, maxBytes);
   }
 
   admit(admission: Admission): Promise<Admitted> {

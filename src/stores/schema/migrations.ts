@@ -261,6 +261,20 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
   '0009_traces': async ({ schema }) => {
     await schema.alterTable('runs').addColumn('trace', 'text').execute();
   },
+
+  // Processes share the limit of an owner's files in transit.
+  '0010_uploads': async ({ schema }) => {
+    await schema
+      .createTable('uploads')
+      .addColumn('owner_key', 'text', (column) => column.notNull())
+      .addColumn('process', 'text', (column) =>
+        column.notNull().references('processes.id').onDelete('cascade'),
+      )
+      .addColumn('bytes', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('uploads_primary', ['owner_key', 'process'])
+      .execute();
+    await schema.createIndex('uploads_process').on('uploads').column('process').execute();
+  },
 };
 
 /** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */

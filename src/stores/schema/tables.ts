@@ -122,6 +122,8 @@ export interface Tables {
     /** When the content was pinned for a run that is not admitted yet; null once the run is admitted. */
     pinned_at: number | null;
   };
+  /** Bytes of files in transit that a process has reserved for an owner. Gone when the lease of the process ends. */
+  uploads: { owner_key: string; process: string; bytes: number };
   contents: {
     id: string;
     sha256: string;

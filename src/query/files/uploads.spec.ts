@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { eventually } from '../../../test/support/conditions.js';
+import { QueryError } from '../contract/errors.js';
+import { type Upload, Uploads } from './uploads.js';
+
+const LIMIT = 1_000;
+
+/** What processes have reserved in a store that they share. */
+class SharedStore {
+  readonly #reserved = new Map<number, number>();
+  asked = 0;
+
+  get reserved(): number {
+    return [...this.#reserved.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  reserveFor(process: number) {
+    return async (_: string, bytes: number, maxBytes: number): Promise<boolean> => {
+      this.asked++;
+      await Promise.resolve();
+      const others = this.reserved - (this.#reserved.get(process) ?? 0);
+      if (bytes > 0 && others + bytes > maxBytes) return false;
+      this.#reserved.set(process, bytes);
+      return true;
+    };
+  }
+}
+
+const codeOf = (error: unknown) => (error as QueryError).code;
+
+describe('The bytes of files in transit', () => {
+  it('are never more than the limit in all processes together, and can all be used again', async () => {
+    const step = fc.record({
+      process: fc.nat(2),
+      bytes: fc.integer({ min: 1, max: LIMIT }),
+      ends: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const store = new SharedStore();
+        const processes = [0, 1, 2].map((index) => new Uploads(LIMIT, store.reserveFor(index)));
+        const open = new Map<Upload, number>();
+        for (const { process, bytes, ends } of steps) {
+          const upload = processes[process]!.begin('ann');
+          try {
+            await upload.count(bytes);
+            open.set(upload, bytes);
+          } catch (error) {
+            expect(codeOf(error)).toBe('rate_limited');
+            upload.end();
+          }
+          expect([...open.values()].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(LIMIT);
+          expect(store.reserved).toBeLessThanOrEqual(LIMIT);
+          const [first] = open.keys();
+          if (!ends || !first) continue;
+          first.end();
+          open.delete(first);
+        }
+        for (const upload of open.keys()) upload.end();
+        for (const process of processes) process.close();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('are reserved ahead, so that small files ask the store rarely, and given back when nobody uses them', async () => {
+    const store = new SharedStore();
+    const [one, two] = [0, 1].map((process) => new Uploads(LIMIT, store.reserveFor(process)));
+    for (let query = 0; query < 50; query++) {
+      const upload = one!.begin('ann');
+      await upload.count(10);
+      upload.end();
+    }
+    expect(store.asked).toBe(1);
+    await eventually(() => store.reserved === 0);
+    const upload = two!.begin('ann');
+    await upload.count(LIMIT);
+    expect(store.reserved).toBe(LIMIT);
+    upload.end();
+    await eventually(() => store.reserved === 0);
+  });
+
+  it('of a query that has ended while the store was asked are given back', async () => {
+    const store = new SharedStore();
+    const uploads = new Uploads(LIMIT, store.reserveFor(0));
+    const cut = uploads.begin('ann');
+    const counted = cut.count(LIMIT);
+    cut.end();
+    await counted;
+    const next = uploads.begin('ann');
+    await next.count(LIMIT);
+    next.end();
+    await eventually(() => store.reserved === 0);
+  });
+
+  it('are not counted while the store cannot be asked: the query is refused', async () => {
+    const outage = new QueryError('unavailable', 'The store cannot be reached.', { retryAfter: 1 });
+    const uploads = new Uploads(LIMIT, () => Promise.reject(outage));
+    const upload = uploads.begin('ann');
+    await expect(upload.count(1)).rejects.toBe(outage);
+    upload.end();
+    uploads.close();
+  });
+
+  it('of one process need no store', () => {
+    const uploads = new Uploads(LIMIT);
+    const [first, second] = [uploads.begin('ann'), uploads.begin('ann')];
+    expect(first.count(LIMIT)).toBeUndefined();
+    expect(() => second.count(1)).toThrow('The files of your queries that have not ended are larger');
+    first.end();
+    expect(second.count(1)).toBeUndefined();
+    second.end();
+  });
+});
