@@ -59,7 +59,9 @@ export class ProblemFilter implements ExceptionFilter {
 
   #problem(error: unknown): Problem & { retryAfter?: undefined } {
     if (error instanceof QueryError) {
-      if (error.status >= 500) this.#logger.error(error.detail, (error.cause as Error | undefined)?.stack);
+      // A 503 without a cause says that the service is full or stops, as often as callers try.
+      if (error.status >= 500 && (error.status !== 503 || error.cause !== undefined))
+        this.#logger.error(error.detail, (error.cause as Error | undefined)?.stack);
       const { code, status, detail, extras } = error;
       return { ...problemOf(status, detail, code), ...extras, status, retryAfter: undefined };
     }

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
+import { QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { keyOf } from '../schema/keys.js';
+import type { Db, Tables } from '../schema/tables.js';
 
 /**
  * The bytes of files in transit that processes have reserved for owners: a row for each process and owner. The rows of a process
@@ -29,8 +32,33 @@ export class UploadReservations {
         .where('process', '=', row.process)
         .where('owner_key', '=', row.owner_key);
       await own.execute();
-      if (bytes > 0) await db.insertInto('uploads').values(row).execute();
+      if (bytes > 0 && !(await insert(db, row))) throw noLease();
       return true;
     });
   }
+}
+
+/** Inserts a row, if the lease of its process has not ended. */
+async function insert(db: Db, { owner_key, process, bytes }: Tables['uploads']): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('uploads')
+    .columns(['owner_key', 'process', 'bytes'])
+    .expression((of) =>
+      of
+        .selectFrom('processes')
+        .where('id', '=', process)
+        .select([
+          sql<string>`${owner_key}::text`.as('owner_key'),
+          'id as process',
+          sql<number>`${bytes}::bigint`.as('bytes'),
+        ]),
+    )
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** The others take this process for lost. It acquires a new lease with its next heartbeat. */
+function noLease(): QueryError {
+  const detail = 'The service has just been out of reach of its database. Try again in a moment.';
+  return new QueryError('unavailable', detail, { retryAfter: 2 });
 }

@@ -71,6 +71,8 @@ describe('Two processes on one database', () => {
     expect(await reserve(two, 100)).toBe(true);
     await two.store.close();
     expect(await reserve(one, 100)).toBe(true);
+    await stores.administer(`delete from ${stores.schema}.processes`);
+    expect(await codeOf(() => reserve(one, 1))).toBe('unavailable');
   });
 
   it('execute a run only where it was started', async () => {
