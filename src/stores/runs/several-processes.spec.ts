@@ -55,6 +55,19 @@ describe('Two processes on one database', () => {
     expect(all.length + rest.length).toBe(40);
   });
 
+  it('do not let an owner who sends many queries at once keep others from the database', async () => {
+    const order: string[] = [];
+    const send = async (owner: string, index: number) => {
+      const session = index % 2 ? { id: 's', policy: 'enqueue' as const, maxWaiting: 1_000 } : undefined;
+      await one.store.admit(admissionOf({ owner, mayStart: false, session }));
+      order.push(owner);
+    };
+    const many = Array.from({ length: 200 }, (_, index) => send('ann', index));
+    await send('bob', 0);
+    expect(order.length).toBeLessThan(10);
+    await Promise.all(many);
+  });
+
   it('share what they reserve for the files of an owner, until the lease of a process ends', async () => {
     const reserve = (member: Member, bytes: number, owner = 'ann') =>
       member.store.reserveUploads(owner, bytes, 100);

@@ -8,6 +8,7 @@ import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
+import { OneByOne } from './one-by-one.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';
 import { insertStarted, type StartedRow } from './run-rows.js';
@@ -17,6 +18,7 @@ import { type WrittenQuery, writtenQuery } from './written-query.js';
 export class Starts {
   /** The admissions that are under way, by run. One that has failed is here until it is undone. */
   readonly #admitting = new Map<string, Promise<Admitted>>();
+  readonly #inTurn = new OneByOne();
   /** How many calls of `take` are under way. */
   #taking = 0;
   /** Admits the queries for which only a run is written. */
@@ -88,13 +90,10 @@ export class Starts {
   async #admit(admission: Admission): Promise<Admitted> {
     const query = await writtenQuery(admission);
     await this.renewLate();
-    const { driver } = this.database;
     const admitting = this.#admittingOf(admission);
     const started = await this.#admitAlone(admitting, admission, query);
     if (!started) this.limits.mayWait(ownerRefOf(admission.owner, admission.module ?? ''));
-    const admitted =
-      started ??
-      (await this.database.attemptTransaction((db) => admit(db, driver, admitting, admission, query)));
+    const admitted = started ?? (await this.#admitInTurn(admitting, admission, query));
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
     const { process } = admitting;
@@ -102,6 +101,15 @@ export class Starts {
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
     this.localRuns.add(local);
     return admitted;
+  }
+
+  /** An owner that sends many queries at once must not keep the others from the database. */
+  #admitInTurn(admitting: Admitting, admission: Admission, query: WrittenQuery): Promise<Admitted> {
+    const { driver } = this.database;
+    const admitIt = () =>
+      this.database.attemptTransaction((db) => admit(db, driver, admitting, admission, query));
+    const lock = driver.isShared ? longestLock(admission, admitting) : undefined;
+    return lock === undefined ? admitIt() : this.#inTurn.do(lock, admitIt);
   }
 
   #admittingOf({ module = '' }: Admission): Admitting {
@@ -138,4 +146,10 @@ export class Starts {
       new Logger('Starts').error(`The admission of run ${runId} cannot be undone.`, (error as Error).stack);
     }
   }
+}
+
+/** For what an admission waits in the database while others of the same owner are under way; undefined if for nothing. */
+function longestLock({ owner, session, mayStart }: Admission, { limit }: Admitting): string | undefined {
+  if (!mayStart || limit !== Infinity) return JSON.stringify([owner]);
+  return session && JSON.stringify([owner, session.id]);
 }
