@@ -73,8 +73,8 @@ export class RemoteLog {
   /** The number of an event. A service whose events have none keeps no runs, whatever its headers say. */
   #seqOf(eventId: string | undefined): number | undefined {
     if (this.runId === undefined) return undefined;
-    const [, runId, seq] = /^([\w-]{1,100})\.(\d{1,15})$/.exec(eventId ?? '') ?? [];
-    if (runId === this.runId) return Number(seq);
+    const seq = eventId?.startsWith(`${this.runId}.`) ? Number(eventId.slice(this.runId.length + 1)) : NaN;
+    if (Number.isSafeInteger(seq)) return seq;
     if (this.#seq > 0) throw failed('The remote agent mixed another answer into its answer.');
     this.runId = undefined;
     return undefined;
