@@ -18,6 +18,7 @@ import {
   credentials,
   type Environment,
   queryOptions,
+  remoteOptions,
   retentionOptions,
 } from './config/index.js';
 import {
@@ -51,7 +52,7 @@ export class AppModule {
    * database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment): Promise<DynamicModule> {
-    const handler = await loadHandler(environment.AGENT);
+    const handler = await loadHandler(environment);
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     await checkKeysFile(environment.API_KEYS_FILE);
     const dispatcher = await loadDispatcher(environment.QUEUE_URL);
@@ -156,14 +157,28 @@ async function loadTracer(agent: string): Promise<RunTracer | undefined> {
   }
 }
 
-async function loadHandler(agent: string): Promise<QueryModuleOptions['handler']> {
+async function loadHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  const { AGENT: agent } = environment;
   if (agent === 'files') return FilesHandler;
+  if (agent === 'remote') return loadRemoteHandler(environment);
   const { default: handler, restarts } = await importModule(agent);
   if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
   throw new ConfigurationError(
     `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
       'as async function* (query, context) {…}.',
   );
+}
+
+async function loadRemoteHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  try {
+    const { remoteHandler } = await import('./agents/remote/index.js');
+    return remoteHandler(remoteOptions(environment));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
+    const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
+    throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
+  }
 }
 
 function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
@@ -189,7 +204,7 @@ async function importModule(path: string): Promise<{ default?: unknown; restarts
     return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
   } catch (error) {
     throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files" or the path of a JavaScript module that can be loaded: ` +
+      `AGENT is ${JSON.stringify(path)}; it must be "files", "remote" or the path of a JavaScript module that can be loaded: ` +
         (error as Error).message,
       { cause: error },
     );

@@ -153,6 +153,7 @@ describe('The architecture', () => {
     ['@opentelemetry/api', ['telemetry']],
     ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],
+    ['eventsource-parser', ['agents/remote']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))
       expect(spokes).toContain(spokeOf(file));

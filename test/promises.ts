@@ -1071,6 +1071,30 @@ export const PROMISES = {
     section: '2.12',
     sentence: 'While Postgres cannot be reached, the limit holds for each process, and queries are answered.',
   },
+  'remote.answer': {
+    section: 'service',
+    sentence:
+      'AGENT=remote passes texts, files and kwargs to the service at REMOTE_URL, and its envelopes back.',
+  },
+  'remote.cut': {
+    section: 'service',
+    sentence:
+      'A cut between AGENT=remote and a service that keeps runs, at any byte, is resumed: nothing is lost, repeated or executed again.',
+  },
+  'remote.cancel': {
+    section: 'service',
+    sentence:
+      'An acknowledged cancel of a run of AGENT=remote has stopped the handler of the remote service.',
+  },
+  'remote.large-file': {
+    section: 'service',
+    sentence: 'AGENT=remote passes on a file of any size in bounded memory.',
+  },
+  'remote.killed': {
+    section: 'service',
+    sentence:
+      'When AGENT=remote and the service behind it are killed and start again, nothing is lost, and no query becomes two runs.',
+  },
   'cli.help': {
     section: 'service',
     sentence: 'The command nest-agent-query without arguments prints its help.',

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
+import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
@@ -12,6 +13,7 @@ import * as testing from '../src/testing/index.js';
 const DOCUMENTED = [
   ['index.ts', 50],
   ['access/index.ts', 10],
+  ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
   ['telemetry/index.ts', 10],
   ['testing/index.ts', 20],
@@ -52,6 +54,10 @@ describe('The public surface', () => {
       'message',
       'newestText',
     ]);
+  });
+
+  it('of the remote agent is this name', () => {
+    expect(Object.keys(remote)).toEqual(['remoteHandler']);
   });
 
   it('of the stores is these names', () => {

@@ -10,7 +10,7 @@ import {
 import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
 import { LOG_LEVELS, type LogLevelName } from '../logger.js';
 import { isAddressOrNetwork, isName, isOriginOrAll } from './lists.js';
-import { faultOfAddress, faultOfKeys, faultOfSecret } from './secrets.js';
+import { faultOfAddress, faultOfHeaders, faultOfKeys, faultOfSecret } from './secrets.js';
 import { Each, mustBe, Secret, Text, WholeNumber } from './variable.js';
 
 /** The variables of the standalone service. Sizes are bytes, times milliseconds. */
@@ -106,9 +106,17 @@ export class Environment {
   @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
   readonly LOG_LEVEL: LogLevelName = 'info';
 
-  /** `files` for the built-in agent, or the path of a module whose default export is a handler. */
+  /** `files` or `remote` for a built-in agent, or the path of a module whose default export is a handler. */
   @Text()
   readonly AGENT: string = 'files';
+
+  /** With `AGENT=remote`: where the remote service is. Queries are sent to `{REMOTE_URL}/query`. */
+  @Secret(faultOfAddress)
+  readonly REMOTE_URL: string = '';
+
+  /** Headers of every request to the remote service, such as `X-Api-Key: …`; one in each line. */
+  @Secret(faultOfHeaders)
+  readonly REMOTE_HEADERS: string = '';
 
   /** Where runs, logs, sessions and files are kept: `file:<path>`, `postgres://…` or `memory:`. */
   @Text()

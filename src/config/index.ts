@@ -5,6 +5,7 @@ export {
   credentials,
   proxies,
   queryOptions,
+  remoteOptions,
   retentionOptions,
 } from './options.js';
 export { ConfigurationError, readEnvironment } from './read-environment.js';

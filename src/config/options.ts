@@ -6,6 +6,7 @@ import {
   type JwtOptions,
 } from '../access/index.js';
 import type { Environment } from './environment.js';
+import { headersOf } from './secrets.js';
 import { entriesOf } from './variable.js';
 
 /** The options of the module as the environment sets them, without the handler. */
@@ -45,6 +46,11 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
     },
     streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
   };
+}
+
+/** The options of the agent `remote`. */
+export function remoteOptions({ REMOTE_URL, REMOTE_HEADERS }: Environment) {
+  return { url: REMOTE_URL, headers: headersOf(REMOTE_HEADERS) };
 }
 
 /** The retention that the environment sets. A member that is undefined stands for the default of the store. */

@@ -1,4 +1,4 @@
-import { ConfigurationError, readEnvironment, retentionOptions } from './index.js';
+import { ConfigurationError, readEnvironment, remoteOptions, retentionOptions } from './index.js';
 
 const TEN_YEARS_MS = 10 * 365.25 * 24 * 60 * 60_000;
 
@@ -12,6 +12,36 @@ describe('The environment of the service', () => {
       return (error as Error).message.split('\n');
     }
   };
+
+  it.each([
+    [
+      { AGENT: 'remote' },
+      ['AGENT is "remote", and REMOTE_URL does not say where the remote service is. Set REMOTE_URL.'],
+    ],
+    [
+      { REMOTE_URL: 'http://host' },
+      ['REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.'],
+    ],
+    [
+      { AGENT: 'remote', REMOTE_URL: 'http://user:secret@host' },
+      ['REMOTE_URL must be a URL that begins with https: or http:, without a user.'],
+    ],
+    [
+      { AGENT: 'remote', REMOTE_URL: 'http://host', REMOTE_HEADERS: 'X-Key: a\nsecret' },
+      ['REMOTE_HEADERS is not valid: its line 2 must be "Name: value".'],
+    ],
+  ])('explains %j without a secret', (variables, faults) => {
+    expect(faultsOf(variables as Record<string, string>)).toEqual(faults);
+  });
+
+  it('reads the headers for the remote service', () => {
+    const variables = {
+      AGENT: 'remote',
+      REMOTE_URL: 'http://host',
+      REMOTE_HEADERS: ' X-Key:  a: b,c \n\nX-B: 2',
+    };
+    expect(remoteOptions(readEnvironment(variables)).headers).toEqual({ 'X-Key': 'a: b,c', 'X-B': '2' });
+  });
 
   it('leaves the retention to the store if no variable sets it', () => {
     const retention = retentionOptions(readEnvironment({ RETENTION_RUN_MS: '' }));

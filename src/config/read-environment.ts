@@ -34,6 +34,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
+  const { AGENT, REMOTE_URL, REMOTE_HEADERS } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -55,6 +56,14 @@ function contradictions(environment: Environment): string[] {
       DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,
       'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
         'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
+    ],
+    [
+      AGENT === 'remote' && REMOTE_URL === '',
+      'AGENT is "remote", and REMOTE_URL does not say where the remote service is. Set REMOTE_URL.',
+    ],
+    [
+      AGENT !== 'remote' && REMOTE_URL + REMOTE_HEADERS !== '',
+      'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
     ],
     [
       QUEUE_URL !== '' && !isShared,

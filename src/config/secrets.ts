@@ -21,6 +21,29 @@ export function faultOfAddress(text: string): string | undefined {
   return 'must be a URL that begins with https: or http:, without a user.';
 }
 
+/** What is wrong with a list of headers. */
+export function faultOfHeaders(text: string): string | undefined {
+  const faulty = linesOf(text).findIndex((line) => !/^[\w!#$%&'*+.^`|~-]+:[ \t]*[^ \t]/.test(line));
+  return faulty === -1 ? undefined : `is not valid: its line ${faulty + 1} must be "Name: value".`;
+}
+
+/** The headers of a list, one in each line. */
+export function headersOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    linesOf(text).map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
+
 /** What is wrong with a secret. */
 export function faultOfSecret(text: string): string | undefined {
   const bytes = Buffer.byteLength(text);

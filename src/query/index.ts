@@ -19,6 +19,7 @@ export {
   QueryError,
   STATUS_OF_CODE,
 } from './contract/errors.js';
+export { HandedOver } from './contract/handed-over.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';

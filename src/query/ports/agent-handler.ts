@@ -41,6 +41,11 @@ export interface QueryContext {
   runId: string;
   /** The owner of the run; `anonymous` without authentication. */
   owner: string;
+  /**
+   * The trace of the run: its `traceparent` and, after a space, its `tracestate` (W3C Trace Context). Absent if there is none.
+   * Pass it on to services that the handler calls.
+   */
+  trace?: string | undefined;
   /** The session that `kwargs.session_id` names; undefined if the query names none. */
   session:
     | {
@@ -58,7 +63,10 @@ export interface QueryContext {
         file(sha256: string): Promise<File>;
       }
     | undefined;
-  /** Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. */
+  /**
+   * Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. If the run goes on in another
+   * attempt, the `name` of the reason is `HandedOver`: leave alone what that attempt needs.
+   */
   signal: AbortSignal;
   /**
    * How the run got here, if its handler was executed before and its process was lost or stopped; undefined in the first

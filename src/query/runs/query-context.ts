@@ -34,6 +34,7 @@ export class ContextOfRun {
     return {
       runId: run.id,
       owner: run.owner,
+      trace: run.trace,
       session: await this.#session(run, sessionTurns),
       resumed: attempt === 1 ? undefined : { attempt, state: stateOf(checkpoint) },
       checkpoint: async (state) => this.store.checkpoint(run, checkpointText(state)),

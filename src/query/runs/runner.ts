@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { envelopeText, INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
+import { HandedOver } from '../contract/handed-over.js';
 import type { Envelope, RunEnd } from '../contract/wire.js';
 import type { FollowerGroups, FollowersListener, RunFollowers } from '../event-log/run-followers.js';
 import { type Files, OpenedFiles } from '../files/files.js';
@@ -215,7 +216,9 @@ export class Runner implements FollowersListener {
     const { clock, options } = this.services;
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
     this.#inContext(() => {
-      this.#context.abort(new Error(`The run is ${end.status}.`));
+      this.#context.abort(
+        this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver(),
+      );
       this.#consumption?.stop();
     });
     // The handler may be held back until its followers advance.

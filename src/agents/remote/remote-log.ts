@@ -1,0 +1,115 @@
+import type { EventSourceMessage } from 'eventsource-parser';
+import { type Envelope, QueryError } from '../../query/index.js';
+import { answersDiffer, failed, failureOfEnd } from './failures.js';
+import { PassedOn, type PassedOnState } from './passed-on.js';
+
+/** The position in the log of a remote run, as a checkpoint keeps it. */
+export interface Position {
+  run: string;
+  /** The number of the last envelope that was read. */
+  seq: number;
+  passedOn: PassedOnState;
+}
+
+/** Reads the log of a remote run, each envelope once. A service that keeps no runs numbers nothing: then all is passed on. */
+export class RemoteLog {
+  #seq: number;
+  #hasEnded = false;
+  readonly #passedOn: PassedOn;
+
+  /** @param runId the remote run; undefined where the remote service keeps none */
+  constructor(
+    private runId: string | undefined,
+    position?: Position,
+  ) {
+    this.#seq = position?.seq ?? 0;
+    this.#passedOn = new PassedOn(position?.passedOn);
+  }
+
+  /** The id of the remote run; undefined where the remote service keeps none. */
+  get id(): string | undefined {
+    return this.runId;
+  }
+
+  /** The number of the last envelope that was read. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Whether `done` was read. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Undefined where there is nothing to resume. */
+  get position(): Position | undefined {
+    return this.runId === undefined
+      ? undefined
+      : { run: this.runId, seq: this.#seq, passedOn: this.#passedOn.state };
+  }
+
+  /**
+   * Takes the next event.
+   *
+   * @returns its envelope; undefined if that is not to be passed on
+   * @throws {QueryError} the remote run has failed, or cannot be continued
+   */
+  take({ id, data }: EventSourceMessage): Envelope | undefined {
+    const seq = this.#seqOf(id);
+    if (seq !== undefined) {
+      if (seq <= this.#seq) return undefined;
+      if (seq > this.#seq + 1) throw failed('The remote agent left out a part of its answer.');
+      this.#seq = seq;
+    }
+    const envelope = envelopeOf(data);
+    if (envelope.type === 'done') return this.#end(envelope.data);
+    if (envelope.type === 'restarted') return this.#restart(envelope.data);
+    if (seq === undefined) return envelope;
+    const isNew = this.#passedOn.take(seq, data);
+    if (isNew === undefined) throw answersDiffer();
+    return isNew ? envelope : undefined;
+  }
+
+  /** The number of an event. A service whose events have none keeps no runs, whatever its headers say. */
+  #seqOf(eventId: string | undefined): number | undefined {
+    if (this.runId === undefined) return undefined;
+    const seq = eventId?.startsWith(`${this.runId}.`) ? Number(eventId.slice(this.runId.length + 1)) : NaN;
+    if (Number.isSafeInteger(seq)) return seq;
+    if (this.#seq > 0) throw failed('The remote agent mixed another answer into its answer.');
+    this.runId = undefined;
+    return undefined;
+  }
+
+  #end(data: unknown): undefined {
+    this.#hasEnded = true;
+    const failure = failureOfEnd(data, this.runId !== undefined);
+    if (failure) throw failure;
+    if (this.#passedOn.isBehind) throw answersDiffer();
+  }
+
+  #restart(data: unknown): undefined {
+    const from = (data as { from?: unknown } | null)?.from;
+    const isKnown = this.runId !== undefined && typeof from === 'number' && this.#passedOn.restart(from);
+    if (!isKnown) throw answersDiffer();
+  }
+}
+
+function envelopeOf(data: string): Envelope {
+  let envelope: Partial<Envelope> | null;
+  try {
+    envelope = JSON.parse(data) as Partial<Envelope> | null;
+  } catch (error) {
+    throw notAnEnvelope(error);
+  }
+  if (typeof envelope !== 'object' || typeof envelope?.type !== 'string') throw notAnEnvelope();
+  return envelope as Envelope;
+}
+
+function notAnEnvelope(cause?: unknown): QueryError {
+  return new QueryError(
+    'invalid_envelope',
+    'The remote agent sent something that is not an envelope.',
+    {},
+    { cause },
+  );
+}

@@ -1,0 +1,72 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+
+/** How the handler reaches the remote service. */
+export interface RemoteOptions {
+  /** Where the remote service is: queries are sent to `{url}/query`. It begins with `https:` or `http:`. */
+  url: string;
+  /** Headers of every request, such as a credential. Their values are kept out of the log. Default: none. */
+  headers?: Record<string, string>;
+  /**
+   * Milliseconds for which a query is sent again while the remote service cannot be reached, or has no room for it. Default
+   * 60,000. A run that the remote service has begun is resumed for as long as the run may last.
+   */
+  patienceMs?: number;
+}
+
+const PATIENCE_MS = 60_000;
+
+/** Headers that the handler itself sets. */
+const OWN_HEADERS = [
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'idempotency-key',
+  'last-event-id',
+  'prefer',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** The options, checked. */
+export interface RemoteSettings {
+  /** Without a slash at its end. */
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly patienceMs: number;
+}
+
+/** @throws {TypeError} an option is not valid; the message has no value of a header and no part of the URL */
+export function settingsOf({ url, headers = {}, patienceMs = PATIENCE_MS }: RemoteOptions): RemoteSettings {
+  if (!(patienceMs >= 0)) throw new TypeError('remoteHandler: "patienceMs" must be a number from 0 on.');
+  for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
+  return { url: baseOf(url), headers, patienceMs };
+}
+
+function baseOf(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(
+      'remoteHandler: "url" must begin with https: or http:, and have no user, no query and no fragment.',
+    );
+  }
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+function checkHeader(name: string, value: string): void {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw new TypeError(`remoteHandler: the header ${JSON.stringify(name)} is not valid.`);
+  }
+  if (OWN_HEADERS.includes(name.toLowerCase()))
+    throw new TypeError(`remoteHandler: the header ${JSON.stringify(name)} is set by the handler itself.`);
+}

@@ -1,0 +1,210 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promise } from '../promises.js';
+import { ask, cancel, FULL, request } from '../support/client.js';
+import { eventuallyElsewhere } from '../support/conditions.js';
+import { CuttingProxy } from '../support/cutting-proxy.js';
+import { randomFrom } from '../support/random.mjs';
+import { PatientCaller } from '../support/patient-caller.js';
+import { type Service, startService } from '../support/service.js';
+
+/** Says words, and stores a checkpoint after each. Those after the number in the file `gate` wait. It notes each run once, and that it has stopped. */
+const AGENT = `
+import { createHash } from 'node:crypto';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+export const restarts = 1000;
+export default async function* ({ parts, kwargs }, { runId, signal, resumed, checkpoint }) {
+  if (!resumed) appendFileSync('calls', runId + '\\n');
+  for (const part of parts) {
+    if (part.type !== 'file') continue;
+    const hash = createHash('sha256');
+    for await (const chunk of part.file.stream()) hash.update(chunk);
+    yield { type: 'digest', data: { name: part.name, digest: hash.digest('hex') } };
+  }
+  try {
+    for (let next = resumed?.state?.next ?? 1; next <= kwargs.words; next += 1) {
+      yield { type: 'message', data: { content: 'word ' + next + ' ' } };
+      await checkpoint({ next: next + 1 });
+      while (kwargs.gated && next >= Number(readFileSync('gate', 'utf8'))) await pause(5, undefined, { signal });
+    }
+    if (kwargs.waits) await new Promise((stop) => signal.addEventListener('abort', stop));
+  } finally {
+    if (kwargs.waits) {
+      await pause(300);
+      writeFileSync('stopped', '');
+    }
+  }
+}`;
+
+function wordsUpTo(count: number): string {
+  return Array.from({ length: count }, (_, index) => `word ${index + 1} `).join('');
+}
+
+describe('The agent remote of the service', () => {
+  let directory: string;
+  let inner: Service | undefined;
+  let outer: Service | undefined;
+  let proxy: CuttingProxy | undefined;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'remote-'));
+    await writeFile(join(directory, 'agent.mjs'), AGENT);
+  });
+
+  afterEach(async () => {
+    await outer?.stop();
+    await proxy?.stop();
+    await inner?.stop();
+    outer = proxy = inner = undefined;
+    await rm(directory, { recursive: true });
+  });
+
+  const startInner = (variables = {}) => startService({ AGENT: './agent.mjs', ...variables }, directory);
+  const startOuter = (url: string, variables = {}) =>
+    startService({ AGENT: 'remote', REMOTE_URL: url, ...variables }, directory);
+  const calls = async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n');
+
+  it(promise('remote.answer'), async () => {
+    inner = await startInner();
+    outer = await startOuter(`${inner.url}/`);
+    const content = randomBytes(200_000);
+    const digest = createHash('sha256').update(content).digest('hex');
+    const file = { type: 'file', name: 'a.bin', mimeType: 'x/y', base64: content.toString('base64') };
+    const body = JSON.stringify({ parts: [{ type: 'text', text: 'Hi' }, file], kwargs: { words: 2 } });
+    expect(await (await request(outer.url, {}, body)).allEnvelopes()).toEqual([
+      { type: 'digest', data: { name: 'a.bin', digest } },
+      { type: 'message', data: { content: 'word 1 ' } },
+      { type: 'message', data: { content: 'word 2 ' } },
+      { type: 'done', data: { status: 'completed' } },
+    ]);
+  });
+
+  it(promise('remote.cut'), async () => {
+    inner = await startInner();
+    proxy = await CuttingProxy.before(inner.url);
+    outer = await startOuter(proxy.url);
+    const words = 12;
+    const positions = Array.from({ length: 40 }, (_, index) => index * 37);
+    for (const position of positions) {
+      proxy.cutAfter(position);
+      const reply = await ask(outer.url, 'x', { headers: FULL, kwargs: { words } });
+      const events = await reply.allEvents();
+      expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => `${reply.runId}.${index + 1}`));
+      expect([position, await reply.answer()]).toEqual([
+        position,
+        { text: wordsUpTo(words), done: [{ status: 'completed' }] },
+      ]);
+    }
+    expect(proxy.cuts).toBeGreaterThan(positions.length / 2);
+    expect(await calls()).toHaveLength(positions.length);
+  });
+
+  it(promise('remote.cancel'), async () => {
+    inner = await startInner();
+    outer = await startOuter(inner.url);
+    const reply = await ask(outer.url, 'x', { headers: FULL, kwargs: { words: 1, waits: true } });
+    await reply.until('word 1');
+    const { status } = await cancel(outer.url, reply.runId);
+    expect(status).toBe(200);
+    expect(existsSync(join(directory, 'stopped'))).toBe(true);
+    expect((await reply.answer()).done).toEqual([{ status: 'cancelled' }]);
+  });
+
+  it(promise('remote.large-file'), async () => {
+    inner = await startInner();
+    outer = await startOuter(inner.url);
+    const chunk = randomBytes(3 * 1024 * 1024);
+    const chunks = 34;
+    const hash = createHash('sha256');
+    async function* body() {
+      yield '{"parts":[{"type":"file","name":"a.bin","mimeType":"x/y","base64":"';
+      for (let count = 0; count < chunks; count += 1) {
+        hash.update(chunk);
+        yield chunk.toString('base64');
+      }
+      yield '"}]}';
+    }
+    const reply = await request(outer.url, {}, body());
+    expect((await reply.allEnvelopes())[0]).toEqual({
+      type: 'digest',
+      data: { name: 'a.bin', digest: hash.digest('hex') },
+    });
+    const status = await readFile(`/proc/${outer.process.pid}/status`, 'utf8');
+    const peakMiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1024;
+    expect(peakMiB).toBeLessThan(300);
+  });
+
+  it(
+    promise('remote.killed'),
+    async () => {
+      const random = randomFrom(7);
+      const words = 60;
+      const openGate = (word: number) => writeFile(join(directory, 'gate'), String(word));
+      await openGate(0);
+      const [innerPort, outerPort] = [await freePort(), await freePort()];
+      const startBoth = {
+        inner: async () => (inner = await startInner({ PORT: innerPort, DATABASE_URL: 'file:./inner.db' })),
+        outer: async () =>
+          (outer = await startOuter(`http://127.0.0.1:${innerPort}`, {
+            PORT: outerPort,
+            DATABASE_URL: 'file:./outer.db',
+            DRAIN_MS: '100',
+          })),
+      };
+      await startBoth.inner();
+      await startBoth.outer();
+      const callers = Array.from({ length: 3 }, (_, index) => new PatientCaller(outer!.url, `key-${index}`));
+      const body = JSON.stringify({ parts: [{ type: 'text', text: 'x' }], kwargs: { words, gated: true } });
+      const answers = callers.map((caller) => caller.ask(body));
+      for (const [round, victims] of KILLS.entries()) {
+        const word = 10 * (round + 1);
+        await openGate(word);
+        const received = random.below(10) + word - 9;
+        await eventuallyElsewhere(() => callers.some(({ text }) => text.includes(`word ${received} `)));
+        await Promise.all(
+          victims.map(async ({ which, signal }) => {
+            const victim = which === 'inner' ? inner! : outer!;
+            victim.process.kill(signal);
+            await victim.exited;
+            await startBoth[which]();
+          }),
+        );
+      }
+      await openGate(words + 1);
+      await Promise.all(answers);
+      for (const { text, end, hasGap } of callers)
+        expect({ text, end, hasGap }).toEqual({
+          text: wordsUpTo(words),
+          end: { status: 'completed' },
+          hasGap: false,
+        });
+      expect(await calls()).toHaveLength(callers.length);
+    },
+    240_000,
+  );
+});
+
+/** Who is stopped, and how, in each round. */
+const KILLS = [
+  [{ which: 'inner', signal: 'SIGKILL' }],
+  [{ which: 'outer', signal: 'SIGKILL' }],
+  [
+    { which: 'inner', signal: 'SIGKILL' },
+    { which: 'outer', signal: 'SIGKILL' },
+  ],
+  [{ which: 'outer', signal: 'SIGTERM' }],
+  [{ which: 'outer', signal: 'SIGKILL' }],
+] as const;
+
+async function freePort(): Promise<string> {
+  const server = net.createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return String(port);
+}

@@ -1,0 +1,99 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A request that the service of a test got. */
+export interface RemoteCall {
+  method: string;
+  path: string;
+  headers: http.IncomingHttpHeaders;
+  body: string;
+}
+
+type Answer = (response: http.ServerResponse, call: RemoteCall) => void | Promise<void>;
+
+/** An HTTP service of which the test decides how it answers each request. */
+export class RemoteServer {
+  readonly calls: RemoteCall[] = [];
+  readonly #server: http.Server;
+  #answers: Answer[] = [];
+
+  private constructor() {
+    this.#server = http.createServer((request, response) => void this.#answer(request, response));
+  }
+
+  static async start(port = 0): Promise<RemoteServer> {
+    const service = new RemoteServer();
+    await new Promise<void>((resolve) => service.#server.listen(port, '127.0.0.1', resolve));
+    return service;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** The methods and paths of the requests so far. */
+  get requests(): string[] {
+    return this.calls.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** The next requests get these answers, the last one all further requests too. */
+  answers(...answers: Answer[]): void {
+    this.#answers = answers;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const { method, url, headers } = request;
+    const call = { method: method!, path: url!, headers, body: await text(request).catch(() => '') };
+    this.calls.push(call);
+    const [answer] = this.#answers.length > 1 ? this.#answers.splice(0, 1) : this.#answers;
+    await answer!(response, call);
+  }
+}
+
+/** The events of the full profile, from a number on. */
+export function fullEvents(run: string, first: number, ...envelopes: unknown[]): string {
+  return envelopes
+    .map((envelope, index) => `id: ${run}.${first + index}\ndata: ${JSON.stringify(envelope)}\n\n`)
+    .join('');
+}
+
+/** A stream; `end` says whether it ends in order, is cut, or stays open. */
+export function stream(body: string | Uint8Array, end: 'end' | 'cut' | 'open' = 'end', run?: string): Answer {
+  return (response) => {
+    response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      ...(run !== undefined && { 'Content-Location': `/query/${run}` }),
+    });
+    response.flushHeaders();
+    if (end === 'end') response.end(body);
+    else response.write(body, () => end === 'cut' && response.destroy());
+  };
+}
+
+/** A problem as this service sends it. */
+export function problem(
+  status: number,
+  code: string,
+  detail = 'Why.',
+  headers: http.OutgoingHttpHeaders = {},
+): Answer {
+  return (response) => {
+    response.writeHead(status, { 'Content-Type': 'application/problem+json', ...headers });
+    response.end(JSON.stringify({ type: 'about:blank', title: 'Title', status, detail, code }));
+  };
+}
+
+/** The connection is closed without an answer. */
+export function noAnswer(response: http.ServerResponse): void {
+  response.destroy();
+}
