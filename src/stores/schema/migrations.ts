@@ -1,5 +1,6 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { ownerKeyOf } from './keys.js';
+import { addLists } from './lists-migration.js';
 import type { Tables } from './tables.js';
 
 /**
@@ -261,6 +262,9 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
   '0009_traces': async ({ schema }) => {
     await schema.alterTable('runs').addColumn('trace', 'text').execute();
   },
+
+  // Owners list their runs and sessions.
+  '0010_lists': addLists,
 };
 
 /** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */
