@@ -26,10 +26,11 @@ export async function listRuns(
     .select(['id as key', 'created_at as at'])
     .select(lengthOf('session', 'outcome').as('length'))
     .where('owner', '=', ownerJson)
-    .where('owner_hash', '=', ownerHashOf(owner))
+    // The unfinished runs of all owners are fewer than the runs of one: they are found by their end.
+    .$if(isUnfinished, (of) => of.where('ended_at', 'is', null))
+    .$if(!isUnfinished, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
     .$if(sessionId !== undefined, (of) => of.where('session_key', '=', keyOf(owner, sessionId!)))
     .$if(status !== undefined, (of) => of.where('status', '=', status!))
-    .$if(isUnfinished, (of) => of.where('ended_at', 'is', null))
     .$if(after !== undefined, (of) =>
       of
         .where('created_at', '<=', after!.at)

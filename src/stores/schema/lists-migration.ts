@@ -25,12 +25,18 @@ export async function addLists(db: Kysely<unknown>): Promise<void> {
 
   const index = (name: string, on: string, columns: string[]) =>
     schema.createIndex(name).on(on).columns(columns);
-  await index('runs_listed', 'runs', ['owner_hash', 'created_at']).execute();
+  // The status, so that a list of few of many runs does not read the others.
+  await index('runs_listed', 'runs', ['owner_hash', 'created_at', 'status']).execute();
   await index('sessions_listed', 'sessions', ['owner_hash', 'used_at']).execute();
   // Most runs may have no session. Those of a session are listed in the order of their times.
   await schema.dropIndex('runs_session').execute();
   await index('runs_session', 'runs', ['session_key', 'created_at'])
     .where('session_key' as never, 'is not', null)
+    .execute();
+  // Of two indexes that it takes for equally good, SQLite uses the newer one. For the queue of a session this must be the one.
+  await schema.dropIndex('runs_queue').execute();
+  await index('runs_queue', 'runs', ['session_key', 'queue_position'])
+    .where('ended_at' as never, 'is', null)
     .execute();
 }
 
