@@ -399,6 +399,10 @@ export const PROMISES = {
     section: '2.10',
     sentence: 'Pages cut texts over 64 KiB, and state the size and the digest of the whole.',
   },
+  'session.active': {
+    section: '2.5',
+    sentence: 'GET of a session names the run that executes, and says how many runs wait.',
+  },
   'session.files': {
     section: '2.5',
     sentence: 'A handler reads the files of the earlier turns of its session.',
@@ -426,6 +430,25 @@ export const PROMISES = {
     section: '2.9',
     sentence: 'GET returns the range of a file that the header Range asks for.',
   },
+
+  'list.runs': { section: '2.10', sentence: 'GET lists the runs of the caller, newest first.' },
+  'list.sessions': {
+    section: '2.10',
+    sentence:
+      'GET lists the sessions of the caller, last used first, each with its title, turns, time and active run.',
+  },
+  'list.pages': {
+    section: '2.10',
+    sentence:
+      'A list has pages, whose cursor is stable while runs are added and removed; a page has a limit of entries and of length.',
+  },
+  'list.owners': { section: '2.6', sentence: 'A list has nothing of another owner.' },
+  'list.parameters': {
+    section: '2.10',
+    sentence: 'Parameters of a list that are not valid are 400, with all faults.',
+  },
+  'list.head': { section: '2.10', sentence: 'HEAD answers as GET does, without the list.' },
+  'list.host': { section: 'module', sentence: 'A host lists the runs and sessions of an owner.' },
 
   'owner.isolation': {
     section: '2.6',

@@ -194,9 +194,60 @@ class QueryTurn extends QueryCutText {
   endedAt!: string;
 }
 
+const NEXT = {
+  type: 'string',
+  nullable: true,
+  description: '`after` of the next page; null at the end.',
+} as const;
+const ACTIVE = { type: 'string', nullable: true, description: 'The id of the run that executes.' } as const;
+
+export class QueryRunList {
+  @ApiProperty({ type: [QueryRun], description: 'Newest first.' })
+  runs!: QueryRun[];
+
+  @ApiProperty(NEXT)
+  next!: string | null;
+}
+
+class QuerySession {
+  @ApiProperty({ type: 'string' })
+  id!: string;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    maxLength: 80,
+    description: 'The beginning of its first text.',
+  })
+  title!: string | null;
+
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'The number of its newest turn.' })
+  turns!: number;
+
+  @ApiProperty(time('When it was last used.'))
+  updatedAt!: string;
+
+  @ApiProperty(ACTIVE)
+  active!: string | null;
+}
+
+export class QuerySessionList {
+  @ApiProperty({ type: [QuerySession], description: 'Last used first.' })
+  sessions!: QuerySession[];
+
+  @ApiProperty(NEXT)
+  next!: string | null;
+}
+
 export class QuerySessionPage {
   @ApiProperty({ type: 'string' })
   id!: string;
+
+  @ApiProperty(ACTIVE)
+  active!: string | null;
+
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'How many runs wait in its queue.' })
+  waiting!: number;
 
   @ApiProperty({ type: [QueryTurn], description: 'Oldest first.' })
   turns!: QueryTurn[];

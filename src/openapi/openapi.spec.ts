@@ -19,6 +19,8 @@ class PaintKwargs {
 const ROUTES = [
   'delete {base}/sessions/{sessionId}',
   'delete {base}/{runId}',
+  'get {base}',
+  'get {base}/sessions',
   'get {base}/sessions/{sessionId}',
   'get {base}/{runId}',
   'get {base}/{runId}/files/{sha256}',

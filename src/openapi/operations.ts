@@ -10,12 +10,13 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { ErrorCode } from '../query/index.js';
-import { QueryFilePart, QueryTextPart, unionOf } from './models.js';
+import { QueryFilePart, QueryRunList, QuerySessionList, QueryTextPart, unionOf } from './models.js';
 import {
   ACCEPTED_HEADERS,
   emptyResponse,
   fileResponses,
   problemResponses,
+  listResponse,
   runResponse,
   sessionResponse,
   streamOrRunResponse,
@@ -42,6 +43,17 @@ const LAST_EVENT_ID = ApiHeader({
 
 const wholeNumber = (name: string, minimum: number, rest: object, description: string) =>
   ApiQuery({ name, required: false, schema: { type: 'integer', minimum, ...rest }, description });
+
+/** The parameters of a page of a list. */
+const LIST_PAGE = [
+  ApiQuery({
+    name: 'after',
+    required: false,
+    schema: { type: 'string' },
+    description: '`next` of the page before.',
+  }),
+  wholeNumber('limit', 1, { maximum: 500, default: 50 }, 'How many entries the page has at most.'),
+];
 
 /** The body of a query. `kwargs` is the class of the host; undefined where it has none. */
 function queryBody(kwargs: Type | undefined): MethodDecorator {
@@ -115,6 +127,32 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         'draining',
         'storage_full',
       ]),
+    ),
+  runs: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'List your runs, newest first' }),
+      ApiQuery({
+        name: 'session',
+        required: false,
+        schema: { type: 'string' },
+        description: 'Only runs of this session.',
+      }),
+      ApiQuery({
+        name: 'status',
+        required: false,
+        schema: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'] },
+        description: 'Only runs with this status.',
+      }),
+      ...LIST_PAGE,
+      listResponse('A page of runs.', QueryRunList),
+      problemResponses(['invalid_query', ...ALWAYS]),
+    ),
+  sessions: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'List your sessions, last used first' }),
+      ...LIST_PAGE,
+      listResponse('A page of sessions.', QuerySessionList),
+      problemResponses(['invalid_query', ...ALWAYS]),
     ),
   run: () =>
     applyDecorators(

@@ -1,4 +1,4 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
 import {
@@ -80,6 +80,19 @@ export const ACCEPTED_HEADERS = {
   Location: LOCATION,
   'Preference-Applied': text('`respond-async`.'),
 };
+
+/** 200: a page of a list. */
+export function listResponse(description: string, model: Type): MethodDecorator {
+  return applyDecorators(
+    ApiExtraModels(model),
+    ApiResponse({
+      status: 200,
+      description,
+      headers: NO_STORE,
+      content: { 'application/json': { schema: { $ref: getSchemaPath(model) } } },
+    }),
+  );
+}
 
 /** 200: a page of a session. */
 export function sessionResponse(): MethodDecorator {

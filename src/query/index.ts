@@ -20,6 +20,7 @@ export {
   STATUS_OF_CODE,
 } from './contract/errors.js';
 export { HandedOver } from './contract/handed-over.js';
+export { titleOf } from './contract/session-title.js';
 export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
@@ -78,7 +79,14 @@ export { RunTracer } from './ports/run-tracer.js';
 export type * from './ports/run-tracer.js';
 export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
-export { AgentService, type QueryOptions, type SpoolUse, type Totals } from './runs/agent.service.js';
+export {
+  AgentService,
+  type ListOptions,
+  type QueryOptions,
+  type RunListOptions,
+  type SpoolUse,
+  type Totals,
+} from './runs/agent.service.js';
 export { AnswerText } from './runs/answer-text.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';

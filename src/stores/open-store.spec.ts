@@ -202,6 +202,13 @@ describe('A database of an older version', () => {
       total: 2,
     });
 
+    const page = { after: undefined, limit: 9 };
+    const listed = (await store.runs('ann', page)).runs.map(({ id }) => id);
+    expect(listed).toEqual(['waiting', 'running', 'ended', 'alone']);
+    expect((await store.sessions('ann', page)).sessions).toMatchObject([
+      { id: 's', title: 'Question ended', turns: 2, active: 'waiting' },
+    ]);
+
     const idempotency = { key: 'k', digest: '1' };
     expect(await store.admit(admissionOf({ owner: 'ann', idempotency }))).toMatchObject({
       created: false,
@@ -217,12 +224,19 @@ describe('A database of an older version', () => {
 
   /** Takes back what the migrations after 0007 have changed. */
   const TO_0007 = `
-    drop table uploads; alter table runs drop column trace;
+    drop table uploads;
+    drop index runs_listed; drop index sessions_listed; drop index runs_session;
+    create index runs_session on runs (session_key);
+    alter table runs drop column owner_hash; alter table sessions drop column owner_hash;
+    alter table sessions drop column owner; alter table sessions drop column id;
+    alter table sessions drop column title;
+    alter table runs drop column trace;
     drop index runs_ready; drop index runs_waiting; drop index runs_active; drop index runs_restarting;
     alter table runs drop column owner_key; alter table runs drop column round;
     alter table runs drop column deferred_at;
     create index runs_ready on runs (module, ready_at) where status = 'waiting';
-    delete from migrations where name in ('0008_owners', '0009_traces', '0010_uploads');`;
+    delete from migrations
+      where name in ('0008_owners', '0009_traces', '0010_uploads', '0011_lists');`;
 
   it.each(Object.keys(load))(
     '0007 gives slots to the owners of its waiting runs in turn, in %s',

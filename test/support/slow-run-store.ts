@@ -99,6 +99,17 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.queue(...args).map(copyOf));
   }
 
+  runs(...args: Parameters<RunStore['runs']>) {
+    return this.#slowly(() => {
+      const { runs, next } = this.memory.runs(...args);
+      return { runs: runs.map(copyOf), next };
+    });
+  }
+
+  sessions(...args: Parameters<RunStore['sessions']>) {
+    return this.#slowly(() => this.memory.sessions(...args));
+  }
+
   erase(...args: Parameters<RunStore['erase']>) {
     return this.#slowly(() => this.memory.erase(...args));
   }

@@ -14,6 +14,16 @@ export function invalidQuery(errors: FieldError[]): QueryError {
   return new QueryError('invalid_query', `${where}${first?.detail}${more}.`, { errors });
 }
 
+/**
+ * Parameters of the URL have faults.
+ *
+ * @param errors all of them, at least one; their pointers name the parameters
+ */
+export function invalidParameters(errors: FieldError[]): QueryError {
+  const details = errors.map(({ pointer, detail }) => `The parameter "${pointer.slice(1)}" ${detail}.`);
+  return new QueryError('invalid_query', details.join(' '), { errors });
+}
+
 /** The owner has no such run. */
 export function runNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such run, or it is no longer kept.');

@@ -106,9 +106,42 @@ export interface Turn extends CutText {
   endedAt: string;
 }
 
+/** A page of the caller's runs, as `GET {base}/query` returns it. */
+export interface RunList {
+  /** Newest first. */
+  runs: RunView[];
+  /** The value of `after` for the next page; null at the end. */
+  next: string | null;
+}
+
+/** A session, as a list shows it. */
+export interface SessionView {
+  id: string;
+  /** The beginning of the first text of its queries; null if none of them has a text. */
+  title: string | null;
+  /** The number of its newest turn. */
+  turns: number;
+  /** When it was last used: the time of its newest query or turn, as ISO 8601 in UTC. */
+  updatedAt: string;
+  /** The id of the run that executes, or null. */
+  active: string | null;
+}
+
+/** A page of the caller's sessions, as `GET {base}/query/sessions` returns it. */
+export interface SessionList {
+  /** Last used first. */
+  sessions: SessionView[];
+  /** The value of `after` for the next page; null at the end. */
+  next: string | null;
+}
+
 /** A page of a session's turns, as `GET {base}/query/sessions/{session_id}` returns it. */
 export interface SessionPage {
   id: string;
+  /** The id of the run that executes, or null. */
+  active: string | null;
+  /** How many runs wait in the queue of the session. */
+  waiting: number;
   /** Oldest first. */
   turns: Turn[];
   /** The value of `after` for the next page; null at the end. */

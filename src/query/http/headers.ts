@@ -63,30 +63,6 @@ export function prefersAsync(prefer = ''): boolean {
     .some((preference) => preference.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async');
 }
 
-/** A page of a list. */
-export interface Page {
-  /** How many entries to skip. */
-  after: number;
-  /** How many entries the page has at most. */
-  limit: number;
-}
-
-/** How many entries a page has unless the caller asks for another number. */
-const PAGE_ENTRIES = 50;
-const MAX_PAGE_ENTRIES = 500;
-
-/**
- * Reads the parameters of a page.
- *
- * @throws {QueryError} `invalid_query`
- */
-export function pageOf(after: string | undefined, limit: string | undefined): Page {
-  return {
-    limit: wholeNumber('limit', limit, { min: 1, max: MAX_PAGE_ENTRIES }) ?? PAGE_ENTRIES,
-    after: wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0,
-  };
-}
-
 function wholeNumber(
   name: string,
   value: string | undefined,

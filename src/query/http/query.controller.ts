@@ -23,8 +23,9 @@ import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
 import { EventStream, SseInterceptor } from '../sse/sse.interceptor.js';
 import { fileReply } from './file-reply.js';
-import { cursorOfRun, pageOf } from './headers.js';
+import { cursorOfRun } from './headers.js';
 import { FromRequest, OwnerPipe } from './owner.pipe.js';
+import { listOf, runListOf, turnsPageOf, type UrlParameters } from './pages.js';
 import { ProblemFilter } from './problem.filter.js';
 import { type Submission, SubmissionPipe } from './submission.pipe.js';
 
@@ -62,6 +63,26 @@ export class QueryController {
       'Preference-Applied': 'respond-async',
       ...(run && { Location: `${path}/${run.id}` }),
     });
+  }
+
+  /** Lists the runs of the caller. */
+  @Get()
+  @WrittenByInterceptor()
+  async runs(
+    @FromRequest(OwnerPipe) owner: string,
+    @QueryParameter() parameters: UrlParameters,
+  ): Promise<Reply> {
+    return new Reply(200, await this.agent.runs(owner, runListOf(parameters)));
+  }
+
+  /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
+  @Get('sessions')
+  @WrittenByInterceptor()
+  async sessions(
+    @FromRequest(OwnerPipe) owner: string,
+    @QueryParameter() parameters: UrlParameters,
+  ): Promise<Reply> {
+    return new Reply(200, await this.agent.sessions(owner, listOf(parameters)));
   }
 
   /** Follows a run, or returns it as JSON. */
@@ -108,10 +129,9 @@ export class QueryController {
   async session(
     @FromRequest(OwnerPipe) owner: string,
     @Param('sessionId') sessionId: string,
-    @QueryParameter('after') after: string | undefined,
-    @QueryParameter('limit') limit: string | undefined,
+    @QueryParameter() parameters: UrlParameters,
   ): Promise<Reply> {
-    const page = pageOf(after, limit);
+    const page = turnsPageOf(parameters);
     return new Reply(200, await this.agent.session(owner, sessionId, page.after, page.limit));
   }
 

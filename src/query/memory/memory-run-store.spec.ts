@@ -1,4 +1,5 @@
 import { eventsOf } from '../../../test/contracts/open-store.js';
+import { listsContract } from '../../../test/contracts/lists.contract.js';
 import { ownersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
@@ -13,6 +14,8 @@ runStoreContract(
   async (retention) => ({ store: new MemoryRunStore(retention), close }),
   skips,
 );
+
+listsContract('MemoryRunStore', async (retention) => ({ store: new MemoryRunStore(retention), close }));
 
 ownersContract('MemoryRunStore', async (events) => {
   const store = new MemoryRunStore();

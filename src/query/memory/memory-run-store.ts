@@ -11,11 +11,13 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type ListPage,
   type LogSlice,
   type RecoveryEvents,
   type RunRef,
   type RunRecord,
   RunStore,
+  type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
 import type { RunEnd, Turn } from '../contract/wire.js';
@@ -171,6 +173,15 @@ export class MemoryRunStore extends RunStore {
 
   queue(owner: string, sessionId: string): RunRecord[] {
     return [...this.#sessions.queue(owner, sessionId)];
+  }
+
+  runs(owner: string, page: RunsPage) {
+    this.#sweep();
+    return this.#runs.page(owner, page);
+  }
+
+  sessions(owner: string, page: ListPage) {
+    return this.#sessions.page(owner, page);
   }
 
   override logLength(): number {

@@ -1,6 +1,7 @@
-import { type Admission, KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
+import { type Admission, KEPT_LENGTH, type RunRecord, type RunsPage } from '../ports/run-store.js';
 import type { RunEnd, RunStatus } from '../contract/wire.js';
 import { EventLog } from '../event-log/event-log.js';
+import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a run costs besides its log, in characters: its fields and the entries of the maps. */
@@ -22,6 +23,8 @@ export class Run implements RunRecord {
   /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
+  /** The place in the order of admissions. */
+  number = 0;
   readonly log = new EventLog();
 
   constructor(
@@ -61,10 +64,13 @@ export class Run implements RunRecord {
 export class Runs {
   readonly #byId = new Map<string, Run>();
   readonly #byKey = new Map<string, Run>();
+  /** In the order of their admission. */
+  readonly #byOwner = new Map<string, Set<Run>>();
   /** In the order of their end. */
   readonly #ended = new Set<Run>();
   /** Runs whose log may be trimmed. */
   readonly #long = new Set<Run>();
+  #added = 0;
   /** What all runs cost, in characters. */
   #length = 0;
   /** What the ended runs cost, in characters. */
@@ -82,6 +88,18 @@ export class Runs {
     return this.#length - this.#byId.size * OVERHEAD;
   }
 
+  /** See `RunStore.runs`. */
+  page(owner: string, { sessionId, status, ...page }: RunsPage) {
+    const listed = [...(this.#byOwner.get(owner) ?? [])]
+      .reverse()
+      .filter(
+        (run) =>
+          (sessionId === undefined || run.sessionId === sessionId) && (!status || run.status === status),
+      );
+    const { entries, next } = pageOf(listed, page, (run) => run.number, lengthOf);
+    return { runs: entries, next };
+  }
+
   /** Returns the run that was started with an idempotency key. */
   withKey(key: string): Run | undefined {
     return this.#byKey.get(key);
@@ -94,7 +112,10 @@ export class Runs {
   }
 
   add(run: Run): void {
+    run.number = ++this.#added;
     this.#byId.set(run.id, run);
+    const ofOwner = this.#byOwner.get(run.owner) ?? new Set();
+    this.#byOwner.set(run.owner, ofOwner.add(run));
     if (run.idempotency !== undefined) this.#byKey.set(run.idempotency, run);
     this.#length += run.length;
   }
@@ -174,10 +195,18 @@ export class Runs {
   #drop(run: Run): void {
     run.isDropped = true;
     this.#byId.delete(run.id);
+    const ofOwner = this.#byOwner.get(run.owner)!;
+    ofOwner.delete(run);
+    if (ofOwner.size === 0) this.#byOwner.delete(run.owner);
     this.#ended.delete(run);
     this.#long.delete(run);
     if (run.idempotency !== undefined) this.#byKey.delete(run.idempotency);
     this.#length -= run.length;
     this.#endedLength -= run.length;
   }
+}
+
+/** What a run adds to a page, in characters of JSON. */
+function lengthOf({ sessionId = '', end }: Run): number {
+  return 256 + sessionId.length + (end?.status === 'failed' ? end.error.message.length : 0);
 }

@@ -1,6 +1,8 @@
 import { cutAnswer, cutParts } from '../contract/long-texts.js';
-import type { Turn } from '../contract/wire.js';
-import type { TurnsPage } from '../ports/run-store.js';
+import type { RunStatus, Turn } from '../contract/wire.js';
+import { titleOf } from '../contract/session-title.js';
+import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
+import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
@@ -8,8 +10,11 @@ const OVERHEAD = 256;
 
 /** A run in the queue of a session. */
 interface Queued {
+  readonly id: string;
   readonly owner: string;
   readonly sessionId: string | undefined;
+  readonly status: RunStatus;
+  readonly parts: Turn['parts'] | undefined;
 }
 
 /** A turn, and what pages show of it. */
@@ -23,6 +28,9 @@ interface KeptTurn {
 
 interface Session<Run> {
   readonly key: string;
+  readonly owner: string;
+  readonly id: string;
+  title: string | undefined;
   /** The turns that are kept, in the order in which their runs ended. */
   turns: KeptTurn[];
   /** How many older turns were dropped. */
@@ -31,6 +39,8 @@ interface Session<Run> {
   queue: Run[];
   length: number;
   usedAt: number;
+  /** The place in the order of last uses. */
+  number: number;
 }
 
 /** The sessions of a `MemoryRunStore`: their queues and turns. Beyond the limit, those that were unused for longest are dropped. */
@@ -41,6 +51,7 @@ export class Sessions<Run extends Queued> {
   readonly #turns = new Map<string, KeptTurn>();
   readonly #retention: RetentionOptions;
   #length = 0;
+  #uses = 0;
 
   /**
    * @param retention how much is kept, and how long
@@ -60,7 +71,10 @@ export class Sessions<Run extends Queued> {
 
   /** Appends a run to the queue of its session, if it has one. */
   enqueue(run: Run): void {
-    if (run.sessionId !== undefined) this.#use(run.owner, run.sessionId).queue.push(run);
+    if (run.sessionId === undefined) return;
+    const session = this.#use(run.owner, run.sessionId);
+    session.title ??= titleOf(run.parts ?? []);
+    session.queue.push(run);
   }
 
   /** Removes a run from the queue, and adds its turn. Returns the run that is now the first, if that has changed. */
@@ -96,6 +110,19 @@ export class Sessions<Run extends Queued> {
     return { turns: fitting.reverse(), last: from + turns.length, total };
   }
 
+  /** See `RunStore.sessions`. */
+  page(owner: string, page: ListPage) {
+    this.sweep();
+    const listed = [...this.#sessions.values()].filter((session) => session.owner === owner).reverse();
+    const { entries, next } = pageOf(
+      listed,
+      page,
+      ({ number }) => number,
+      ({ key }) => OVERHEAD + key.length,
+    );
+    return { sessions: entries.map(recordOf), next };
+  }
+
   /** A text that pages show cut: see `RunStore.text`. */
   text(owner: string, runId: string, sha256: string): string | undefined {
     this.sweep();
@@ -129,10 +156,12 @@ export class Sessions<Run extends Queued> {
     let session = this.#sessions.get(key);
     if (session) this.#sessions.delete(key);
     else {
-      session = { key, turns: [], dropped: 0, queue: [], length: 0, usedAt: 0 };
+      const empty = { turns: [], dropped: 0, queue: [], length: 0 };
+      session = { key, owner, id: sessionId, title: undefined, ...empty, usedAt: 0, number: 0 };
       this.#grow(session, OVERHEAD + key.length);
     }
     session.usedAt = Date.now();
+    session.number = ++this.#uses;
     this.#sessions.set(key, session);
     return session;
   }
@@ -166,6 +195,11 @@ export class Sessions<Run extends Queued> {
 /** One key for an owner and a name. As JSON, two different pairs never have the same key. */
 export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
+}
+
+function recordOf({ id, title, turns, dropped, queue, usedAt }: Session<Queued>): SessionRecord {
+  const active = queue.find(({ status }) => status === 'running')?.id;
+  return { id, title, turns: dropped + turns.length, usedAt, active };
 }
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */

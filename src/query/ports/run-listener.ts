@@ -52,6 +52,8 @@ export type StoreOperation =
   | 'query'
   | 'queue'
   | 'read'
+  | 'runs'
+  | 'sessions'
   | 'take'
   | 'text'
   | 'turns';

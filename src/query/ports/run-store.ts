@@ -1,9 +1,10 @@
 import type { QueryError } from '../contract/errors.js';
+import type { ListPosition } from '../contract/list-cursor.js';
 import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../contract/wire.js';
 import type { Awaitable, FileStore } from './file-store.js';
 import { LocalSignals, type Signals } from './signals.js';
 
-export type { Awaitable };
+export type { Awaitable, ListPosition };
 
 /**
  * The part of an unfinished run's log that a store never trims, in characters of JSON before the newest envelope. A handler
@@ -146,6 +147,37 @@ export interface TurnsPage {
   maxLength?: number;
   /** Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. */
   cutTexts?: boolean;
+}
+
+/** A page of a list. */
+export interface ListPage {
+  /** Where the page before ends; undefined for the first page. */
+  after: ListPosition | undefined;
+  /** The most entries to return. */
+  limit: number;
+  /** The most characters of JSON that they have together, about; at least one entry is returned. Default: no limit. */
+  maxLength?: number;
+}
+
+/** A page of an owner's runs. */
+export interface RunsPage extends ListPage {
+  /** Only runs of this session. Default: all. */
+  sessionId?: string | undefined;
+  /** Only runs with this status. Default: all. */
+  status?: RunStatus | undefined;
+}
+
+/** A session as lists have it. */
+export interface SessionRecord {
+  readonly id: string;
+  /** The beginning of the first text of its queries; see `titleOf`. Undefined if none of them has a text. */
+  readonly title: string | undefined;
+  /** The number of the newest turn. */
+  readonly turns: number;
+  /** When its newest run was admitted or its newest turn was added, whichever is later; milliseconds since the epoch. */
+  readonly usedAt: number;
+  /** The id of the run that executes. */
+  readonly active: string | undefined;
 }
 
 /**
@@ -324,6 +356,30 @@ export abstract class RunStore {
 
   /** Returns the unfinished runs of a session in the order of the queue. The first one executes. */
   abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;
+
+  /**
+   * Returns runs of an owner, those that were admitted last first.
+   *
+   * Somebody who reads page after page gets each run once that exists throughout, whatever runs are added and removed
+   * meanwhile.
+   *
+   * @returns the runs, and where they end; undefined if no more follow
+   */
+  abstract runs(
+    owner: string,
+    page: RunsPage,
+  ): Awaitable<{ runs: RunRecord[]; next: ListPosition | undefined }>;
+
+  /**
+   * Returns the sessions of an owner, those that were used last first, also those that have no turn yet. A session that is used
+   * between two pages moves to the beginning of the list.
+   *
+   * @returns the sessions, and where they end; undefined if no more follow
+   */
+  abstract sessions(
+    owner: string,
+    page: ListPage,
+  ): Awaitable<{ sessions: SessionRecord[]; next: ListPosition | undefined }>;
 
   /**
    * Erases a session: its turns, its runs and their logs. Returns false if there is none.

@@ -10,7 +10,7 @@ import {
 import { QueryError } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
 import { fileNotFound, runNotFound, sessionNotFound } from '../contract/refusals.js';
-import type { RunView, SessionPage } from '../contract/wire.js';
+import type { RunList, RunView, SessionList, SessionPage } from '../contract/wire.js';
 import { Follower, StoredLog } from '../event-log/follower.js';
 import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
@@ -25,6 +25,7 @@ import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
+import { type ListOptions, runList, type RunListOptions, sessionList } from './lists.js';
 import { observed } from './observation.js';
 import { Observers } from './observers.js';
 import { Processes } from './processes.js';
@@ -34,7 +35,7 @@ import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { Traces } from './traces.js';
 
-export { ANONYMOUS, type QueryOptions };
+export { ANONYMOUS, type ListOptions, type QueryOptions, type RunListOptions };
 
 /** What a process has done since its start. These numbers only grow. */
 export interface Totals {
@@ -170,6 +171,28 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
+   * Lists the runs of an owner, newest first, in pages. Who reads page after page gets each run once that exists throughout,
+   * whatever runs come and go meanwhile. A page has at most 8 Mi characters of JSON, but at least one run.
+   *
+   * @param options which runs, and which page of them. Default: the newest 50 runs
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   */
+  async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
+    return runList(this.store, owner, options);
+  }
+
+  /**
+   * Lists the sessions of an owner, last used first, in pages; also those whose first run has not ended. A session that is used
+   * between two pages moves to the beginning. A page has at most 8 Mi characters of JSON, but at least one session.
+   *
+   * @param options which page. Default: the 50 sessions that were used last
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   */
+  async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
+    return sessionList(this.store, owner, options);
+  }
+
+  /**
    * Cancels a run, and waits until its handler has really stopped or `runs.stopDeadlineMs` have passed. A run that has ended
    * stays as it is.
    *
@@ -183,7 +206,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Returns a page of a session's turns, oldest first. A page has at most 8 Mi characters of JSON, but at least one turn.
+   * Returns a page of a session's turns, oldest first, with the run that executes, if there is one, and how many runs wait. A
+   * session has no turns until its first run has ended. A page has at most 8 Mi characters of JSON, but at least one turn.
    * Texts over 64 KiB are cut.
    *
    * @param after how many turns to skip
@@ -191,6 +215,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
+    // First, so that a run that ends meanwhile is here, in the turns, or in both.
+    const queue = await this.store.queue(owner, sessionId);
     const page = await this.store.turns(owner, sessionId, {
       after,
       limit,
@@ -198,7 +224,13 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       cutTexts: true,
     });
     if (!page) throw sessionNotFound();
-    return { id: sessionId, turns: page.turns, next: page.last < page.total ? page.last : null };
+    return {
+      id: sessionId,
+      active: queue.find(({ status }) => status === 'running')?.id ?? null,
+      waiting: queue.filter(({ status }) => status === 'waiting').length,
+      turns: page.turns,
+      next: page.last < page.total ? page.last : null,
+    };
   }
 
   /**

@@ -6,7 +6,9 @@ import {
   type AttemptRef,
   type RecoveryEvents,
   type RunRef,
+  type ListPage,
   RunStore,
+  type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
 import type { Signals } from '../ports/signals.js';
@@ -112,6 +114,14 @@ export class ObservedStore extends RunStore {
 
   queue(owner: string, sessionId: string) {
     return this.#timed('queue', () => this.store.queue(owner, sessionId));
+  }
+
+  runs(owner: string, page: RunsPage) {
+    return this.#timed('runs', () => this.store.runs(owner, page));
+  }
+
+  sessions(owner: string, page: ListPage) {
+    return this.#timed('sessions', () => this.store.sessions(owner, page));
   }
 
   erase(owner: string, sessionId: string): Awaitable<boolean> {

@@ -4,10 +4,12 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type ListPage,
   type RecoveryEvents,
   type RunRecord,
   type RunRef,
   RunStore,
+  type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
 import type { Signal, SignalReceiver, Signals } from '../ports/signals.js';
@@ -172,6 +174,17 @@ export class ModuleStore extends RunStore {
 
   queue(owner: string, sessionId: string): Awaitable<RunRecord[]> {
     return whenKnown(this.store.queue(this.#stored(owner), sessionId), (runs) => runs.map(own));
+  }
+
+  runs(owner: string, page: RunsPage) {
+    return whenKnown(this.store.runs(this.#stored(owner), page), ({ runs, next }) => ({
+      runs: runs.map(own),
+      next,
+    }));
+  }
+
+  sessions(owner: string, page: ListPage) {
+    return this.store.sessions(this.#stored(owner), page);
   }
 
   erase(owner: string, sessionId: string): Awaitable<boolean> {

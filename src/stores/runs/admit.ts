@@ -8,14 +8,15 @@ import {
   type RunRecord,
   sessionBusy,
   sessionFull,
+  titleOf,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import { keyOf } from '../schema/keys.js';
+import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { countWaiting, loadOf, lockOwners, nextRound, type OwnerRef, ownerRefOf } from './owner-queue.js';
 import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
-import { promoteAfter, queueOf, takeQueuePosition } from './session-queue.js';
+import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
 import type { WrittenQuery } from './written-query.js';
 import { insertTexts } from './texts.js';
 
@@ -96,7 +97,8 @@ export async function admit(
   const row: RunToInsert = {
     ...rowOf(record, admission, query),
     session_key: sessionKey,
-    queue_position: sessionKey === null ? null : await takeQueuePosition(db, sessionKey, now),
+    queue_position:
+      sessionKey === null ? null : await takeQueuePosition(db, sessionOf(admission, sessionKey), now),
     idempotency_key: idempotencyKey,
     owner_key: starts && limit === Infinity ? null : owner.key,
     process: starts ? process : '',
@@ -169,6 +171,7 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
   return {
     id: run.id,
     owner: JSON.stringify(run.owner),
+    owner_hash: ownerHashOf(run.owner),
     session_key: null,
     session: session ? JSON.stringify(session.id) : null,
     queue_position: null,
@@ -185,6 +188,18 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
     round: 0,
     deferred_at: null,
     trace: run.trace ?? null,
+  };
+}
+
+/** How lists show the session of a query. */
+function sessionOf({ owner, session, parts }: Admission, key: string): SessionRow {
+  const title = titleOf(parts);
+  return {
+    key,
+    owner: JSON.stringify(owner),
+    owner_hash: ownerHashOf(owner),
+    id: JSON.stringify(session!.id),
+    title: title === undefined ? null : JSON.stringify(title),
   };
 }
 

@@ -358,6 +358,8 @@ describe('Postgres', () => {
       '0007_retention',
       '0008_owners',
       '0009_traces',
+      '0010_uploads',
+      '0011_lists',
     ]);
     for (const { store } of opened) await store.close();
   });

@@ -78,7 +78,14 @@ const STARTED_TEXTS = [
   'trace',
 ] as const;
 
-const STARTED_NUMBERS = ['queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const;
+const STARTED_NUMBERS = [
+  'owner_hash',
+  'queue_position',
+  'created_at',
+  'started_at',
+  'detached',
+  'ready_at',
+] as const;
 
 const STARTED_TYPES = Object.fromEntries([
   ...STARTED_TEXTS.map((name) => [name, 'text']),

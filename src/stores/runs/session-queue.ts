@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import { balance, lockOwners, nextRound, type OwnerRef } from './owner-queue.js';
 import { recordOf, selectRuns } from './run-rows.js';
 
@@ -14,15 +14,23 @@ export async function queueOf(db: Db, sessionKey: string): Promise<RunRecord[]> 
   return rows.map(recordOf);
 }
 
+/** How lists show a session. */
+export type SessionRow = Pick<Tables['sessions'], 'key' | 'owner' | 'owner_hash' | 'id' | 'title'>;
+
 /** Gives out the next queue position of a session. Creates the session if it does not exist. */
-export async function takeQueuePosition(db: Db, sessionKey: string, now: number): Promise<number> {
+export async function takeQueuePosition(db: Db, session: SessionRow, now: number): Promise<number> {
   const { queue_positions: position } = await db
     .insertInto('sessions')
-    .values({ key: sessionKey, queue_positions: 1, turns: 0, length: 0, used_at: now })
+    .values({ ...session, queue_positions: 1, turns: 0, length: 0, used_at: now })
     .onConflict((conflict) =>
-      conflict
-        .column('key')
-        .doUpdateSet((of) => ({ queue_positions: of('sessions.queue_positions', '+', 1), used_at: now })),
+      conflict.column('key').doUpdateSet((of) => ({
+        queue_positions: of('sessions.queue_positions', '+', 1),
+        used_at: now,
+        owner: of.ref('excluded.owner'),
+        owner_hash: of.ref('excluded.owner_hash'),
+        id: of.ref('excluded.id'),
+        title: of.fn.coalesce('sessions.title', 'excluded.title'),
+      })),
     )
     .returning('queue_positions')
     .executeTakeFirstOrThrow();

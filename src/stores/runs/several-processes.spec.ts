@@ -45,6 +45,19 @@ describe('Two processes on one database', () => {
     );
   });
 
+  it('list the same runs and sessions', async () => {
+    const executing = await admitTo(one, 's');
+    await two.store.admit(admissionOf({ owner: 'bob' }));
+    const behind = await admitTo(two, 's');
+    const page = { after: undefined, limit: 9 };
+    for (const { store } of [one, two]) {
+      const { runs } = await store.runs('anonymous', page);
+      expect(ids(runs).sort()).toEqual([executing.id, behind.id].sort());
+      const { sessions } = await store.sessions('anonymous', page);
+      expect(sessions).toMatchObject([{ id: 's', turns: 0, active: executing.id }]);
+    }
+  });
+
   it('start each run that waits once, in any of them', async () => {
     for (let i = 0; i < 40; i++) await admit(i % 2 ? one : two, { mayStart: false });
     const taken = await Promise.all([one, two, one, two, one, two].map((member) => take(member, 9)));

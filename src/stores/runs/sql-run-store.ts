@@ -3,6 +3,7 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type ListPage,
   type LogSlice,
   QueryError,
   type RecoveryEvents,
@@ -11,6 +12,7 @@ import {
   type RunRef,
   runNotFound,
   RunStore,
+  type RunsPage,
   type Signals,
   type StoredQuery,
   type Turn,
@@ -31,6 +33,7 @@ import { Ends } from './ends.js';
 import { Erasure } from './erasure.js';
 import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
+import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
 import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
@@ -246,6 +249,14 @@ export class SqlRunStore extends RunStore {
 
   queue(owner: string, sessionId: string): Promise<RunRecord[]> {
     return this.#database.attempt((db) => queueOf(db, keyOf(owner, sessionId)));
+  }
+
+  runs(owner: string, page: RunsPage) {
+    return this.#database.attempt((db) => listRuns(db, owner, page));
+  }
+
+  sessions(owner: string, page: ListPage) {
+    return this.#database.attempt((db) => listSessions(db, owner, page));
   }
 
   erase(owner: string, sessionId: string): Promise<boolean> {

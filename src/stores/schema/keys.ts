@@ -11,3 +11,8 @@ export function keyOf(owner: string, name: string): string {
 export function ownerKeyOf(owner: string, module: string): string {
   return keyOf(owner, `module ${module}`);
 }
+
+/** A number for an owner, for indexes: short, and seldom the same for two owners. WARNING: who looks for it also compares the owner. */
+export function ownerHashOf(owner: string): number {
+  return createHash('sha256').update(JSON.stringify(owner)).digest().readUIntBE(0, 6);
+}

@@ -1,5 +1,6 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { ownerKeyOf } from './keys.js';
+import { addLists } from './lists-migration.js';
 import type { Tables } from './tables.js';
 
 /**
@@ -275,6 +276,9 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
       .execute();
     await schema.createIndex('uploads_process').on('uploads').column('process').execute();
   },
+
+  // Owners list their runs and sessions.
+  '0011_lists': addLists,
 };
 
 /** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */

@@ -16,6 +16,14 @@ export interface Tables {
   };
   sessions: {
     key: string;
+    /** JSON. Null for a session that an earlier version has left, and that has no run any more, until its next query. */
+    owner: string | null;
+    /** See `ownerHashOf`. */
+    owner_hash: number | null;
+    /** The id of the session as JSON. */
+    id: string | null;
+    /** The title as JSON; null if no query has had a text. */
+    title: string | null;
     /** How many queue positions were given out. It is also the position of the newest run; the first run has 1. */
     queue_positions: number;
     /** The number of the newest turn. */
@@ -28,6 +36,8 @@ export interface Tables {
     id: string;
     /** JSON; null for a run that was erased and that the next sweep drops. */
     owner: string | null;
+    /** See `ownerHashOf`. */
+    owner_hash: number | null;
     session_key: string | null;
     /** JSON. */
     session: string | null;

@@ -7,7 +7,7 @@ import { message } from '../../../src/index.js';
 import { openStore } from '../../../src/stores/index.js';
 import { promise } from '../../promises.js';
 import { bearer, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
-import { ask, FULL, type Reply, request } from '../../support/client.js';
+import { ask, FULL, get, type Reply, request } from '../../support/client.js';
 import { type AdapterName, type Host, startHost } from '../../support/host.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
@@ -80,6 +80,15 @@ const CALLS: Call[] = [
     send: (url, headers, { runId }) =>
       ask(url, 'x', { headers: { ...headers, 'last-event-id': `${runId}.0`, 'idempotency-key': 'same' } }),
   },
+];
+
+/** The lists, also with what they can be asked for. */
+const LISTS: Call[] = [
+  call('runs', 'GET', () => '/query?limit=500'),
+  call('runs of the session', 'GET', ({ session }) => `/query?session=${session}`),
+  call('completed runs', 'GET', () => '/query?status=completed'),
+  call('running runs', 'GET', () => '/query?status=running'),
+  call('sessions', 'GET', () => '/query/sessions'),
 ];
 
 /** All that a caller can see of a response, without what differs by time. */
@@ -177,6 +186,14 @@ describe.each<[AdapterName, store: 'memory' | 'file' | 'postgres']>([
       );
       for (const reply of own) expect([name, reply.status]).not.toEqual([name, 404]);
       await Promise.all(own.map((reply) => reply.whole()));
+      for (const each of LISTS) {
+        const list = await (await each.send(host.url, headers, ended)).whole();
+        expect([name, each.name, list.includes(ended.runId) || list.includes(running.runId)]).toEqual([
+          name,
+          each.name,
+          true,
+        ]);
+      }
 
       for (const [other, otherHeaders] of Object.entries(credentials).filter(([each]) => each !== name)) {
         const compare = async (each: Call) => {
@@ -192,6 +209,15 @@ describe.each<[AdapterName, store: 'memory' | 'file' | 'postgres']>([
           }
         };
         await Promise.all(CALLS.map(compare));
+        for (const each of LISTS) {
+          const list = await each.send(host.url, otherHeaders, ended);
+          expect([name, other, each.name, list.status]).toEqual([name, other, each.name, 200]);
+          expect([other, each.name, await list.whole()]).toEqual([
+            other,
+            each.name,
+            expect.stringMatching(/^\{"(runs|sessions)":\[\],"next":null\}$/),
+          ]);
+        }
       }
       const call = agent.calls.at(-1)!;
       expect(call.context.signal.aborted).toBe(false);
@@ -206,10 +232,25 @@ describe.each<[AdapterName, store: 'memory' | 'file' | 'postgres']>([
     }
   });
 
+  it(promise('access.isolation', 'cursors of another owner'), async () => {
+    const own = credentials['the key of ann']!;
+    const { ended, running } = await askTwice(own);
+    for (const path of ['/query', '/query/sessions']) {
+      const page = await get(host.url, `${path}?limit=1`, own);
+      const { next, ...list } = await page.json<{ next: string | null; runs?: object[] }>();
+      expect(list.runs === undefined || next !== null).toBe(true);
+      const cursor = next ?? Buffer.from('999999999999999.zzz').toString('base64url');
+      const stolen = await get(host.url, `${path}?after=${cursor}`, credentials['the key of bob']);
+      expect([stolen.status, Object.values(await stolen.json())]).toEqual([200, [[], null]]);
+      expect(stolen.text).not.toContain(ended.runId);
+    }
+    agent.calls.at(-1)!.finish();
+    await running.whole();
+  });
+
   it(promise('access.isolation', 'ids that are guessed'), async () => {
     const { ended, running } = await askTwice(credentials['the key of ann']!);
     const runIds = [
-      '',
       ' ',
       '..',
       '%00',

@@ -1,0 +1,122 @@
+import { sql } from 'kysely';
+import type { ListPage, ListPosition, RunRecord, RunsPage, SessionRecord } from '../../query/index.js';
+import { keyOf, ownerHashOf } from '../schema/keys.js';
+import type { Db } from '../schema/tables.js';
+import { recordOf, selectRuns } from './run-rows.js';
+
+/** What an entry adds to the length of a page besides its texts. */
+const OVERHEAD = 256;
+
+/** What is known of an entry before it is read. */
+interface Entry extends ListPosition {
+  length: number;
+}
+
+/** See `RunStore.runs`. */
+export async function listRuns(
+  db: Db,
+  owner: string,
+  { sessionId, status, ...page }: RunsPage,
+): Promise<{ runs: RunRecord[]; next: ListPosition | undefined }> {
+  const { after } = page;
+  const ownerJson = JSON.stringify(owner);
+  const isUnfinished = status === 'waiting' || status === 'running';
+  const entries: Entry[] = await db
+    .selectFrom('runs')
+    .select(['id as key', 'created_at as at'])
+    .select(lengthOf('session', 'outcome').as('length'))
+    .where('owner', '=', ownerJson)
+    // The unfinished runs of all owners are fewer than the runs of one: they are found by their end.
+    .$if(isUnfinished, (of) => of.where('ended_at', 'is', null))
+    .$if(!isUnfinished, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
+    .$if(sessionId !== undefined, (of) => of.where('session_key', '=', keyOf(owner, sessionId!)))
+    .$if(status !== undefined, (of) => of.where('status', '=', status!))
+    .$if(after !== undefined, (of) =>
+      of
+        .where('created_at', '<=', after!.at)
+        .where((or) => or.or([or('created_at', '<', after!.at), or('id', '<', after!.key)])),
+    )
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  const { keys, next } = fit(entries, page);
+  if (keys.length === 0) return { runs: [], next };
+  // A run may have been erased, or have another status, since.
+  const rows = await selectRuns(db)
+    .where('id', 'in', keys)
+    .where('owner', '=', ownerJson)
+    .$if(status !== undefined, (of) => of.where('status', '=', status!))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .execute();
+  return { runs: rows.map(recordOf), next };
+}
+
+/** See `RunStore.sessions`. */
+export async function listSessions(
+  db: Db,
+  owner: string,
+  page: ListPage,
+): Promise<{ sessions: SessionRecord[]; next: ListPosition | undefined }> {
+  const { after } = page;
+  const entries: Entry[] = await db
+    .selectFrom('sessions')
+    .select(['key', 'used_at as at'])
+    .select(lengthOf('id', 'title').as('length'))
+    .where('owner', '=', JSON.stringify(owner))
+    .where('owner_hash', '=', ownerHashOf(owner))
+    .$if(after !== undefined, (of) =>
+      of
+        .where('used_at', '<=', after!.at)
+        .where((or) => or.or([or('used_at', '<', after!.at), or('key', '<', after!.key)])),
+    )
+    .orderBy('used_at', 'desc')
+    .orderBy('key', 'desc')
+    .limit(page.limit + 1)
+    .execute();
+  const { keys, next } = fit(entries, page);
+  if (keys.length === 0) return { sessions: [], next };
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id', 'title', 'turns', 'used_at'])
+    .select((of) =>
+      of
+        .selectFrom('runs')
+        .select('runs.id')
+        .whereRef('runs.session_key', '=', 'sessions.key')
+        .where('runs.ended_at', 'is', null)
+        .where('runs.status', '=', 'running')
+        .orderBy('runs.queue_position')
+        .limit(1)
+        .as('active'),
+    )
+    .where('key', 'in', keys)
+    .orderBy('used_at', 'desc')
+    .orderBy('key', 'desc')
+    .execute();
+  const sessions = rows.map(({ id, title, turns, used_at, active }): SessionRecord => ({
+    id: JSON.parse(id!) as string,
+    title: title === null ? undefined : (JSON.parse(title) as string),
+    turns,
+    usedAt: used_at,
+    active: active ?? undefined,
+  }));
+  return { sessions, next };
+}
+
+function lengthOf(...columns: string[]) {
+  const lengths = columns.map((column) => sql`coalesce(length(${sql.ref(column)}), 0)`);
+  return sql<number>`${sql.lit(OVERHEAD)} + ${sql.join(lengths, sql` + `)}`;
+}
+
+/** The keys of the first entries that fit into a page, but at least one; and where they end, if there are more. */
+function fit(entries: Entry[], { limit, maxLength = Infinity }: ListPage) {
+  let length = 0;
+  const tooLong = entries.findIndex((entry, index) => (length += entry.length) > maxLength && index > 0);
+  const fitting = entries.slice(0, tooLong < 0 ? limit : Math.min(limit, tooLong));
+  const last = fitting.at(-1);
+  const next: ListPosition | undefined =
+    last === undefined || fitting.length === entries.length ? undefined : { at: last.at, key: last.key };
+  return { keys: fitting.map(({ key }) => key), next };
+}
