@@ -12,11 +12,14 @@ import {
   RateLimitModule,
   readKeysFile,
 } from './access/index.js';
+import { checkCommand, commandHandler } from './agents/command/index.js';
 import { FilesHandler } from './agents/files/index.js';
 import {
+  commandOptions,
   ConfigurationError,
   credentials,
   type Environment,
+  otherVariables,
   queryOptions,
   retentionOptions,
 } from './config/index.js';
@@ -47,11 +50,11 @@ class UnknownRouteFilter extends ProblemFilter {}
 @Module({})
 export class AppModule {
   /**
-   * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, `API_KEYS_FILE` names no keys, or `DATABASE_URL` names no
-   * database that can be opened, or `QUEUE_URL` names no queue
+   * @throws {ConfigurationError} `AGENT` names no handler, `COMMAND` cannot be executed, `SPOOL_DIRECTORY` cannot be written,
+   * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment): Promise<DynamicModule> {
-    const handler = await loadHandler(environment.AGENT);
+    const handler = await loadHandler(environment);
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     await checkKeysFile(environment.API_KEYS_FILE);
     const dispatcher = await loadDispatcher(environment.QUEUE_URL);
@@ -156,14 +159,27 @@ async function loadTracer(agent: string): Promise<RunTracer | undefined> {
   }
 }
 
-async function loadHandler(agent: string): Promise<QueryModuleOptions['handler']> {
+async function loadHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  const { AGENT: agent } = environment;
   if (agent === 'files') return FilesHandler;
+  if (agent === 'command') return loadCommand(environment);
   const { default: handler, restarts } = await importModule(agent);
   if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
   throw new ConfigurationError(
     `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
       'as async function* (query, context) {…}.',
   );
+}
+
+async function loadCommand(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  const options = { ...commandOptions(environment), env: otherVariables() };
+  try {
+    await checkCommand(options);
+  } catch (error) {
+    // Not the command itself: it may contain a password.
+    throw new ConfigurationError(`COMMAND cannot be executed. ${(error as Error).message}`, { cause: error });
+  }
+  return commandHandler(options);
 }
 
 function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
@@ -189,7 +205,7 @@ async function importModule(path: string): Promise<{ default?: unknown; restarts
     return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
   } catch (error) {
     throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files" or the path of a JavaScript module that can be loaded: ` +
+      `AGENT is ${JSON.stringify(path)}; it must be "files", "command" or the path of a JavaScript module that can be loaded: ` +
         (error as Error).message,
       { cause: error },
     );

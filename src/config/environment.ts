@@ -106,9 +106,17 @@ export class Environment {
   @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
   readonly LOG_LEVEL: LogLevelName = 'info';
 
-  /** `files` for the built-in agent, or the path of a module whose default export is a handler. */
+  /** `files` for the built-in agent, `command` for a program, or the path of a module whose default export is a handler. */
   @Text()
   readonly AGENT: string = 'files';
+
+  /** With `AGENT=command`: what `/bin/sh -c` executes for each query. */
+  @Text({ mayBeEmpty: true })
+  readonly COMMAND: string = '';
+
+  /** With `AGENT=command`: programs that execute at the same time. Further runs wait. */
+  @WholeNumber(RANGES.runs.maxRunning, { mayBeAbsent: true })
+  readonly COMMAND_PROCESSES: number | undefined = undefined;
 
   /** Where runs, logs, sessions and files are kept: `file:<path>`, `postgres://…` or `memory:`. */
   @Text()

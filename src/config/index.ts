@@ -1,5 +1,6 @@
 export { Environment } from './environment.js';
 export {
+  commandOptions,
   connectionLimits,
   corsOrigins,
   credentials,
@@ -7,4 +8,4 @@ export {
   queryOptions,
   retentionOptions,
 } from './options.js';
-export { ConfigurationError, readEnvironment } from './read-environment.js';
+export { ConfigurationError, otherVariables, readEnvironment } from './read-environment.js';
