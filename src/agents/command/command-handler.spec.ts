@@ -220,11 +220,11 @@ while True: time.sleep(1000)
   it('lets a program stop by itself behind a shell that stops at once', async () => {
     const program = await script(
       'orderly.py',
-      `import signal, sys, time
+      `import os, signal, sys, time
 def stop(*_):
-    sys.stdout.write("x" * 1000000)
-    sys.stdout.flush()
-    open("stopped", "w").write("1\\n")
+    # A signal may arrive within print, which Python does not enter again.
+    os.write(1, b"x" * 1000000)
+    open("stopped", "w").close()
     sys.exit(0)
 signal.signal(signal.SIGTERM, stop)
 print("ready", flush=True)
@@ -236,7 +236,7 @@ while True: time.sleep(1000)
     abort();
     // The runner does not take anything after a cancel.
     await iterable.return(undefined);
-    expect(await numberIn('stopped')).toBe(1);
+    expect(existsSync(join(directory, 'stopped'))).toBe(true);
   });
 
   const ENDLESS = `import os, select

@@ -1,7 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
 import process from 'node:process';
 
-/** Milliseconds between two looks at a group. */
-const LOOK_MS = 10;
+/** Milliseconds between the first two looks at a group. The time doubles with each look, because a look may be costly. */
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 200;
 
 /** The groups that may have processes. */
 const living = new Set<ProcessGroup>();
@@ -28,24 +30,24 @@ export class ProcessGroup {
     }
   }
 
-  /** Whether no process of the group is left. One that has ended, but that nobody has asked about, is. */
-  get isGone(): boolean {
-    try {
-      process.kill(-this.id, 0);
-      return false;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'ESRCH';
-    }
-  }
-
-  /** Waits until no process of the group is left. Returns whether that is so. */
+  /** Waits until no process of the group executes any more. Returns whether that is so. */
   async goneWithin(milliseconds: number): Promise<boolean> {
     const deadline = performance.now() + milliseconds;
-    while (!this.isGone) {
-      if (performance.now() >= deadline) return false;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    for (let pause = FIRST_PAUSE_MS; await this.#executes(); pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const left = deadline - performance.now();
+      if (left <= 0) return false;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(pause, left)));
     }
     return true;
+  }
+
+  async #executes(): Promise<boolean> {
+    try {
+      process.kill(-this.id, 0);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    }
+    return hasLivingMembers(this.id);
   }
 
   /** The id may stand for another group from now on. */
@@ -53,4 +55,20 @@ export class ProcessGroup {
     living.delete(this);
     if (living.size === 0) process.off('exit', killLiving);
   }
+}
+
+/**
+ * Whether a group that exists has a process that has not ended. One that has ended stays in the group until its parent, or for
+ * an orphan the first process of the system, has asked about it, which may take long. Always true on systems without `/proc`.
+ */
+async function hasLivingMembers(group: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => undefined);
+  if (!names) return true;
+  const pids = names.filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')));
+  return stats.some((stat) => {
+    // proc(5): the second field is the name of the program, which may contain anything; then its state, parent and group.
+    const [state = '', , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(member) === group && !/[ZX]/.test(state);
+  });
 }
