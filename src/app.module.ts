@@ -12,11 +12,14 @@ import {
   RateLimitModule,
   readKeysFile,
 } from './access/index.js';
+import { checkCommand, commandHandler } from './agents/command/index.js';
 import { FilesHandler } from './agents/files/index.js';
 import {
+  commandOptions,
   ConfigurationError,
   credentials,
   type Environment,
+  otherVariables,
   queryOptions,
   remoteOptions,
   retentionOptions,
@@ -48,8 +51,8 @@ class UnknownRouteFilter extends ProblemFilter {}
 @Module({})
 export class AppModule {
   /**
-   * @throws {ConfigurationError} `AGENT` names no handler, `SPOOL_DIRECTORY` cannot be written, `API_KEYS_FILE` names no keys, or `DATABASE_URL` names no
-   * database that can be opened, or `QUEUE_URL` names no queue
+   * @throws {ConfigurationError} `AGENT` names no handler, `COMMAND` cannot be executed, `SPOOL_DIRECTORY` cannot be written,
+   * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment): Promise<DynamicModule> {
     const handler = await loadHandler(environment);
@@ -161,6 +164,7 @@ async function loadHandler(environment: Environment): Promise<QueryModuleOptions
   const { AGENT: agent } = environment;
   if (agent === 'files') return FilesHandler;
   if (agent === 'remote') return loadRemoteHandler(environment);
+  if (agent === 'command') return loadCommand(environment);
   const { default: handler, restarts } = await importModule(agent);
   if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
   throw new ConfigurationError(
@@ -179,6 +183,17 @@ async function loadRemoteHandler(environment: Environment): Promise<QueryModuleO
     const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
     throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
   }
+}
+
+async function loadCommand(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  const options = { ...commandOptions(environment), env: otherVariables() };
+  try {
+    await checkCommand(options);
+  } catch (error) {
+    // Not the command itself: it may contain a password.
+    throw new ConfigurationError(`COMMAND cannot be executed. ${(error as Error).message}`, { cause: error });
+  }
+  return commandHandler(options);
 }
 
 function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
@@ -204,7 +219,7 @@ async function importModule(path: string): Promise<{ default?: unknown; restarts
     return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
   } catch (error) {
     throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files", "remote" or the path of a JavaScript module that can be loaded: ` +
+      `AGENT is ${JSON.stringify(path)}; it must be "files", "command", "remote" or the path of a JavaScript module that can be loaded: ` +
         (error as Error).message,
       { cause: error },
     );

@@ -120,6 +120,52 @@ describe('The agent of one file', () => {
   });
 });
 
+describe.each([
+  ['python3 examples/command/agent.py', ['ONE ', 'TWO ']],
+  ['node examples/command/agent.mjs', ['ONE ', 'TWO ']],
+])('The program %s', (command, words) => {
+  let service: Service;
+  beforeAll(async () => (service = await startService({ AGENT: 'command', COMMAND: command }, ROOT)));
+  afterAll(() => service.stop());
+
+  it('answers texts and files, and knows the earlier questions of a conversation', async () => {
+    const kwargs = { pauseMs: 0, session_id: 'conversation' };
+    const parts = [
+      { type: 'text', text: 'one two' },
+      { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: 'SGk=' },
+    ];
+    const query = () =>
+      fetch(`${service.url}/query`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ parts, kwargs }),
+      }).then((response) => response.text());
+    const answer =
+      words.map((content) => dataLine({ type: 'message', data: { content } })).join('') +
+      dataLine({ type: 'log', data: { message: 'a.txt: 2 bytes, text/plain' } }) +
+      dataLine(DONE);
+    expect(await query()).toBe(answer);
+    const second = dataLine({ type: 'log', data: { message: 'Question 2 of this conversation' } });
+    expect(await query()).toBe(second + answer);
+  });
+});
+
+describe('The program examples/command/agent.sh', () => {
+  it('answers with lines of text and of JSON, and writes to the log', async () => {
+    const service = await startService({ AGENT: 'command', COMMAND: 'sh examples/command/agent.sh' }, ROOT);
+    const answer = await (await ask(service.url, 'hello')).whole();
+    await service.stop();
+    expect(answer).toContain(dataLine({ type: 'message', data: { content: '42\n' } }));
+    expect(answer).toContain('{"type":"log","data":{"message":"A line of JSON may be any envelope"}}');
+    expect(service.output()).toMatch(/Run [0-9a-f-]{36}: The query has \d+ characters\./);
+  });
+});
+
+/** The line of a stream that carries an envelope, in the plain profile. */
+function dataLine(envelope: Envelope): string {
+  return `data: ${JSON.stringify(envelope)}\n\n`;
+}
+
 describe('The page', () => {
   const html = readFileSync(join(EXAMPLES, 'browser/index.html'), 'utf8');
   const [, script] = /<script type="module">([^]*?)<\/script>/.exec(html)!;

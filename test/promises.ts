@@ -737,6 +737,34 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The service serves the handler of the module that AGENT names.',
   },
+  'service.command': {
+    section: 'service',
+    sentence:
+      'With AGENT=command a program answers: it reads the query as a line of JSON, and its lines are the answer.',
+  },
+  'service.command-cancel': {
+    section: 'service',
+    sentence:
+      'A cancel that is acknowledged with 200 has ended the program and its children, also if they ignore SIGTERM.',
+  },
+  'service.command-failure': {
+    section: 'service',
+    sentence:
+      'An exit code other than 0 is handler_failed; its cause is in the log of the operator, not in the answer.',
+  },
+  'service.command-back-pressure': {
+    section: 'service',
+    sentence: 'A program waits while nobody reads its answer.',
+  },
+  'service.command-shutdown': {
+    section: 'service',
+    sentence:
+      'No program outlives the service that is stopped, also if it ends at once because of a second signal.',
+  },
+  'service.command-secrets': {
+    section: 'service',
+    sentence: 'The environment of a program has no variable of the service.',
+  },
   'service.files-agent': {
     section: 'service',
     sentence: 'The built-in agent describes the files of a query in the order of the request.',

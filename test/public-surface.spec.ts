@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
+import * as command from '../src/agents/command/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
@@ -13,6 +14,7 @@ import * as testing from '../src/testing/index.js';
 const DOCUMENTED = [
   ['index.ts', 50],
   ['access/index.ts', 10],
+  ['agents/command/index.ts', 3],
   ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
   ['telemetry/index.ts', 10],
@@ -81,6 +83,10 @@ describe('The public surface', () => {
       'ownerOf',
       'readKeysFile',
     ]);
+  });
+
+  it('of the agent command is these names', () => {
+    expect(Object.keys(command).sort()).toEqual(['checkCommand', 'commandHandler']);
   });
 
   it('of the workers is these names', () => {

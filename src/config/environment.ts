@@ -106,9 +106,17 @@ export class Environment {
   @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
   readonly LOG_LEVEL: LogLevelName = 'info';
 
-  /** `files` or `remote` for a built-in agent, or the path of a module whose default export is a handler. */
+  /** `files`, `command` or `remote` for a built-in agent, or the path of a module whose default export is a handler. */
   @Text()
   readonly AGENT: string = 'files';
+
+  /** With `AGENT=command`: what `/bin/sh -c` executes for each query. */
+  @Text({ mayBeEmpty: true })
+  readonly COMMAND: string = '';
+
+  /** With `AGENT=command`: programs that execute at the same time. Further runs wait. */
+  @WholeNumber(RANGES.runs.maxRunning, { mayBeAbsent: true })
+  readonly COMMAND_PROCESSES: number | undefined = undefined;
 
   /** With `AGENT=remote`: where the remote service is. Queries are sent to `{REMOTE_URL}/query`. */
   @Secret(faultOfAddress)

@@ -1,5 +1,6 @@
 export { Environment } from './environment.js';
 export {
+  commandOptions,
   connectionLimits,
   corsOrigins,
   credentials,
@@ -8,4 +9,4 @@ export {
   remoteOptions,
   retentionOptions,
 } from './options.js';
-export { ConfigurationError, readEnvironment } from './read-environment.js';
+export { ConfigurationError, otherVariables, readEnvironment } from './read-environment.js';

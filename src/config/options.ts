@@ -66,6 +66,16 @@ export function retentionOptions(environment: Environment) {
   };
 }
 
+/** The options of the agent `command` as the environment sets them, without the variables of its program. */
+export function commandOptions(environment: Environment) {
+  return {
+    command: environment.COMMAND,
+    processes: environment.COMMAND_PROCESSES,
+    stopDeadlineMs: environment.STOP_DEADLINE_MS,
+    directory: environment.SPOOL_DIRECTORY || undefined,
+  };
+}
+
 /** The limits of connections that the environment sets. */
 export function connectionLimits(environment: Environment): ConnectionLimits {
   return {

@@ -1,4 +1,10 @@
-import { ConfigurationError, readEnvironment, remoteOptions, retentionOptions } from './index.js';
+import {
+  ConfigurationError,
+  otherVariables,
+  readEnvironment,
+  remoteOptions,
+  retentionOptions,
+} from './index.js';
 
 const TEN_YEARS_MS = 10 * 365.25 * 24 * 60 * 60_000;
 
@@ -103,6 +109,30 @@ describe('The environment of the service', () => {
 
   it('refuses a length that a number cannot count exactly', () => {
     expect(faultsOf({ RETENTION_TOTAL_LENGTH: '9007199254740993' })).toHaveLength(1);
+  });
+
+  it('refuses AGENT=command without a program, and a program without AGENT=command', () => {
+    expect(faultsOf({ AGENT: 'command', COMMAND: 'cat', COMMAND_PROCESSES: '3' })).toEqual([]);
+    expect(faultsOf({ AGENT: 'command' })).toEqual([
+      'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as ' +
+        "COMMAND='python3 agent.py'.",
+    ]);
+    const ineffective =
+      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.';
+    expect(faultsOf({ COMMAND: 'cat' })).toEqual([ineffective]);
+    expect(faultsOf({ COMMAND_PROCESSES: '3' })).toEqual([ineffective]);
+  });
+
+  it('lets programs see no variable of the service', () => {
+    const variables = {
+      PATH: '/bin',
+      JWT_SECRET: 'x',
+      API_KEYS: 'y',
+      DATABASE_URL: 'z',
+      PORT: '1',
+      MY_KEY: 'k',
+    };
+    expect(otherVariables(variables)).toEqual({ PATH: '/bin', MY_KEY: 'k' });
   });
 
   it('refuses RETENTION_FILE_MS with a store in memory, which cannot apply it', () => {

@@ -31,10 +31,19 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   return environment;
 }
 
+/**
+ * The variables of the process that do not belong to the service: what a program may see that the service starts. Ours contain
+ * secrets.
+ */
+export function otherVariables(variables: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  const known = Object.keys(new Environment());
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !known.includes(name)));
+}
+
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
-  const { AGENT, REMOTE_URL, REMOTE_HEADERS } = environment;
+  const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -51,6 +60,14 @@ function contradictions(environment: Environment): string[] {
     [
       !hasTokens(environment) && environment.JWT_ISSUER + environment.JWT_AUDIENCE !== '',
       'JWT_ISSUER and JWT_AUDIENCE have no effect without JWT_JWKS_URL or JWT_SECRET. Set one of these, or unset them.',
+    ],
+    [
+      AGENT === 'command' && COMMAND === '',
+      'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as COMMAND=\'python3 agent.py\'.',
+    ],
+    [
+      AGENT !== 'command' && (COMMAND !== '' || COMMAND_PROCESSES !== undefined),
+      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
     ],
     [
       DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,

@@ -18,7 +18,7 @@ console.log(controllers?.length, JSON.stringify(message('Hi')));
 const SUBPATHS = `
 import { openStore } from 'nest-agent-query/stores'; import { FilesHandler } from 'nest-agent-query/agents/files';
 import { openDispatcher } from 'nest-agent-query/workers'; import { ask } from 'nest-agent-query/testing';
-import { AccessModule } from 'nest-agent-query/access';
+import { AccessModule } from 'nest-agent-query/access'; import { commandHandler } from 'nest-agent-query/agents/command';
 import { MetricsModule, QueryLog } from 'nest-agent-query/telemetry';
 `;
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');

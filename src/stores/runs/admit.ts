@@ -145,7 +145,12 @@ export async function undoAdmission(
   await db.deleteFrom('texts').where('run_id', '=', runId).execute();
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
   const { session_key: sessionKey, queue_position: queuePosition } = run;
-  return (await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now)) !== undefined;
+  const next = await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now);
+  // The session was made with this run.
+  if (sessionKey !== null && queuePosition === 1) {
+    await db.deleteFrom('sessions').where('key', '=', sessionKey).where('queue_positions', '=', 1).execute();
+  }
+  return next !== undefined;
 }
 
 function newRun(admission: Admission, now: number, starts: boolean): RunRecord {

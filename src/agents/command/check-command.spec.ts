@@ -1,0 +1,28 @@
+import { checkCommand } from './check-command.js';
+
+const check = (command: string) => checkCommand({ command, env: { PATH: process.env['PATH'] } });
+
+describe('A command', () => {
+  it.each([
+    'cat',
+    '/bin/cat',
+    'NAME=value OTHER= cat -u',
+    'if true; then cat; fi',
+    'exec cat | cat',
+    '"$AGENT" --fast',
+    '(cd /; ls)',
+  ])('can be executed: %s', async (command) => {
+    await expect(check(command)).resolves.toBeUndefined();
+  });
+
+  it.each([
+    [
+      'no-such-program agent.py',
+      'There is no program "no-such-program". Install it, or correct its name or path.',
+    ],
+    ['A=b ./nowhere.sh', 'There is no program "./nowhere.sh". Install it, or correct its name or path.'],
+    ['python3 "agent.py', /^The shell does not understand it: .*syntax/i],
+  ])('cannot be executed: %s', async (command, message) => {
+    await expect(check(command)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { CommandOptions } from './command-options.js';
+import { SHELL } from './program.js';
+import { harmless } from './program-log.js';
+
+const run = promisify(execFile);
+
+/** A word of a command that the shell takes as it is. */
+const PLAIN_WORD = /^[\w./+][\w./+-]*$/;
+const ASSIGNMENT = /^\w+=[\w./:+-]*$/;
+
+/**
+ * Checks what can be known of a command without executing it: the shell understands its syntax, and its first program exists.
+ * The program is not looked for if only the execution would show its name.
+ *
+ * @throws {Error} with a sentence that says what is wrong and what to do
+ *
+ * @example
+ * await checkCommand({ command: 'python3 agent.py' });
+ */
+export async function checkCommand({
+  command,
+  cwd,
+  env,
+}: Pick<CommandOptions, 'command' | 'cwd' | 'env'>): Promise<void> {
+  const options = { cwd, env };
+  try {
+    await run(SHELL, ['-n', '-c', command], options);
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new Error(`The shell does not understand it: ${harmless((stderr || message).trim())}`, {
+      cause: error,
+    });
+  }
+  const word = firstProgram(command);
+  if (word === undefined) return;
+  try {
+    // A shell has words of its own, such as `if` and `exec`, and knows them here too.
+    await run(SHELL, ['-c', 'command -v "$1"', SHELL, word], options);
+  } catch (error) {
+    throw new Error(`There is no program ${JSON.stringify(word)}. Install it, or correct its name or path.`, {
+      cause: error,
+    });
+  }
+}
+
+function firstProgram(command: string): string | undefined {
+  const word = command
+    .trim()
+    .split(/[\s;&|]+/)
+    .find((each) => !ASSIGNMENT.test(each));
+  return word !== undefined && PLAIN_WORD.test(word) ? word : undefined;
+}

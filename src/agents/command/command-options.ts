@@ -1,0 +1,57 @@
+import { tmpdir } from 'node:os';
+import { isInRange, type Range, RANGES, rangeText, RUN_DEFAULTS } from '../../query/index.js';
+
+/** What program answers, and within which limits. */
+export interface CommandOptions {
+  /** What `/bin/sh -c` executes for each query, such as `python3 agent.py`. */
+  command: string;
+  /** The directory in which it is executed. Default: that of this process. */
+  cwd?: string | undefined;
+  /** The variables of its environment. Default: those of this process, with all secrets that are among them. */
+  env?: Record<string, string | undefined> | undefined;
+  /** Programs that execute at the same time, from 1 to 1,000,000; default 16. Further runs wait. */
+  processes?: number | undefined;
+  /**
+   * The option `runs.stopDeadlineMs` of the module, in milliseconds; default 5,000. A program that has not stopped by itself in
+   * the first half of this time is killed.
+   */
+  stopDeadlineMs?: number | undefined;
+  /** The most characters of a line that is an envelope, from 1 to 268,435,456; default 4,194,304. */
+  lineLength?: number | undefined;
+  /** Where the files of queries are copied to. Default: the system's directory for temporary files. */
+  directory?: string | undefined;
+}
+
+/** The options with their defaults. */
+export interface CommandSettings extends Pick<CommandOptions, 'command' | 'cwd' | 'env'> {
+  processes: number;
+  stopDeadlineMs: number;
+  lineLength: number;
+  directory: string;
+}
+
+const OPTION_RANGES: Record<'processes' | 'stopDeadlineMs' | 'lineLength', Range> = {
+  processes: RANGES.runs.maxRunning,
+  stopDeadlineMs: RANGES.runs.stopDeadlineMs,
+  lineLength: RANGES.runs.envelopeLength,
+};
+
+/** @throws {RangeError} if a number is out of its range · {TypeError} if the command is empty */
+export function settingsOf(options: CommandOptions): CommandSettings {
+  if (typeof options.command !== 'string' || options.command.trim() === '')
+    throw new TypeError('CommandOptions.command must be a text that is not empty.');
+  const settings: CommandSettings = {
+    command: options.command,
+    cwd: options.cwd,
+    env: options.env,
+    processes: options.processes ?? 16,
+    stopDeadlineMs: options.stopDeadlineMs ?? RUN_DEFAULTS.stopDeadlineMs,
+    lineLength: options.lineLength ?? RUN_DEFAULTS.envelopeLength,
+    directory: options.directory ?? tmpdir(),
+  };
+  for (const [name, range] of Object.entries(OPTION_RANGES) as [keyof typeof OPTION_RANGES, Range][]) {
+    if (isInRange(settings[name], range)) continue;
+    throw new RangeError(`CommandOptions.${name} is ${settings[name]}; it must be ${rangeText(range)}.`);
+  }
+  return settings;
+}

@@ -1,0 +1,58 @@
+import type { Query, QueryContext, QueryPart, Turn } from '../../query/index.js';
+
+/** A part of a query, as a program reads it. */
+type ProgramPart =
+  | { type: 'text'; text: string }
+  | {
+      type: 'file';
+      name: string;
+      mimeType: string;
+      detectedMimeType?: string;
+      size: number;
+      sha256: string;
+      path: string;
+    };
+
+/** A query, as a program reads it. Members are only ever added. */
+interface ProgramQuery {
+  runId: string;
+  owner: string;
+  parts: ProgramPart[];
+  kwargs: object;
+  session: { id: string; turns: Turn[]; olderTurns: number } | null;
+  resumed: { attempt: number; state: unknown } | null;
+}
+
+/**
+ * The query of a run as one line of JSON.
+ *
+ * @param paths where the program reads the file parts, in their order
+ */
+export function queryLine(query: Query, context: QueryContext, paths: string[]): string {
+  const rest = paths.values();
+  const parts = query.parts.map((part) => programPart(part, rest));
+  const { runId, owner, session, resumed } = context;
+  const line: ProgramQuery = {
+    runId,
+    owner,
+    parts,
+    kwargs: query.kwargs,
+    session: session ? { id: session.id, turns: session.turns, olderTurns: session.olderTurns } : null,
+    resumed: resumed ?? null,
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
+function programPart(part: QueryPart, paths: Iterator<string>): ProgramPart {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { name, mimeType, detectedMimeType, sha256, file } = part;
+  return {
+    type: 'file',
+    name,
+    mimeType,
+    ...(detectedMimeType !== undefined && { detectedMimeType }),
+    size: file.size,
+    sha256,
+    path: paths.next().value as string,
+  };
+}

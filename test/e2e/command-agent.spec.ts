@@ -1,0 +1,158 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promise } from '../promises.js';
+import { anyRuns } from '../support/child-processes.js';
+import { ask, cancel, request } from '../support/client.js';
+import { eventuallyElsewhere } from '../support/conditions.js';
+import { type Service, startService } from '../support/service.js';
+
+/** It ignores SIGTERM, as its child does, and prints the ids of both. */
+const STUBBORN = `import os, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1000; done"])
+print(os.getpid(), child.pid, flush=True)
+while True: time.sleep(1000)
+`;
+
+/** It writes until it has to wait for a second, and then notes how many bytes it has written. */
+const ENDLESS = `import os, select
+os.set_blocking(1, False)
+written = 0
+while True:
+    if not select.select([], [1], [], 1.0)[1]: break
+    try: written += os.write(1, b"x" * 4095 + b"\\n")
+    except BlockingIOError: pass
+open("written", "w").write(str(written) + "\\n")
+while True: select.select([], [], [], 1000)
+`;
+
+const DESCRIBE = `import json, os, sys
+query = json.loads(sys.stdin.read())
+text, file = query["parts"]
+print(text["text"], query["kwargs"]["n"], query["owner"], file["name"], open(file["path"]).read())
+print(json.dumps({"type": "path", "data": file["path"]}))
+print(json.dumps({"type": "run", "data": query["runId"]}), end="")
+`;
+
+describe('The agent command', () => {
+  let directory: string;
+  let service: Service | undefined;
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'command-agent-'));
+    await writeFile(join(directory, 'stubborn.py'), STUBBORN);
+    await writeFile(join(directory, 'endless.py'), ENDLESS);
+    await writeFile(join(directory, 'describe.py'), DESCRIBE);
+  });
+
+  afterEach(async () => {
+    await service?.stop();
+    service = undefined;
+    await rm(directory, { recursive: true });
+  });
+
+  async function start(COMMAND: string, environment: Record<string, string> = {}): Promise<Service> {
+    return (service = await startService({ AGENT: 'command', COMMAND, ...environment }, directory));
+  }
+
+  /** The ids that the program has printed. */
+  const pidsIn = (text: string) => /"content":"(\d+) (\d+)\\n"/.exec(text)!.slice(1).map(Number);
+
+  it(promise('service.command'), async () => {
+    const { url } = await start('python3 describe.py');
+    const file = { type: 'file', name: 'a.txt', mimeType: 'text/plain', base64: 'SGk=' };
+    const query = { parts: [{ type: 'text', text: 'hello' }, file], kwargs: { n: 7 } };
+    const reply = await request(url, {}, JSON.stringify(query));
+    const text = await reply.whole();
+    expect(text).toMatch(
+      new RegExp(
+        '^data: {"type":"message","data":{"content":"hello 7 anonymous a.txt Hi\\\\n"}}\n\n' +
+          'data: {"type":"path","data":"[^"]+/1.txt"}\n\n' +
+          `data: {"type":"run","data":"${reply.runId}"}\n\n` +
+          'data: {"type":"done","data":{"status":"completed"}}\n\n$',
+      ),
+    );
+    const [, path] = /"path","data":"([^"]+)"/.exec(text)!;
+    expect(existsSync(path!)).toBe(false);
+  });
+
+  it(promise('service.command', 'an invalid envelope'), async () => {
+    const { url } = await start(`echo '{"type":"message","data":{}}'; sleep 1000`);
+    expect(await (await ask(url, '')).whole()).toMatch(
+      /"failed","error":{"code":"invalid_envelope","message":"The agent emitted something that is not an envelope: /,
+    );
+  });
+
+  it(promise('service.command', 'a program that is not there'), async () => {
+    const starting = start('no-such-program agent.py');
+    await expect(starting).rejects.toThrow(
+      'COMMAND cannot be executed. There is no program "no-such-program". Install it, or correct its name or path.',
+    );
+  });
+
+  it(promise('service.command-cancel'), async () => {
+    const { url } = await start('python3 stubborn.py | cat', { STOP_DEADLINE_MS: '4000' });
+    const answer = await ask(url, '');
+    const pids = pidsIn(await answer.until('content'));
+    expect(await anyRuns(pids)).toBe(true);
+    const cancelled = await cancel(url, answer.runId);
+    expect(cancelled.status).toBe(200);
+    expect(await anyRuns(pids)).toBe(false);
+    expect(await answer.whole()).toContain('"cancelled"');
+  });
+
+  it(promise('service.command-cancel', 'the time limit of a run'), async () => {
+    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '4000', RUN_TIMEOUT_MS: '3000' });
+    const text = await (await ask(url, '')).whole();
+    expect(text).toContain('"run_timeout"');
+    expect(await anyRuns(pidsIn(text))).toBe(false);
+  });
+
+  it(promise('service.command-failure'), async () => {
+    const { url, output } = await start('echo part; echo "cannot read /etc/secret" >&2; exit 7');
+    const answer = await ask(url, '');
+    expect(await answer.whole()).toBe(
+      'data: {"type":"message","data":{"content":"part\\n"}}\n\n' +
+        'data: {"type":"done","data":{"status":"failed","error":{"code":"handler_failed",' +
+        '"message":"The agent failed. The service has logged the cause."}}}\n\n',
+    );
+    expect(output()).toContain(`Run ${answer.runId}: cannot read /etc/secret`);
+    expect(output()).toContain(
+      'The program ended with the exit code 7. The last lines of its standard error:',
+    );
+  });
+
+  it(promise('service.command-back-pressure'), async () => {
+    const { url } = await start('python3 endless.py', { STOP_DEADLINE_MS: '1000' });
+    const answer = await ask(url, '', { isStalled: true });
+    const path = join(directory, 'written');
+    await eventuallyElsewhere(() => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n'));
+    const written = Number(readFileSync(path, 'utf8'));
+    expect(written).toBeGreaterThan(64 * 1024);
+    expect(written).toBeLessThan(32 * 1024 * 1024);
+    await cancel(url, answer.runId);
+    answer.cut();
+  });
+
+  it.each([1, 2])(promise('service.command-shutdown', '%d signals'), async (signals) => {
+    const own = await start('python3 stubborn.py', { DRAIN_MS: signals === 1 ? '0' : '60000' });
+    const answer = await ask(own.url, '');
+    const pids = pidsIn(await answer.until('content'));
+    own.process.kill('SIGTERM');
+    if (signals === 2) {
+      await eventuallyElsewhere(() => own.output().includes('SIGTERM: 1 runs are executing'));
+      own.process.kill('SIGTERM');
+    }
+    expect(await own.exited).toBe(signals === 2 ? 143 : 0);
+    await eventuallyElsewhere(async () => !(await anyRuns(pids)));
+  });
+
+  it(promise('service.command-secrets'), async () => {
+    const { url } = await start('env | sort', { MY_KEY: 'mine', STOP_DEADLINE_MS: '4000' });
+    const text = await (await ask(url, '')).whole();
+    expect(text).toContain('MY_KEY=mine');
+    expect(text).not.toMatch(/DATABASE_URL|STOP_DEADLINE_MS|COMMAND|AGENT=/);
+  });
+});
