@@ -90,6 +90,11 @@ export const PROMISES = {
     sentence: 'The response headers are sent as soon as the run is admitted.',
   },
 
+  'stream.standard-types': {
+    section: '2.8',
+    sentence:
+      'The standard types of envelopes have a defined shape: what their constructors make is streamed unchanged, with any further members.',
+  },
   'end.one-done': { section: '2.2', sentence: 'Every stream ends with exactly one envelope of type done.' },
   'end.completed': { section: '2.2', sentence: 'The run of a handler that finishes is completed.' },
   'end.failed': {

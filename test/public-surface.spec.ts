@@ -51,6 +51,12 @@ describe('The public surface', () => {
       'log',
       'message',
       'newestText',
+      'progress',
+      'reasoning',
+      'source',
+      'toolCall',
+      'toolResult',
+      'usage',
     ]);
   });
 

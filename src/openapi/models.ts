@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { QueryFailure, QueryRunEnd } from './envelope-models.js';
 
 /*
  * The JSON of the interface as schemas of the document. Each name begins with `Query`, so that it is unlikely that a host has a
@@ -45,64 +46,6 @@ export class QueryFilePart {
 
   @ApiProperty({ type: 'string', format: 'byte', description: 'RFC 4648 §4, without line breaks.' })
   base64!: string;
-}
-
-class QueryMessage {
-  @ApiProperty({ type: 'string' })
-  content!: string;
-}
-
-export class QueryMessageEnvelope {
-  @ApiProperty({ enum: ['message'], description: 'A part of the text of the answer.' })
-  type!: 'message';
-
-  @ApiProperty({ type: QueryMessage })
-  data!: QueryMessage;
-}
-
-class QueryLog {
-  @ApiProperty({ type: 'string' })
-  message!: string;
-}
-
-export class QueryLogEnvelope {
-  @ApiProperty({ enum: ['log'], description: 'Diagnostics or progress.' })
-  type!: 'log';
-
-  @ApiProperty({ type: QueryLog })
-  data!: QueryLog;
-}
-
-export class QueryFailure {
-  @ApiProperty({ type: 'string', example: 'handler_failed' })
-  code!: string;
-
-  @ApiProperty({ type: 'string', description: 'A sentence for people.' })
-  message!: string;
-}
-
-export class QueryRunEnd {
-  @ApiProperty({ enum: ['completed', 'failed', 'cancelled'] })
-  status!: string;
-
-  @ApiPropertyOptional({ type: QueryFailure, description: 'Present where the run has failed.' })
-  error?: QueryFailure;
-}
-
-export class QueryDoneEnvelope {
-  @ApiProperty({ enum: ['done'], description: 'The end of the stream: a stream without it was cut.' })
-  type!: 'done';
-
-  @ApiProperty({ type: QueryRunEnd })
-  data!: QueryRunEnd;
-}
-
-export class QueryOtherEnvelope {
-  @ApiProperty({ type: 'string', description: 'Ignore the types that you do not know.' })
-  type!: string;
-
-  @ApiProperty({ description: 'Any JSON value.' })
-  data!: unknown;
 }
 
 export class QueryRun {

@@ -6,14 +6,32 @@ import {
   QueryLogEnvelope,
   QueryMessageEnvelope,
   QueryOtherEnvelope,
-  QueryProblem,
-  QueryRun,
-  QuerySessionPage,
-  QueryTurnFile,
-  QueryTurnText,
-} from './models.js';
+  QueryProgressEnvelope,
+  QueryReasoningEnvelope,
+  QuerySourceEnvelope,
+  QueryToolCallEnvelope,
+  QueryToolResultEnvelope,
+  QueryUsageEnvelope,
+} from './envelope-models.js';
+import { QueryProblem, QueryRun, QuerySessionPage, QueryTurnFile, QueryTurnText } from './models.js';
 
-const ENVELOPES = [QueryMessageEnvelope, QueryLogEnvelope, QueryDoneEnvelope, QueryOtherEnvelope];
+/** The envelopes that a turn keeps. */
+const TURN_ENVELOPES = [
+  QueryMessageEnvelope,
+  QueryReasoningEnvelope,
+  QueryToolCallEnvelope,
+  QueryToolResultEnvelope,
+  QuerySourceEnvelope,
+  QueryUsageEnvelope,
+];
+
+const ENVELOPES = [
+  ...TURN_ENVELOPES,
+  QueryLogEnvelope,
+  QueryProgressEnvelope,
+  QueryDoneEnvelope,
+  QueryOtherEnvelope,
+];
 
 const STREAM_EXAMPLE =
   'data: {"type":"message","data":{"content":"Hello"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n';

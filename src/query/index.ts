@@ -2,14 +2,20 @@
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
 export { getAgentToken, InjectAgent } from './agent-token.js';
+export { envelopeText } from './contract/envelope-text.js';
 export {
   doneText,
-  envelopeText,
   INTERRUPTED,
   isInterrupted,
   log,
   message,
+  progress,
+  reasoning,
   restartedText,
+  source,
+  toolCall,
+  toolResult,
+  usage,
 } from './contract/envelopes.js';
 export {
   type ErrorCode,

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import { envelopeText, INTERRUPTED } from '../contract/envelopes.js';
+import { envelopeText } from '../contract/envelope-text.js';
+import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import type { Envelope, RunEnd } from '../contract/wire.js';
 import type { FollowerGroups, FollowersListener, RunFollowers } from '../event-log/run-followers.js';
