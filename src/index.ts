@@ -113,6 +113,7 @@ export type {
   Totals,
   TracedRun,
   Turn,
+  TurnAnswer,
   TurnFile,
   TurnsPage,
   TurnText,

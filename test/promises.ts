@@ -8,6 +8,7 @@ export type Section =
   | '2.5'
   | '2.6'
   | '2.7'
+  | '2.8'
   | '2.9'
   | '2.10'
   | '2.11'
@@ -394,6 +395,16 @@ export const PROMISES = {
     section: '2.5',
     sentence:
       'The turns of a session are passed to the handler and shown: parts, the text of the answer, the end.',
+  },
+  'session.envelopes': {
+    section: '2.5',
+    sentence:
+      'A turn keeps the envelopes of the answer of the standard types except log and progress, with neighbouring chunks of one message joined.',
+  },
+  'session.envelopes-limit': {
+    section: '2.5',
+    sentence:
+      'The envelopes of a turn have at most 1 MiB together, and the turn says so where there were more.',
   },
   'session.newest-turns': {
     section: '2.5',

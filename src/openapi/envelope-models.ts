@@ -174,3 +174,13 @@ export class QueryOtherEnvelope {
   @ApiProperty({ description: 'Any JSON value.' })
   data!: unknown;
 }
+
+/** The envelopes that a turn keeps, by their types. */
+export const TURN_ENVELOPES = {
+  message: QueryMessageEnvelope,
+  reasoning: QueryReasoningEnvelope,
+  tool_call: QueryToolCallEnvelope,
+  tool_result: QueryToolResultEnvelope,
+  source: QuerySourceEnvelope,
+  usage: QueryUsageEnvelope,
+};

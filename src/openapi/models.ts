@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { QueryFailure, QueryRunEnd } from './envelope-models.js';
+import { QueryFailure, QueryRunEnd, TURN_ENVELOPES } from './envelope-models.js';
 
 /*
  * The JSON of the interface as schemas of the document. Each name begins with `Query`, so that it is unlikely that a host has a
@@ -126,6 +126,20 @@ class QueryTurn extends QueryCutText {
 
   @ApiProperty({ type: 'string', description: 'The text of the answer.' })
   text!: string;
+
+  @ApiProperty({
+    type: 'array',
+    items: unionOf('type', TURN_ENVELOPES),
+    description:
+      'Neighbouring parts of a message are one. Where `text` is cut, the contents of the messages end where it ends.',
+  })
+  envelopes!: object[];
+
+  @ApiPropertyOptional({
+    enum: [true],
+    description: 'Present where the answer has more envelopes: a turn keeps 1 MiB of them.',
+  })
+  envelopesTruncated?: true;
 
   @ApiProperty({ type: QueryRunEnd })
   end!: QueryRunEnd;

@@ -4,29 +4,14 @@ import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
 import {
   QueryDoneEnvelope,
   QueryLogEnvelope,
-  QueryMessageEnvelope,
   QueryOtherEnvelope,
   QueryProgressEnvelope,
-  QueryReasoningEnvelope,
-  QuerySourceEnvelope,
-  QueryToolCallEnvelope,
-  QueryToolResultEnvelope,
-  QueryUsageEnvelope,
+  TURN_ENVELOPES,
 } from './envelope-models.js';
 import { QueryProblem, QueryRun, QuerySessionPage, QueryTurnFile, QueryTurnText } from './models.js';
 
-/** The envelopes that a turn keeps. */
-const TURN_ENVELOPES = [
-  QueryMessageEnvelope,
-  QueryReasoningEnvelope,
-  QueryToolCallEnvelope,
-  QueryToolResultEnvelope,
-  QuerySourceEnvelope,
-  QueryUsageEnvelope,
-];
-
 const ENVELOPES = [
-  ...TURN_ENVELOPES,
+  ...Object.values(TURN_ENVELOPES),
   QueryLogEnvelope,
   QueryProgressEnvelope,
   QueryDoneEnvelope,
@@ -102,7 +87,7 @@ export const ACCEPTED_HEADERS = {
 /** 200: a page of a session. */
 export function sessionResponse(): MethodDecorator {
   return applyDecorators(
-    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile),
+    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile, ...Object.values(TURN_ENVELOPES)),
     ApiResponse({
       status: 200,
       description: 'A page of turns.',

@@ -25,9 +25,17 @@ export {
   QueryError,
   STATUS_OF_CODE,
 } from './contract/errors.js';
-export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
+export {
+  cutAnswer,
+  cutParts,
+  type LongText,
+  type TextsOfTurn,
+  wholeParts,
+  wholeTurn,
+} from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
+export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
@@ -84,7 +92,7 @@ export type * from './ports/run-tracer.js';
 export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
 export { AgentService, type QueryOptions, type SpoolUse, type Totals } from './runs/agent.service.js';
-export { AnswerText } from './runs/answer-text.js';
+export { KeptAnswer } from './runs/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
 export type { Load } from './runs/scheduler.js';

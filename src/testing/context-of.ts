@@ -1,18 +1,22 @@
 import {
   checkpointText,
+  type Envelope,
+  KeptAnswer,
+  message,
   type QueryContext,
   QueryError,
   type QueryPart,
   type RunEnd,
   type Turn,
+  type TurnAnswer,
 } from '../query/index.js';
 import { inputsOf, type PartsInput, queryPartOf } from './part-input.js';
 
 /** An earlier question of a session, and its answer. */
 export interface TurnInput {
   question: PartsInput;
-  /** The text of the answer. Default: empty. */
-  answer?: string;
+  /** The answer: its text, or its envelopes. Default: empty. */
+  answer?: string | Envelope[];
   /** How the run ended. Default: completed. */
   end?: RunEnd;
 }
@@ -103,9 +107,17 @@ function turnOf(
       const { name, mimeType, sha256, file } = part;
       return { type: 'file', name, mimeType, size: file.size, sha256 };
     }),
-    text: answer,
+    ...answerOf(answer),
     end,
     createdAt: new Date(createdAt).toISOString(),
     endedAt: new Date(createdAt + MINUTE_MS / 2).toISOString(),
   };
+}
+
+function answerOf(answer: string | Envelope[]): TurnAnswer {
+  const kept = new KeptAnswer();
+  const envelopes =
+    typeof answer === 'string' ? [answer].filter(Boolean).map((text) => message(text)) : answer;
+  for (const envelope of envelopes) kept.add(envelope, JSON.stringify(envelope));
+  return kept.value;
 }

@@ -54,6 +54,7 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
         truncated: true,
         size: ANSWER.length,
         sha256: digestOf(ANSWER),
+        envelopes: [message(ANSWER.slice(0, 64 * 1024))],
         end: { status: 'completed' },
         createdAt: expect.any(String),
         endedAt: expect.any(String),

@@ -135,13 +135,25 @@ export interface TurnText extends CutText {
   text: string;
 }
 
+/** What a turn keeps of an answer. */
+export interface TurnAnswer {
+  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
+  text: string;
+  /**
+   * The answer's envelopes of the standard types except `log` and `progress`, in their order, at most the first 1 MiB of JSON.
+   * Neighbouring pieces of one message, or of one piece of reasoning, are one envelope. If a page shows `text` cut, the
+   * contents of the messages end where `text` ends.
+   */
+  envelopes: Envelope[];
+  /** Present if the answer has more envelopes than `envelopes`. */
+  envelopesTruncated?: true;
+}
+
 /** One question and its answer in a session. Times are ISO 8601 in UTC. If `text` is cut, `CutText` describes it. */
-export interface Turn extends CutText {
+export interface Turn extends CutText, TurnAnswer {
   runId: string;
   /** The user's parts; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];
-  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
-  text: string;
   /** How the run ended. */
   end: RunEnd;
   createdAt: string;
