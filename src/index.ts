@@ -99,6 +99,7 @@ export type {
   RunView,
   SessionPage,
   SessionPolicy,
+  SessionRef,
   Signal,
   SignalReceiver,
   SourceEnvelope,

@@ -433,6 +433,12 @@ export const PROMISES = {
     sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
   },
 
+  'session.erased-hook': {
+    section: '2.5',
+    sentence:
+      'The handler is told of a session that was erased. If it fails to erase its own memory, the session is erased all the same.',
+  },
+
   'files.text': {
     section: '2.9',
     sentence:

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-import { message } from '../../src/index.js';
+import { type HandlerFunction, message, type SessionRef } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { answerOf, ask, envelopesOf, get, request, type Reply } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { OperatorLog } from '../support/operator-log.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 describe.each(ADAPTERS)('A session on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
-  const start = async (options: object = {}) => {
+  const start = async (options: object = {}, sessionErased?: HandlerFunction['sessionErased']) => {
     agent = new ScriptedAgent();
-    host = await startAgent(adapter, agent.handler, {
+    const handler: HandlerFunction = Object.assign(agent.handler, sessionErased && { sessionErased });
+    host = await startAgent(adapter, handler, {
       owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
       ...options,
     });
@@ -193,6 +195,35 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     expect((await find(kept.runId)).status).toBe(200);
     const fresh = await answer('4');
     expect(fresh.call.context.session!.turns).toEqual([]);
+  });
+
+  it(promise('session.erased-hook'), async () => {
+    const erased: SessionRef[] = [];
+    const sessionErased = async (session: SessionRef) => {
+      // The session does not exist any more.
+      expect((await sessionAt(session.id)).status).toBe(404);
+      erased.push(session);
+      if (session.id === 'broken') throw new Error('The memory cannot be erased.');
+    };
+    await start({}, sessionErased);
+    const log = OperatorLog.of(host.app);
+    await answer('1', 's');
+    await answer('2', 'broken');
+    expect((await sessionAt('s', 'DELETE', 'bob')).status).toBe(404);
+    expect(erased).toEqual([]);
+    expect((await sessionAt('s', 'DELETE')).status).toBe(204);
+    expect(log.troubles).toEqual([]);
+    expect((await sessionAt('broken', 'DELETE')).status).toBe(204);
+    expect((await sessionAt('broken', 'DELETE')).status).toBe(404);
+    expect(erased).toEqual([
+      { owner: 'ann', id: 's' },
+      { owner: 'ann', id: 'broken' },
+    ]);
+    expect(log.troubles).toEqual([
+      expect.stringMatching(
+        /^error The handler could not erase what it keeps of the session "broken"\. Error: The memory cannot be erased\./,
+      ),
+    ]);
   });
 
   it(promise('owner.sessions'), async () => {

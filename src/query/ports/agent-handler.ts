@@ -81,11 +81,23 @@ export interface QueryContext {
 /** The answer of a handler. An async iterable is held back while readers are slow; an Observable cannot be. */
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
-/** A handler that is a function: `async function* (query, context) {…}`. It may have the property `restarts`. */
+/** Names a session: an id belongs to its owner. */
+export interface SessionRef {
+  owner: string;
+  id: string;
+}
+
+/**
+ * A handler that is a function: `async function* (query, context) {…}`. It may have the properties `restarts` and
+ * `sessionErased`.
+ */
 export type HandlerFunction<K extends object = Record<string, unknown>> = ((
   query: Query<K>,
   context: QueryContext,
-) => HandlerAnswer | Promise<HandlerAnswer>) & { readonly restarts?: number };
+) => HandlerAnswer | Promise<HandlerAnswer>) & {
+  readonly restarts?: number;
+  readonly sessionErased?: (session: SessionRef) => void | Promise<void>;
+};
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
@@ -118,4 +130,12 @@ export abstract class AgentHandler<K extends object = Record<string, unknown>> {
    * @param context the run, its session and the signal that asks the handler to stop
    */
   abstract handle(query: Query<K>, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
+
+  /**
+   * Called after a caller has erased a session, in the process that has received the request: a handler that keeps a memory of
+   * its own erases it here. The caller gets its answer when this has ended. What this throws is logged, and the session stays
+   * erased. Not called for sessions that are dropped because of their age.
+   * A request-scoped handler has it as a static method.
+   */
+  sessionErased?(session: SessionRef): void | Promise<void>;
 }
