@@ -60,12 +60,16 @@ const MINUTE_MS = 60_000;
 export async function contextOf(input: ContextInput = {}): Promise<TestContext> {
   const { runId = 'test-run', owner = 'anonymous', turns = [], olderTurns = 0 } = input;
   const sessionId = input.sessionId ?? (turns.length > 0 ? 'test-session' : undefined);
+  const questions = await Promise.all(
+    turns.map(({ question }) => Promise.all(inputsOf(question).map(queryPartOf))),
+  );
   const controller = new AbortController();
   const checkpoints: unknown[] = [];
   return {
     runId,
     owner,
-    session: sessionId === undefined ? undefined : await sessionOf(sessionId, turns, olderTurns),
+    session: sessionId === undefined ? undefined : sessionOf(sessionId, questions, olderTurns),
+    history: turns.map((turn, index) => turnOf(turn, questions[index]!, index)),
     signal: controller.signal,
     resumed: input.resumed,
     checkpoints,
@@ -74,17 +78,13 @@ export async function contextOf(input: ContextInput = {}): Promise<TestContext> 
   };
 }
 
-async function sessionOf(
+function sessionOf(
   id: string,
-  turns: TurnInput[],
+  questions: QueryPart[][],
   olderTurns: number,
-): Promise<NonNullable<QueryContext['session']>> {
-  const questions = await Promise.all(
-    turns.map(({ question }) => Promise.all(inputsOf(question).map(queryPartOf))),
-  );
+): NonNullable<QueryContext['session']> {
   return {
     id,
-    turns: turns.map((turn, index) => turnOf(turn, questions[index]!, index)),
     olderTurns,
     file: async (sha256) => {
       const found = questions.flat().findLast((part) => part.type === 'file' && part.sha256 === sha256);

@@ -61,19 +61,20 @@ describe('queryOf', () => {
 describe('contextOf', () => {
   it('has no session unless the test wants one', async () => {
     expect(await contextOf()).toMatchObject({ runId: 'test-run', owner: 'anonymous', session: undefined });
-    const { session } = await contextOf({ sessionId: 's', owner: 'ada', olderTurns: 7 });
-    expect(session).toMatchObject({ id: 's', turns: [], olderTurns: 7 });
+    const { session, history } = await contextOf({ sessionId: 's', owner: 'ada', olderTurns: 7 });
+    expect(session).toMatchObject({ id: 's', olderTurns: 7 });
+    expect(history).toEqual([]);
   });
 
   it('has turns, whose files can be opened', async () => {
     const content = 'city,sales\n';
-    const { session } = await contextOf({
+    const { session, history } = await contextOf({
       turns: [
         { question: ['Look', { name: 'a.csv', mimeType: 'text/csv', content }], answer: 'A table' },
         { question: 'Again', answer: [toolCall('1', 'look'), log('-')], end: { status: 'cancelled' } },
       ],
     });
-    expect(session!.turns).toEqual([
+    expect(history).toEqual([
       {
         runId: 'turn-1',
         parts: [

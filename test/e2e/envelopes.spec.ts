@@ -85,8 +85,8 @@ describe.each(CASES)('An agent on %s that uses all standard types, with the stor
   let host: Host;
   let earlier: Turn[];
   beforeEach(async () => {
-    const handler = async function* ({ parts }, { session }) {
-      earlier = session?.turns ?? [];
+    const handler = async function* ({ parts }, { history }) {
+      earlier = history;
       const [part] = parts;
       yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
     } satisfies HandlerFunction;

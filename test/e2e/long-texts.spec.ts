@@ -15,8 +15,8 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
   beforeAll(async () => {
     host = await startAgent(
       adapter,
-      async function* (_query, { session }) {
-        histories.push(session!.turns.map(({ text }) => text));
+      async function* (_query, { history }) {
+        histories.push(history.map(({ text }) => text));
         yield message(ANSWER);
       },
       { owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'] },

@@ -47,7 +47,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     for (const [index, asked] of queued.entries()) {
       const call = await agent.call(index === 0 ? 1 : index + 2);
       expect(call.text).toBe(`${index + 1}`);
-      expect(call.context.session!.turns.map(({ text }) => text)).toEqual(
+      expect(call.context.history.map(({ text }) => text)).toEqual(
         Array.from({ length: index }, (_, turn) => `answer ${turn + 1}`),
       );
       call.emit(message(`answer ${index + 1}`));
@@ -85,12 +85,12 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     });
     const first = request(host.url, { headers: { 'x-caller': 'ann' } }, body);
     const call = await agent.call(1);
-    expect(call.context.session).toMatchObject({ id: 's', turns: [] });
+    expect(call.context).toMatchObject({ session: { id: 's' }, history: [] });
     call.emit(message('A '), message('greeting.'));
     call.fail(new Error('secret'));
     await (await first).whole();
     const second = await answer('And now?');
-    const [turn] = second.call.context.session!.turns;
+    const [turn] = second.call.context.history;
     expect(turn).toMatchObject({
       parts: [
         { type: 'text', text: 'What is it?' },
@@ -118,7 +118,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await start({ runs: { sessionTurns: 2 } });
     for (const text of ['1', '2', '3']) await answer(text);
     const { call } = await answer('4');
-    expect(call.context.session!.turns.map(({ text }) => text)).toEqual(['Re: 2', 'Re: 3']);
+    expect(call.context.history.map(({ text }) => text)).toEqual(['Re: 2', 'Re: 3']);
   });
 
   it(promise('session.pages'), async () => {
@@ -194,7 +194,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     expect((await find(runId)).status).toBe(404);
     expect((await find(kept.runId)).status).toBe(200);
     const fresh = await answer('4');
-    expect(fresh.call.context.session!.turns).toEqual([]);
+    expect(fresh.call.context.history).toEqual([]);
   });
 
   it(promise('session.erased-hook'), async () => {
@@ -231,7 +231,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await answer('secret', 's', 'ann');
     const [one, two] = [await askIn('1', 's', 'ann'), await askIn('2', 's', 'bob')];
     const [first, second] = [await agent.call(2), await agent.call(3)];
-    expect([first, second].map(({ context }) => context.session!.turns.length)).toEqual([1, 0]);
+    expect([first, second].map(({ context }) => context.history.length)).toEqual([1, 0]);
     second.finish();
     first.finish();
     await Promise.all([one.whole(), two.whole()]);

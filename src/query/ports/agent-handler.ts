@@ -45,12 +45,10 @@ export interface QueryContext {
   session:
     | {
         id: string;
-        /** Earlier turns, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say otherwise. */
-        turns: Turn[];
-        /** How many turns the session has that are older than these. */
+        /** How many turns the session has that are older than those of `history`. */
         olderTurns: number;
         /**
-         * Opens a file of one of these turns. It can be read until the run has ended.
+         * Opens a file of one of the turns of `history`. It can be read until the run has ended.
          *
          * @param sha256 the digest of the file, as the turn has it
          * @throws {QueryError} `not_found`: no turn has the file, or it is no longer kept · `unavailable`
@@ -58,6 +56,11 @@ export interface QueryContext {
         file(sha256: string): Promise<File>;
       }
     | undefined;
+  /**
+   * The earlier turns of the session, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say
+   * otherwise. Empty without a session.
+   */
+  history: Turn[];
   /** Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. */
   signal: AbortSignal;
   /**
