@@ -10,9 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Milliseconds between two words, unless the caller sends `kwargs.pauseMs`. */
 const PAUSE_MS = 200;
 
-export default async function* answer({ parts, kwargs }, { session, signal }) {
+export default async function* answer({ parts, kwargs }, { history, signal }) {
   const pauseMs = typeof kwargs.pauseMs === 'number' ? kwargs.pauseMs : PAUSE_MS;
-  const earlier = session?.turns.length ?? 0;
+  const earlier = history.length;
   if (earlier > 0) yield log(`Question ${earlier + 1} of this conversation`);
 
   for (const part of parts) {

@@ -8,6 +8,7 @@ export type Section =
   | '2.5'
   | '2.6'
   | '2.7'
+  | '2.8'
   | '2.9'
   | '2.10'
   | '2.11'
@@ -90,6 +91,11 @@ export const PROMISES = {
     sentence: 'The response headers are sent as soon as the run is admitted.',
   },
 
+  'stream.standard-types': {
+    section: '2.8',
+    sentence:
+      'The standard types of envelopes have a defined shape: what their constructors make is streamed unchanged, with any further members.',
+  },
   'end.one-done': { section: '2.2', sentence: 'Every stream ends with exactly one envelope of type done.' },
   'end.completed': { section: '2.2', sentence: 'The run of a handler that finishes is completed.' },
   'end.failed': {
@@ -390,6 +396,16 @@ export const PROMISES = {
     sentence:
       'The turns of a session are passed to the handler and shown: parts, the text of the answer, the end.',
   },
+  'session.envelopes': {
+    section: '2.5',
+    sentence:
+      'A turn keeps the envelopes of the answer of the standard types except log and progress, with neighbouring chunks of one message joined.',
+  },
+  'session.envelopes-limit': {
+    section: '2.5',
+    sentence:
+      'The envelopes of a turn have at most 1 MiB together, and the turn says so where there were more.',
+  },
   'session.newest-turns': {
     section: '2.5',
     sentence: 'The handler receives the newest turns, up to the number that the options set.',
@@ -419,6 +435,12 @@ export const PROMISES = {
   'session.erase': {
     section: '2.5',
     sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
+  },
+
+  'session.erased-hook': {
+    section: '2.5',
+    sentence:
+      'The handler is told of a session that was erased. If it fails to erase its own memory, the session is erased all the same.',
   },
 
   'files.text': {

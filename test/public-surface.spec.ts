@@ -55,6 +55,12 @@ describe('The public surface', () => {
       'log',
       'message',
       'newestText',
+      'progress',
+      'reasoning',
+      'source',
+      'toolCall',
+      'toolResult',
+      'usage',
     ]);
   });
 

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { QueryFailure, QueryRunEnd, TURN_ENVELOPES } from './envelope-models.js';
 
 /*
  * The JSON of the interface as schemas of the document. Each name begins with `Query`, so that it is unlikely that a host has a
@@ -45,64 +46,6 @@ export class QueryFilePart {
 
   @ApiProperty({ type: 'string', format: 'byte', description: 'RFC 4648 §4, without line breaks.' })
   base64!: string;
-}
-
-class QueryMessage {
-  @ApiProperty({ type: 'string' })
-  content!: string;
-}
-
-export class QueryMessageEnvelope {
-  @ApiProperty({ enum: ['message'], description: 'A part of the text of the answer.' })
-  type!: 'message';
-
-  @ApiProperty({ type: QueryMessage })
-  data!: QueryMessage;
-}
-
-class QueryLog {
-  @ApiProperty({ type: 'string' })
-  message!: string;
-}
-
-export class QueryLogEnvelope {
-  @ApiProperty({ enum: ['log'], description: 'Diagnostics or progress.' })
-  type!: 'log';
-
-  @ApiProperty({ type: QueryLog })
-  data!: QueryLog;
-}
-
-export class QueryFailure {
-  @ApiProperty({ type: 'string', example: 'handler_failed' })
-  code!: string;
-
-  @ApiProperty({ type: 'string', description: 'A sentence for people.' })
-  message!: string;
-}
-
-export class QueryRunEnd {
-  @ApiProperty({ enum: ['completed', 'failed', 'cancelled'] })
-  status!: string;
-
-  @ApiPropertyOptional({ type: QueryFailure, description: 'Present where the run has failed.' })
-  error?: QueryFailure;
-}
-
-export class QueryDoneEnvelope {
-  @ApiProperty({ enum: ['done'], description: 'The end of the stream: a stream without it was cut.' })
-  type!: 'done';
-
-  @ApiProperty({ type: QueryRunEnd })
-  data!: QueryRunEnd;
-}
-
-export class QueryOtherEnvelope {
-  @ApiProperty({ type: 'string', description: 'Ignore the types that you do not know.' })
-  type!: string;
-
-  @ApiProperty({ description: 'Any JSON value.' })
-  data!: unknown;
 }
 
 export class QueryRun {
@@ -183,6 +126,20 @@ class QueryTurn extends QueryCutText {
 
   @ApiProperty({ type: 'string', description: 'The text of the answer.' })
   text!: string;
+
+  @ApiProperty({
+    type: 'array',
+    items: unionOf('type', TURN_ENVELOPES),
+    description:
+      'Neighbouring parts of a message are one. Where `text` is cut, the contents of the messages end where it ends.',
+  })
+  envelopes!: object[];
+
+  @ApiPropertyOptional({
+    enum: [true],
+    description: 'Present where the answer has more envelopes: a turn keeps 1 MiB of them.',
+  })
+  envelopesTruncated?: true;
 
   @ApiProperty({ type: QueryRunEnd })
   end!: QueryRunEnd;

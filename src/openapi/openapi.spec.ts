@@ -141,9 +141,10 @@ describe.each(ADAPTERS)('The document of an application on %s', (adapter) => {
     const operations = operationsOf(documentOf());
     const { responses } = operations['post /query']!;
     expect(responses['200']!.content!['text/event-stream']!.schema).toMatchObject({
-      anyOf: ['Message', 'Log', 'Done', 'Other'].map((name) => ({
-        $ref: `#/components/schemas/Query${name}Envelope`,
-      })),
+      anyOf: [
+        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'Source', 'Usage'],
+        ...['Log', 'Progress', 'Done', 'Other'],
+      ].map((name) => ({ $ref: `#/components/schemas/Query${name}Envelope` })),
     });
     const found = new Set<string>();
     for (const operation of Object.values(operations)) {

@@ -4,16 +4,19 @@ import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
 import {
   QueryDoneEnvelope,
   QueryLogEnvelope,
-  QueryMessageEnvelope,
   QueryOtherEnvelope,
-  QueryProblem,
-  QueryRun,
-  QuerySessionPage,
-  QueryTurnFile,
-  QueryTurnText,
-} from './models.js';
+  QueryProgressEnvelope,
+  TURN_ENVELOPES,
+} from './envelope-models.js';
+import { QueryProblem, QueryRun, QuerySessionPage, QueryTurnFile, QueryTurnText } from './models.js';
 
-const ENVELOPES = [QueryMessageEnvelope, QueryLogEnvelope, QueryDoneEnvelope, QueryOtherEnvelope];
+const ENVELOPES = [
+  ...Object.values(TURN_ENVELOPES),
+  QueryLogEnvelope,
+  QueryProgressEnvelope,
+  QueryDoneEnvelope,
+  QueryOtherEnvelope,
+];
 
 const STREAM_EXAMPLE =
   'data: {"type":"message","data":{"content":"Hello"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -97,7 +100,7 @@ export function listResponse(description: string, model: Type): MethodDecorator 
 /** 200: a page of a session. */
 export function sessionResponse(): MethodDecorator {
   return applyDecorators(
-    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile),
+    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile, ...Object.values(TURN_ENVELOPES)),
     ApiResponse({
       status: 200,
       description: 'A page of turns.',

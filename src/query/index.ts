@@ -2,14 +2,20 @@
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
 export { getAgentToken, InjectAgent } from './agent-token.js';
+export { envelopeText } from './contract/envelope-text.js';
 export {
   doneText,
-  envelopeText,
   INTERRUPTED,
   isInterrupted,
   log,
   message,
+  progress,
+  reasoning,
   restartedText,
+  source,
+  toolCall,
+  toolResult,
+  usage,
 } from './contract/envelopes.js';
 export {
   type ErrorCode,
@@ -21,9 +27,17 @@ export {
 } from './contract/errors.js';
 export { HandedOver } from './contract/handed-over.js';
 export { titleOf } from './contract/session-title.js';
-export { cutAnswer, cutParts, type LongText, wholeParts, wholeTurn } from './contract/long-texts.js';
+export {
+  cutAnswer,
+  cutParts,
+  type LongText,
+  type TextsOfTurn,
+  wholeParts,
+  wholeTurn,
+} from './contract/long-texts.js';
 export * from './contract/refusals.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
+export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes.js';
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
@@ -87,7 +101,7 @@ export {
   type SpoolUse,
   type Totals,
 } from './runs/agent.service.js';
-export { AnswerText } from './runs/answer-text.js';
+export { KeptAnswer } from './runs/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
 export type { Load } from './runs/scheduler.js';

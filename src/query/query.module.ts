@@ -98,7 +98,7 @@ export class QueryModule {
 
 function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
   const { name, role = 'all', listeners = [] } = extras;
-  const { restarts } = (extras.handler ?? {}) as { restarts?: number };
+  const declared = (extras.handler ?? {}) as Pick<AgentHandler, 'restarts' | 'sessionErased'>;
   if (name !== undefined && !NAME.test(name)) {
     throw new TypeError(
       `QueryModule: the option "name" is ${shown(name)}; it must have 1 to 64 letters, digits, "_", "-" or ".".`,
@@ -118,7 +118,7 @@ function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provid
       {
         provide: RunHandler,
         inject: [ModuleRef],
-        useFactory: (ref: ModuleRef) => new RunHandler(ref, restarts),
+        useFactory: (ref: ModuleRef) => new RunHandler(ref, declared),
       },
       ...observerProviders(listeners),
       ...handler,
@@ -201,8 +201,12 @@ const noSecondHandler: Provider = {
 
 function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') {
-    const { restarts } = handler as HandlerFunction;
-    return { handle: handler as HandlerFunction, ...(restarts !== undefined && { restarts }) };
+    const { restarts, sessionErased } = handler as HandlerFunction;
+    return {
+      handle: handler as HandlerFunction,
+      ...(restarts !== undefined && { restarts }),
+      ...(sessionErased && { sessionErased }),
+    };
   }
   if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function')
     return handler as AgentHandler;

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
 import pg from 'pg';
-import { admissionOf, eventsOf } from '../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../test/contracts/open-store.js';
 import { eventually } from '../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../test/support/postgres.js';
 import { MemoryRunStore, message, type RunRecord, type RunRef } from '../query/index.js';
@@ -187,7 +187,7 @@ describe('A database of an older version', () => {
     expect(await store.query(taken[0]!)).toEqual({
       parts: [{ type: 'text', text: 'Question waiting' }],
       kwargs: { a: 1 },
-      text: '',
+      answer: keptAnswer(),
       checkpoint: undefined,
     });
     expect(await logOf(alone!)).toEqual([...texts('a', 'b', 'c', 'd'), DONE]);
@@ -196,8 +196,8 @@ describe('A database of an older version', () => {
     expect(await store.find('ann', 'running')).toMatchObject({ status: 'failed', lastSeq: 3 });
     expect(await store.turns('ann', 's', { after: 0, limit: 9 })).toMatchObject({
       turns: [
-        { runId: 'ended', text: 'An answer', end: { status: 'completed' } },
-        { runId: 'running', text: 'half an answer', end: { status: 'failed' } },
+        { runId: 'ended', ...keptAnswer('An answer'), end: { status: 'completed' } },
+        { runId: 'running', ...keptAnswer('half an answer'), end: { status: 'failed' } },
       ],
       total: 2,
     });
@@ -217,7 +217,7 @@ describe('A database of an older version', () => {
     const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
     const { run, ahead } = await store.admit(admissionOf({ owner: 'ann', session }));
     expect(ahead).toMatchObject([{ id: 'waiting' }]);
-    const finished = await store.finish(taken[0]!, { status: 'completed' }, '');
+    const finished = await store.finish(taken[0]!, { status: 'completed' }, keptAnswer());
     expect(finished).toMatchObject({ next: { id: run.id } });
     await store.close();
   });
@@ -274,7 +274,7 @@ describe('The retention of a store', () => {
     const store = await openStore(url, { retention });
     await store.recover(eventsOf());
     const { run } = await store.admit(admissionOf());
-    await store.finish(run, { status: 'completed' }, '');
+    await store.finish(run, { status: 'completed' }, keptAnswer());
     await delay(20);
     if (store instanceof SqlRunStore) await store.sweep();
     const found = await store.find(run.owner, run.id);

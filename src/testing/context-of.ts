@@ -1,18 +1,22 @@
 import {
   checkpointText,
+  type Envelope,
+  KeptAnswer,
+  message,
   type QueryContext,
   QueryError,
   type QueryPart,
   type RunEnd,
   type Turn,
+  type TurnAnswer,
 } from '../query/index.js';
 import { inputsOf, type PartsInput, queryPartOf } from './part-input.js';
 
 /** An earlier question of a session, and its answer. */
 export interface TurnInput {
   question: PartsInput;
-  /** The text of the answer. Default: empty. */
-  answer?: string;
+  /** The answer: its text, or its envelopes. Default: empty. */
+  answer?: string | Envelope[];
   /** How the run ended. Default: completed. */
   end?: RunEnd;
 }
@@ -56,12 +60,16 @@ const MINUTE_MS = 60_000;
 export async function contextOf(input: ContextInput = {}): Promise<TestContext> {
   const { runId = 'test-run', owner = 'anonymous', turns = [], olderTurns = 0 } = input;
   const sessionId = input.sessionId ?? (turns.length > 0 ? 'test-session' : undefined);
+  const questions = await Promise.all(
+    turns.map(({ question }) => Promise.all(inputsOf(question).map(queryPartOf))),
+  );
   const controller = new AbortController();
   const checkpoints: unknown[] = [];
   return {
     runId,
     owner,
-    session: sessionId === undefined ? undefined : await sessionOf(sessionId, turns, olderTurns),
+    session: sessionId === undefined ? undefined : sessionOf(sessionId, questions, olderTurns),
+    history: turns.map((turn, index) => turnOf(turn, questions[index]!, index)),
     signal: controller.signal,
     resumed: input.resumed,
     checkpoints,
@@ -70,17 +78,13 @@ export async function contextOf(input: ContextInput = {}): Promise<TestContext> 
   };
 }
 
-async function sessionOf(
+function sessionOf(
   id: string,
-  turns: TurnInput[],
+  questions: QueryPart[][],
   olderTurns: number,
-): Promise<NonNullable<QueryContext['session']>> {
-  const questions = await Promise.all(
-    turns.map(({ question }) => Promise.all(inputsOf(question).map(queryPartOf))),
-  );
+): NonNullable<QueryContext['session']> {
   return {
     id,
-    turns: turns.map((turn, index) => turnOf(turn, questions[index]!, index)),
     olderTurns,
     file: async (sha256) => {
       const found = questions.flat().findLast((part) => part.type === 'file' && part.sha256 === sha256);
@@ -103,9 +107,17 @@ function turnOf(
       const { name, mimeType, sha256, file } = part;
       return { type: 'file', name, mimeType, size: file.size, sha256 };
     }),
-    text: answer,
+    ...answerOf(answer),
     end,
     createdAt: new Date(createdAt).toISOString(),
     endedAt: new Date(createdAt + MINUTE_MS / 2).toISOString(),
   };
+}
+
+function answerOf(answer: string | Envelope[]): TurnAnswer {
+  const kept = new KeptAnswer();
+  const envelopes =
+    typeof answer === 'string' ? [answer].filter(Boolean).map((text) => message(text)) : answer;
+  for (const envelope of envelopes) kept.add(envelope, JSON.stringify(envelope));
+  return kept.value;
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { IsNumber } from 'class-validator';
 import { concat, of, throwError } from 'rxjs';
-import { log, message, type QueryContext } from '../query/index.js';
+import { log, message, type QueryContext, toolCall } from '../query/index.js';
 import { collect, contextOf, queryOf, ScriptedHandler, TestClock } from './index.js';
 
 const PNG = Buffer.from(
@@ -61,19 +61,20 @@ describe('queryOf', () => {
 describe('contextOf', () => {
   it('has no session unless the test wants one', async () => {
     expect(await contextOf()).toMatchObject({ runId: 'test-run', owner: 'anonymous', session: undefined });
-    const { session } = await contextOf({ sessionId: 's', owner: 'ada', olderTurns: 7 });
-    expect(session).toMatchObject({ id: 's', turns: [], olderTurns: 7 });
+    const { session, history } = await contextOf({ sessionId: 's', owner: 'ada', olderTurns: 7 });
+    expect(session).toMatchObject({ id: 's', olderTurns: 7 });
+    expect(history).toEqual([]);
   });
 
   it('has turns, whose files can be opened', async () => {
     const content = 'city,sales\n';
-    const { session } = await contextOf({
+    const { session, history } = await contextOf({
       turns: [
         { question: ['Look', { name: 'a.csv', mimeType: 'text/csv', content }], answer: 'A table' },
-        { question: 'Again', end: { status: 'cancelled' } },
+        { question: 'Again', answer: [toolCall('1', 'look'), log('-')], end: { status: 'cancelled' } },
       ],
     });
-    expect(session!.turns).toEqual([
+    expect(history).toEqual([
       {
         runId: 'turn-1',
         parts: [
@@ -81,11 +82,17 @@ describe('contextOf', () => {
           { type: 'file', name: 'a.csv', mimeType: 'text/csv', size: 11, sha256: sha256(content) },
         ],
         text: 'A table',
+        envelopes: [message('A table')],
         end: { status: 'completed' },
         createdAt: '2000-01-01T00:00:00.000Z',
         endedAt: '2000-01-01T00:00:30.000Z',
       },
-      expect.objectContaining({ runId: 'turn-2', text: '', end: { status: 'cancelled' } }),
+      expect.objectContaining({
+        runId: 'turn-2',
+        text: '',
+        envelopes: [toolCall('1', 'look')],
+        end: { status: 'cancelled' },
+      }),
     ]);
     expect(await (await session!.file(sha256(content))).text()).toBe(content);
     await expect(session!.file('0')).rejects.toMatchObject({ code: 'not_found' });

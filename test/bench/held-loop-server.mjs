@@ -9,8 +9,8 @@ import { openStore } from '../../dist/stores/index.js';
 
 const RESOLUTION_MS = 1;
 
-async function* handler(query, { session }) {
-  yield message(`${query.parts.length} parts, ${session?.turns.length ?? 0} turns`);
+async function* handler(query, { history }) {
+  yield message(`${query.parts.length} parts, ${history.length} turns`);
 }
 
 const [database] = process.argv.slice(2);

@@ -15,7 +15,7 @@ const [, , database, options = '{}'] = process.argv;
 class Service {}
 
 /** Says what the files are, and then counts to `kwargs.events`, 25 by default. */
-async function* handler(query, { session }) {
+async function* handler(query, { session, history }) {
   const text = query.parts[0].text;
   const { events = 25 } = query.kwargs;
   for (const part of query.parts) {
@@ -23,7 +23,7 @@ async function* handler(query, { session }) {
       yield message(`file ${part.sha256} ${(await part.file.arrayBuffer()).byteLength}`);
   }
   for (let i = 1; i <= events; i++) {
-    yield message(`${text} ${session?.turns.length ?? '-'} ${i}`);
+    yield message(`${text} ${session ? history.length : '-'} ${i}`);
     await delay(Math.random() * 20);
   }
 }

@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import {
   type Admission,
+  type Envelope,
   log,
   message,
   type RunEnd,
   type RunRecord,
   type RunStore,
+  toolCall,
+  toolResult,
 } from '../../src/query/index.js';
 import { eventually } from '../support/conditions.js';
-import { admissionOf, codeOf, ids, type OpenStore, readAll } from './open-store.js';
+import { admissionOf, codeOf, ids, keptAnswer, type OpenStore, readAll } from './open-store.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
 const CANCELLED: RunEnd = { status: 'cancelled' };
@@ -56,7 +59,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(again).toMatchObject({ status: 'running', attempt: 2, detached: true, trace, lastSeq: 2 });
         expect(again.startedAt).toBe(run.startedAt);
         await store.append(again, textOf('whole'));
-        expect((await store.finish(again, COMPLETED, 'whole'))!.run).toMatchObject({
+        expect((await store.finish(again, COMPLETED, keptAnswer('whole')))!.run).toMatchObject({
           lastSeq: 4,
           attempt: 2,
         });
@@ -78,7 +81,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         await store.handOver(run);
         const check = async () => {
-          expect(await store.finish(run, CANCELLED, 'old')).toBeUndefined();
+          expect(await store.finish(run, CANCELLED, keptAnswer('old'))).toBeUndefined();
           expect(await codeOf(() => store.checkpoint(run, '"old"'))).toBe('interrupted');
           expect(await store.handOver(run)).toBe(false);
           expect(await readAll(store, run)).toEqual([restartedOf(2, 0)]);
@@ -88,7 +91,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const again = await takeAgain(run);
         await check();
         expect(await store.query(again)).toMatchObject({ checkpoint: undefined });
-        expect((await store.finish(again, COMPLETED, 'new'))!.run.status).toBe('completed');
+        expect((await store.finish(again, COMPLETED, keptAnswer('new')))!.run.status).toBe('completed');
         expect(await store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
           turns: [{ text: 'new', end: COMPLETED }],
         });
@@ -100,7 +103,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(results.filter(Boolean)).toHaveLength(1);
         expect(await find(run)).toMatchObject({ attempt: 2 });
         const again = await takeAgain(run);
-        await store.finish(again, COMPLETED, '');
+        await store.finish(again, COMPLETED, keptAnswer());
         expect(await store.handOver(again)).toBe(false);
         const waiting = await admit({ mayStart: false });
         expect(await store.handOver(waiting)).toBe(false);
@@ -111,14 +114,14 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('and ending it at the same time has one effect', async () => {
         for (let i = 0; i < 10; i++) {
           const run = await admit();
-          const finish = async () => (await store.finish(run, COMPLETED, '')) !== undefined;
+          const finish = async () => (await store.finish(run, COMPLETED, keptAnswer())) !== undefined;
           const handOver = async () => store.handOver(run);
           const isHandedOver = i % 2 === 1;
           const calls = isHandedOver ? [handOver(), finish()] : [finish(), handOver()];
           // The first call decides.
           expect(await Promise.all(calls)).toEqual([true, false]);
           expect(await find(run)).toMatchObject({ status: isHandedOver ? 'waiting' : 'completed' });
-          if (isHandedOver) await store.finish(await takeAgain(run), COMPLETED, '');
+          if (isHandedOver) await store.finish(await takeAgain(run), COMPLETED, keptAnswer());
         }
       });
 
@@ -146,8 +149,8 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const behind = await admit({ session });
         await store.append(run, textOf('half'));
         await store.handOver(run);
-        expect(await store.finish(run, CANCELLED, '')).toBeUndefined();
-        const finished = await store.finish({ ...run, attempt: 2 }, CANCELLED, '');
+        expect(await store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
+        const finished = await store.finish({ ...run, attempt: 2 }, CANCELLED, keptAnswer());
         expect(finished).toMatchObject({ run: { status: 'cancelled', lastSeq: 3 }, next: { id: behind.id } });
         expect(await takeAgain(behind)).toMatchObject({ attempt: 1 });
       });
@@ -160,8 +163,33 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       ];
       const kwargs = { session_id: 's', a: ['\u0000', '\ud800', null, 1.5] };
 
+      it('has the envelopes of the answer that no later attempt has made void', async () => {
+        let run = await admit({ parts, session });
+        const emit = async (...envelopes: Envelope[]) => {
+          for (const it of envelopes) await store.append(run, JSON.stringify(it));
+        };
+        const call = toolCall('1', 'look');
+        await emit(message('a'), message('b'), log('-'), call);
+        await store.checkpoint(run, '1');
+        await emit(toolResult('1', 'void'), message('void'));
+        await store.handOver(run);
+        run = await takeAgain(run);
+        const kept = { text: 'ab', envelopes: [message('ab'), call] };
+        expect(await store.query(run)).toMatchObject({ answer: kept });
+        await emit(toolResult('1', 'seen'));
+        await store.checkpoint(run, '2');
+        await store.handOver(run);
+        run = await takeAgain(run);
+        const answer = { text: 'ab', envelopes: [...kept.envelopes, toolResult('1', 'seen')] };
+        expect(await store.query(run)).toMatchObject({ answer });
+        await store.finish(run, COMPLETED, answer);
+        expect(await store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
+          turns: [answer],
+        });
+      });
+
       it('is whole for a run that waits and for one that executes', async () => {
-        const stored = { parts, kwargs, text: '', checkpoint: undefined };
+        const stored = { parts, kwargs, answer: keptAnswer(), checkpoint: undefined };
         for (const named of [undefined, session]) {
           const run = await admit({ parts, kwargs, session: named });
           expect(await store.query(run)).toEqual(stored);
@@ -175,7 +203,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(await codeOf(() => store.query({ ...run, owner: 'ann' }))).toBe('not_found');
         expect(await codeOf(() => store.query({ ...run, id: 'unknown' }))).toBe('not_found');
         expect(await codeOf(() => store.query({ ...run, id: '\u0000' }))).toBe('not_found');
-        await store.finish(run, COMPLETED, '');
+        await store.finish(run, COMPLETED, keptAnswer());
         expect(await codeOf(() => store.query(run))).toBe('not_found');
       });
     });
@@ -189,18 +217,27 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         await store.append(run, textOf('void '));
         await store.handOver(run);
         expect(await readAll(store, run, 3)).toEqual([restartedOf(2, 2)]);
-        expect(await store.query(run)).toMatchObject({ text: 'kept ', checkpoint: '{"step":1}' });
+        expect(await store.query(run)).toMatchObject({
+          answer: keptAnswer('kept '),
+          checkpoint: '{"step":1}',
+        });
         const second = await takeAgain(run);
         await store.append(second, textOf('void too '));
         await store.handOver(second);
         expect(await readAll(store, run, 5)).toEqual([restartedOf(3, 2)]);
-        expect(await store.query(run)).toMatchObject({ text: 'kept ', checkpoint: '{"step":1}' });
+        expect(await store.query(run)).toMatchObject({
+          answer: keptAnswer('kept '),
+          checkpoint: '{"step":1}',
+        });
         const third = await takeAgain(run);
         await store.append(third, textOf('and this'));
         await store.checkpoint(third, '2');
         await store.handOver(third);
         expect(await readAll(store, run, 7)).toEqual([restartedOf(4, 7)]);
-        expect(await store.query(run)).toMatchObject({ text: 'kept and this', checkpoint: '2' });
+        expect(await store.query(run)).toMatchObject({
+          answer: keptAnswer('kept and this'),
+          checkpoint: '2',
+        });
       });
 
       it('covers what was appended before it, and nothing that is appended after it', async () => {
@@ -214,7 +251,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         ]);
         await store.handOver(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 2));
-        expect(await store.query(run)).toMatchObject({ text: 'ab', checkpoint: '2' });
+        expect(await store.query(run)).toMatchObject({ answer: keptAnswer('ab'), checkpoint: '2' });
       });
 
       it('before the first envelope makes nothing valid', async () => {
@@ -222,7 +259,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         await store.checkpoint(run, 'null');
         await store.handOver(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 1));
-        expect(await store.query(run)).toMatchObject({ text: '', checkpoint: 'null' });
+        expect(await store.query(run)).toMatchObject({ answer: keptAnswer(), checkpoint: 'null' });
       });
 
       it('is refused for a run that this process does not execute', async () => {
@@ -230,7 +267,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const waiting = await admit({ mayStart: false });
         for (const other of [waiting, { ...run, owner: 'ann' }, { ...run, id: 'unknown' }])
           expect(await codeOf(() => store.checkpoint(other, '1'))).toBe('interrupted');
-        await store.finish(run, COMPLETED, '');
+        await store.finish(run, COMPLETED, keptAnswer());
         expect(await codeOf(() => store.checkpoint(run, '1'))).toBe('interrupted');
       });
 
@@ -252,7 +289,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
               for (const entry of log.slice(from)) entry.isVoid = true;
               log.push({ text: '', envelope: restartedOf(run.attempt + 1, from), isVoid: false });
               const text = log.map((entry) => (entry.isVoid ? '' : entry.text)).join('');
-              expect(await store.query(run)).toMatchObject({ text, checkpoint: state });
+              expect(await store.query(run)).toMatchObject({ answer: keptAnswer(text), checkpoint: state });
               run = await takeAgain(run);
             };
             for (const [index, { type, ...it }] of steps.entries()) {
@@ -271,7 +308,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
             await stored;
             await handOver();
             expect(await readAll(store, run)).toEqual(log.map(({ envelope }) => envelope));
-            await store.finish(run, COMPLETED, '');
+            await store.finish(run, COMPLETED, keptAnswer());
           }),
           { numRuns: 20 },
         );
@@ -304,7 +341,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
             startedAt: run.startedAt,
           });
           expect(ids(await store.queue('anonymous', 's'))).toEqual([run.id, behind.id]);
-          expect(await store.query(run)).toMatchObject({ text: '1 ', checkpoint: '"first"' });
+          expect(await store.query(run)).toMatchObject({ answer: keptAnswer('1 '), checkpoint: '"first"' });
           expect(await readAll(store, run)).toEqual(texts);
           run = await takeAgain(run);
         }
@@ -316,7 +353,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect((await readAll(store, run)).slice(0, -1)).toEqual(texts);
         // The turn has what is valid: that before the checkpoint, and that of the last attempt.
         expect(await store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
-          turns: [{ runId: run.id, text: '1 3 ', end: { error: { code: 'interrupted' } } }],
+          turns: [{ runId: run.id, ...keptAnswer('1 3 '), end: { error: { code: 'interrupted' } } }],
         });
         expect(await takeAgain(behind)).toMatchObject({ attempt: 1 });
       });

@@ -9,7 +9,7 @@ import type {
   RunStore,
 } from '../../src/query/index.js';
 import { eventually } from '../support/conditions.js';
-import { admissionOf, ids, type OpenStore } from './open-store.js';
+import { admissionOf, ids, type OpenStore, keptAnswer } from './open-store.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
 const FAILED: RunEnd = { status: 'failed', error: { code: 'handler_failed', message: 'The agent failed.' } };
@@ -65,7 +65,7 @@ export function listsContract(
     const admitTo = (id: string, admission: Partial<Admission> = {}) =>
       admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
     const finish = async ({ owner, id, attempt }: RunRecord, end = COMPLETED) =>
-      store.finish({ owner, id, attempt }, end, '');
+      store.finish({ owner, id, attempt }, end, keptAnswer());
     const answer = async (admission: Partial<Admission> = {}) => {
       const run = await admit(admission);
       await finish(run);

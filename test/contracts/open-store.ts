@@ -1,10 +1,12 @@
 import {
   type Admission,
   type LogSlice,
+  message,
   QueryError,
   type RecoveryEvents,
   type RunRef,
   type RunStore,
+  type TurnAnswer,
 } from '../../src/query/index.js';
 
 /** A store for one test. */
@@ -55,6 +57,11 @@ export function admissionOf(admission: Partial<Admission> = {}): Admission {
     notices: () => [],
     ...admission,
   };
+}
+
+/** What a turn keeps of an answer that has only this text. */
+export function keptAnswer(text = ''): TurnAnswer {
+  return { text, envelopes: text === '' ? [] : [message(text)] };
 }
 
 /** Reads a log from a cursor to its present end, and checks that its slices have no gap. */

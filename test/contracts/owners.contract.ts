@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Admission, RecoveryEvents, RunEnd, RunRecord, RunStore } from '../../src/query/index.js';
-import { admissionOf, codeOf, ids, type OpenStore, refusalOf } from './open-store.js';
+import { admissionOf, codeOf, ids, keptAnswer, type OpenStore, refusalOf } from './open-store.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
 const CANCELLED: RunEnd = { status: 'cancelled' };
@@ -40,7 +40,7 @@ export function ownersContract(
     const wait = (owner: string, admission: Partial<Admission> = {}) =>
       admit(owner, { mayStart: false, ...admission });
     const sessionOf = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 100 });
-    const finish = async (run: RunRecord, end = COMPLETED) => store.finish(run, end, '');
+    const finish = async (run: RunRecord, end = COMPLETED) => store.finish(run, end, keptAnswer());
     const take = async (count = 100) => ids(await store.take(count));
     /** The owners of the runs that are started, one after another. */
     const ownersOf = async (count: number) => {
@@ -319,7 +319,7 @@ export function restartedOwnersContract(
     const admit = async (owner: string, admission: Partial<Admission> = {}) =>
       (await store.admit(admissionOf({ owner, ...admission }))).run;
     const wait = (owner: string) => admit(owner, { mayStart: false });
-    const finish = async (run: RunRecord) => store.finish(run, COMPLETED, '');
+    const finish = async (run: RunRecord) => store.finish(run, COMPLETED, keptAnswer());
 
     it('get slots in turn, and restarted runs come before the younger ones of their owner', async () => {
       limit = Infinity;

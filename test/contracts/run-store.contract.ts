@@ -5,16 +5,23 @@ import { eventually } from '../support/conditions.js';
 import {
   type Admission,
   INTERRUPTED,
+  KeptAnswer,
   log,
   message,
   QueryError,
+  reasoning,
   type RetentionOptions,
   type RunEnd,
   type RunRecord,
   type RunRef,
   type RunStore,
+  toolCall,
+  toolResult,
+  type TurnAnswer,
+  type TurnsPage,
+  usage,
 } from '../../src/query/index.js';
-import { admissionOf, codeOf, ids, type OpenStore, readAll, refusalOf } from './open-store.js';
+import { admissionOf, codeOf, ids, keptAnswer, type OpenStore, readAll, refusalOf } from './open-store.js';
 
 /** What a store does not promise, and the reason for each. */
 export interface Skips {
@@ -72,7 +79,7 @@ export function runStoreContract(
     const wait = async (admission: Partial<Admission> = {}) =>
       (await admit({ mayStart: false, ...admission })).run;
     const finish = async ({ owner, id, attempt }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
-      store.finish({ owner, id, attempt }, end, text);
+      store.finish({ owner, id, attempt }, end, keptAnswer(text));
     const logOf = (run: RunRef, after = 0) => readAll(store, run, after);
     const take = async (count = 100) => ids(await store.take(count));
 
@@ -330,7 +337,7 @@ export function runStoreContract(
     it('returns the turns that fit into a length, but at least one', async () => {
       for (const text of ['a', 'b', 'c']) {
         const { run } = await admitTo('s');
-        await store.finish(run, COMPLETED, text.repeat(10_000));
+        await store.finish(run, COMPLETED, keptAnswer(text.repeat(10_000)));
       }
       const page = async (after: number | undefined, maxLength: number) => {
         const { turns, last, total } = (await store.turns('anonymous', 's', { after, limit: 9, maxLength }))!;
@@ -341,6 +348,85 @@ export function runStoreContract(
       expect(await page(0, 1)).toEqual(['a', 1, 3]);
       expect(await page(undefined, 25_000)).toEqual(['bc', 3, 3]);
       expect(await page(undefined, 1)).toEqual(['c', 3, 3]);
+    });
+
+    describe('the envelopes of a turn', () => {
+      const ENVELOPES = [
+        reasoning('Hm. \u0000', { id: 'r' }),
+        message('Let me look. '),
+        toolCall('1', 'look', { at: ['\ud800', null] }),
+        toolResult('1', 'x'.repeat(10_000), { isError: true }),
+        message('It is ', { id: 'm' }),
+        { type: 'message', data: { content: 'blue', lang: 'en' } },
+        message(''),
+        usage({ inputTokens: 1, outputTokens: 2 }),
+      ];
+      const ANSWER = { text: 'Let me look. It is blue', envelopes: ENVELOPES };
+      const turnsOf = async (page: Partial<TurnsPage> = {}) =>
+        (await store.turns('anonymous', 's', { after: 0, limit: 9, ...page }))!.turns;
+      const answerIn = async (answer: TurnAnswer) =>
+        store.finish((await admitTo('s')).run, COMPLETED, answer);
+
+      it('are kept and returned as they are', async () => {
+        await answerIn(ANSWER);
+        await answerIn(keptAnswer('Only text'));
+        await answerIn(keptAnswer());
+        await answerIn({ text: 'More', envelopes: [], envelopesTruncated: true });
+        const kept = [
+          ANSWER,
+          keptAnswer('Only text'),
+          keptAnswer(),
+          { text: 'More', envelopes: [], envelopesTruncated: true },
+        ];
+        for (const cutTexts of [true, false]) {
+          const turns = await turnsOf({ cutTexts });
+          expect(turns).toMatchObject(kept);
+          expect(turns.map(({ envelopesTruncated }) => envelopesTruncated)).toEqual([
+            undefined,
+            undefined,
+            undefined,
+            true,
+          ]);
+        }
+        expect(await turnsOf({ after: undefined })).toMatchObject(kept);
+      });
+
+      it('count for the length of a page', async () => {
+        for (let i = 0; i < 3; i++) await answerIn(ANSWER);
+        for (const cutTexts of [true, false]) {
+          expect(await turnsOf({ cutTexts, maxLength: 25_000 })).toHaveLength(2);
+        }
+      });
+
+      it('have messages that end where the text ends that a page shows', async () => {
+        const [first, second, third] = ['a', 'b', 'c'].map((letter) => letter.repeat(40 * 1024));
+        const call = toolCall('1', 'look');
+        await answerIn({
+          text: `${first}${second}${third}`,
+          envelopes: [message(first!), call, message(second!, { id: '2' }), message(third!)],
+        });
+        expect((await turnsOf({ cutTexts: true }))[0]!.envelopes).toEqual([
+          message(first!),
+          call,
+          message('b'.repeat(24 * 1024), { id: '2' }),
+          message(''),
+        ]);
+        expect((await turnsOf())[0]!.envelopes).toEqual([
+          message(first!),
+          call,
+          message(second!, { id: '2' }),
+          message(third!),
+        ]);
+      });
+
+      it('do not change with what the handler has emitted', async () => {
+        const call = toolCall('1', 'look', { at: 'here' });
+        const answer = new KeptAnswer();
+        answer.add(call, JSON.stringify(call));
+        await answerIn(answer.value);
+        (call.data.arguments as { at: string }).at = 'there';
+        expect((await turnsOf())[0]!.envelopes).toEqual([toolCall('1', 'look', { at: 'here' })]);
+      });
     });
 
     describe('long texts', () => {
@@ -355,7 +441,7 @@ export function runStoreContract(
       ];
       const finishLong = async (sessionId = 's') => {
         const { run } = await admitTo(sessionId, { parts });
-        await store.finish(run, COMPLETED, answer);
+        await store.finish(run, COMPLETED, keptAnswer(answer));
         return run;
       };
       const turnsOf = async (cutTexts: boolean, more: object = {}) =>
@@ -369,13 +455,22 @@ export function runStoreContract(
         const [whole] = await turnsOf(false);
         expect(whole!.parts).toEqual(parts);
         expect(whole!.text === answer).toBe(true);
-        expect(Object.keys(whole!)).toEqual(['runId', 'parts', 'text', 'end', 'createdAt', 'endedAt']);
+        expect(Object.keys(whole!).sort()).toEqual([
+          'createdAt',
+          'end',
+          'endedAt',
+          'envelopes',
+          'parts',
+          'runId',
+          'text',
+        ]);
       });
 
       it('count for the length of a page only as far as it shows them', async () => {
         await finishLong();
         await finishLong();
-        expect(await turnsOf(true, { maxLength: 400_000 })).toHaveLength(2);
+        expect(await turnsOf(true, { maxLength: 800_000 })).toHaveLength(2);
+        expect(await turnsOf(true, { maxLength: 100_000 })).toHaveLength(1);
         expect(await turnsOf(false, { maxLength: 200_000 })).toHaveLength(1);
       });
 
@@ -403,7 +498,7 @@ export function runStoreContract(
         const { run } = await admitTo('s', {
           parts: [text, `${text}x`, `${text}x`].map((each) => ({ type: 'text' as const, text: each })),
         });
-        await store.finish(run, COMPLETED, `${text}x`);
+        await store.finish(run, COMPLETED, keptAnswer(`${text}x`));
         const shown = { text, truncated: true, size: text.length + 1 };
         const [turn] = await turnsOf(true);
         expect(turn!.parts[0]).toEqual({ type: 'text', text });
@@ -417,7 +512,7 @@ export function runStoreContract(
 
       it('start a new run if the run that they started was interrupted', async () => {
         const { run } = await admit({ idempotency });
-        await store.finish(run, INTERRUPTED, '');
+        await store.finish(run, INTERRUPTED, keptAnswer());
         expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
           'idempotency_conflict',
         );
@@ -772,9 +867,13 @@ export function runStoreContract(
         const waiting = await wait({ runId: 'b', owner: 'ann' });
         const attempt = 1;
         for (const id of ['a', 'b'])
-          expect(await store.finish({ owner: 'bob', id, attempt }, COMPLETED, '')).toBeUndefined();
-        expect(await store.finish({ owner: 'ann', id: 'c', attempt }, COMPLETED, '')).toBeUndefined();
-        expect(await store.finish({ owner: 'ann', id: '\u0000', attempt }, COMPLETED, '')).toBeUndefined();
+          expect(await store.finish({ owner: 'bob', id, attempt }, COMPLETED, keptAnswer())).toBeUndefined();
+        expect(
+          await store.finish({ owner: 'ann', id: 'c', attempt }, COMPLETED, keptAnswer()),
+        ).toBeUndefined();
+        expect(
+          await store.finish({ owner: 'ann', id: '\u0000', attempt }, COMPLETED, keptAnswer()),
+        ).toBeUndefined();
         expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'running' });
         expect(await store.find(waiting.owner, 'b')).toMatchObject({ status: 'waiting' });
       });
@@ -884,7 +983,7 @@ export function runStoreContract(
             {
               runId: run.id,
               parts,
-              text: 'A pic\u0000ture \u{1f5bc} \ud800',
+              ...keptAnswer('A pic\u0000ture \u{1f5bc} \ud800'),
               end: FAILED,
               createdAt: new Date(run.createdAt).toISOString(),
               endedAt: new Date(ended!.run.endedAt!).toISOString(),
@@ -1155,7 +1254,12 @@ export function runStoreContract(
           expect(await store.take(9)).toMatchObject([
             { id: run.id, status: 'running', attempt: 1, lastSeq: 1 },
           ]);
-          expect(await store.query(run)).toEqual({ parts, kwargs, text: '', checkpoint: undefined });
+          expect(await store.query(run)).toEqual({
+            parts,
+            kwargs,
+            answer: keptAnswer(),
+            checkpoint: undefined,
+          });
           expect(await logOf(run)).toEqual([noticeOf('n')]);
         },
       );

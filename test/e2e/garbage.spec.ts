@@ -42,6 +42,37 @@ const GARBAGE: [string, unknown, string][] = [
     'a `message` needs `data.content`, a string',
   ],
   ['a log without message', { type: 'log', data: 'Hi' }, 'a `log` needs `data.message`, a string'],
+  [
+    'a message whose id is no string',
+    { type: 'message', data: { content: 'Hi', id: 1 } },
+    '`data.id` of a `message` must be a string',
+  ],
+  [
+    'reasoning without content',
+    { type: 'reasoning', data: {} },
+    'a `reasoning` needs `data.content`, a string',
+  ],
+  [
+    'a tool call without arguments',
+    { type: 'tool_call', data: { id: '1', name: 'n' } },
+    'a `tool_call` needs `data.arguments`, a value that JSON can represent',
+  ],
+  [
+    'a tool result whose isError is a text',
+    { type: 'tool_result', data: { id: '1', content: null, isError: 'no' } },
+    '`data.isError` of a `tool_result` must be true or false',
+  ],
+  ['a source without url', { type: 'source', data: null }, 'a `source` needs `data.url`, a string'],
+  [
+    'progress that is negative',
+    { type: 'progress', data: { done: -1 } },
+    'a `progress` needs `data.done`, a number from 0',
+  ],
+  [
+    'usage that is no number',
+    { type: 'usage', data: { inputTokens: 1, outputTokens: NaN } },
+    'a `usage` needs `data.outputTokens`, a number from 0',
+  ],
   ['no data', { type: 'x' }, 'its `data` is undefined, which JSON cannot represent'],
   [
     'a function as data',
@@ -70,6 +101,11 @@ const GARBAGE: [string, unknown, string][] = [
 
 /** Unusual values that JSON can hold. */
 const STRANGE: [string, unknown, string][] = [
+  [
+    'other members of a standard type',
+    { type: 'source', data: { url: 'u', rank: [1] } },
+    '{"type":"source","data":{"url":"u","rank":[1]}}',
+  ],
   ['null as data', { type: 'x', data: null }, '{"type":"x","data":null}'],
   [
     'members besides type and data, which are left out',

@@ -15,8 +15,8 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
   beforeAll(async () => {
     host = await startAgent(
       adapter,
-      async function* (_query, { session }) {
-        histories.push(session!.turns.map(({ text }) => text));
+      async function* (_query, { history }) {
+        histories.push(history.map(({ text }) => text));
         yield message(ANSWER);
       },
       { owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'] },
@@ -54,6 +54,7 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
         truncated: true,
         size: ANSWER.length,
         sha256: digestOf(ANSWER),
+        envelopes: [message(ANSWER.slice(0, 64 * 1024))],
         end: { status: 'completed' },
         createdAt: expect.any(String),
         endedAt: expect.any(String),

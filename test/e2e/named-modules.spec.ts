@@ -161,7 +161,7 @@ describe.each(['memory', 'file', 'postgres'] as const)('Modules that share a sto
     await ofResearch.whole();
     const ofSupport = await askAs('support', 'Hello', {}, { session_id: 's' });
     const second = await agents.support.call(1);
-    expect(second.context.session).toMatchObject({ id: 's', turns: [] });
+    expect(second.context).toMatchObject({ session: { id: 's' }, history: [] });
     await expect(
       second.context.session!.file('b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78'),
     ).rejects.toMatchObject({ code: 'not_found' });
@@ -184,8 +184,8 @@ describe.each(['memory', 'file', 'postgres'] as const)('Modules that share a sto
     expect((await request(host!.url, { method: 'DELETE', path: '/support/sessions/s' })).status).toBe(204);
     expect([await turnsOf('research'), await turnsOf('support')]).toEqual([1, 404]);
     const third = await askAs('research', 'again', {}, { session_id: 's' });
-    const { session } = (await agents.research.call(2)).context;
-    expect(session!.turns).toHaveLength(1);
+    const { session, history } = (await agents.research.call(2)).context;
+    expect(history).toHaveLength(1);
     const kept = await session!.file('b5d4045c3f466fa91fe2cc6abe79232a1a57cdf104f7a26e716e0a1e2789df78');
     expect(await kept.text()).toBe('ABC');
     (await agents.research.call(2)).finish();

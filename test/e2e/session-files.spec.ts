@@ -10,8 +10,8 @@ import { get, request } from '../support/client.js';
 import { ADAPTERS, startHost } from '../support/host.js';
 
 /** Reads every file of its session, the files of earlier turns first. */
-async function* handler({ parts }: Query, { session }: QueryContext) {
-  for (const turn of session!.turns) {
+async function* handler({ parts }: Query, { session, history }: QueryContext) {
+  for (const turn of history) {
     for (const part of turn.parts) {
       if (part.type === 'file') yield message(`earlier ${await (await session!.file(part.sha256)).text()}`);
     }
@@ -95,8 +95,8 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
     promise('session.files', 'files larger than %i bytes are read from the spool'),
     async (memoryBytes, count) => {
       /** Opens the files of the earlier turns, then says how many files the spool has. */
-      async function* countSpoolFiles(_query: Query, { session }: QueryContext) {
-        for (const { parts } of session!.turns)
+      async function* countSpoolFiles(_query: Query, { session, history }: QueryContext) {
+        for (const { parts } of history)
           for (const part of parts) if (part.type === 'file') await session!.file(part.sha256);
         const entries = await readdir(directory, { recursive: true, withFileTypes: true });
         yield message(String(entries.filter((entry) => entry.isFile()).length));

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
-import { message } from '../../src/index.js';
+import { type HandlerFunction, message, type SessionRef } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { answerOf, ask, envelopesOf, get, request, type Reply } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { OperatorLog } from '../support/operator-log.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 describe.each(ADAPTERS)('A session on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
-  const start = async (options: object = {}) => {
+  const start = async (options: object = {}, sessionErased?: HandlerFunction['sessionErased']) => {
     agent = new ScriptedAgent();
-    host = await startAgent(adapter, agent.handler, {
+    const handler: HandlerFunction = Object.assign(agent.handler, sessionErased && { sessionErased });
+    host = await startAgent(adapter, handler, {
       owner: (request: { headers: Record<string, string> }) => request.headers['x-caller'],
       ...options,
     });
@@ -45,7 +47,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     for (const [index, asked] of queued.entries()) {
       const call = await agent.call(index === 0 ? 1 : index + 2);
       expect(call.text).toBe(`${index + 1}`);
-      expect(call.context.session!.turns.map(({ text }) => text)).toEqual(
+      expect(call.context.history.map(({ text }) => text)).toEqual(
         Array.from({ length: index }, (_, turn) => `answer ${turn + 1}`),
       );
       call.emit(message(`answer ${index + 1}`));
@@ -83,12 +85,12 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     });
     const first = request(host.url, { headers: { 'x-caller': 'ann' } }, body);
     const call = await agent.call(1);
-    expect(call.context.session).toMatchObject({ id: 's', turns: [] });
+    expect(call.context).toMatchObject({ session: { id: 's' }, history: [] });
     call.emit(message('A '), message('greeting.'));
     call.fail(new Error('secret'));
     await (await first).whole();
     const second = await answer('And now?');
-    const [turn] = second.call.context.session!.turns;
+    const [turn] = second.call.context.history;
     expect(turn).toMatchObject({
       parts: [
         { type: 'text', text: 'What is it?' },
@@ -116,7 +118,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await start({ runs: { sessionTurns: 2 } });
     for (const text of ['1', '2', '3']) await answer(text);
     const { call } = await answer('4');
-    expect(call.context.session!.turns.map(({ text }) => text)).toEqual(['Re: 2', 'Re: 3']);
+    expect(call.context.history.map(({ text }) => text)).toEqual(['Re: 2', 'Re: 3']);
   });
 
   it(promise('session.pages'), async () => {
@@ -192,7 +194,36 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     expect((await find(runId)).status).toBe(404);
     expect((await find(kept.runId)).status).toBe(200);
     const fresh = await answer('4');
-    expect(fresh.call.context.session!.turns).toEqual([]);
+    expect(fresh.call.context.history).toEqual([]);
+  });
+
+  it(promise('session.erased-hook'), async () => {
+    const erased: SessionRef[] = [];
+    const sessionErased = async (session: SessionRef) => {
+      // The session does not exist any more.
+      expect((await sessionAt(session.id)).status).toBe(404);
+      erased.push(session);
+      if (session.id === 'broken') throw new Error('The memory cannot be erased.');
+    };
+    await start({}, sessionErased);
+    const log = OperatorLog.of(host.app);
+    await answer('1', 's');
+    await answer('2', 'broken');
+    expect((await sessionAt('s', 'DELETE', 'bob')).status).toBe(404);
+    expect(erased).toEqual([]);
+    expect((await sessionAt('s', 'DELETE')).status).toBe(204);
+    expect(log.troubles).toEqual([]);
+    expect((await sessionAt('broken', 'DELETE')).status).toBe(204);
+    expect((await sessionAt('broken', 'DELETE')).status).toBe(404);
+    expect(erased).toEqual([
+      { owner: 'ann', id: 's' },
+      { owner: 'ann', id: 'broken' },
+    ]);
+    expect(log.troubles).toEqual([
+      expect.stringMatching(
+        /^error The handler could not erase what it keeps of the session "broken"\. Error: The memory cannot be erased\./,
+      ),
+    ]);
   });
 
   it(promise('owner.sessions'), async () => {
@@ -200,7 +231,7 @@ describe.each(ADAPTERS)('A session on %s', (adapter) => {
     await answer('secret', 's', 'ann');
     const [one, two] = [await askIn('1', 's', 'ann'), await askIn('2', 's', 'bob')];
     const [first, second] = [await agent.call(2), await agent.call(3)];
-    expect([first, second].map(({ context }) => context.session!.turns.length)).toEqual([1, 0]);
+    expect([first, second].map(({ context }) => context.history.length)).toEqual([1, 0]);
     second.finish();
     first.finish();
     await Promise.all([one.whole(), two.whole()]);

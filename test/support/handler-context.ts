@@ -6,6 +6,7 @@ export function contextOf(context: Partial<QueryContext> = {}): QueryContext {
     runId: 'run',
     owner: 'anonymous',
     session: undefined,
+    history: [],
     signal: new AbortController().signal,
     resumed: undefined,
     checkpoint: async () => undefined,

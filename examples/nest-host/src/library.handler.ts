@@ -13,9 +13,9 @@ export class LibraryHandler extends AgentHandler {
     super();
   }
 
-  async *handle({ parts, kwargs }: Query, { session, signal }: QueryContext) {
+  async *handle({ parts, kwargs }: Query, { history, signal }: QueryContext) {
     const pauseMs = typeof kwargs['pauseMs'] === 'number' ? kwargs['pauseMs'] : PAUSE_MS;
-    const earlier = session?.turns.length ?? 0;
+    const earlier = history.length;
     if (earlier > 0) yield log(`Question ${earlier + 1} of this conversation`);
 
     for (const part of parts) {

@@ -31,13 +31,13 @@ interface ProgramQuery {
 export function queryLine(query: Query, context: QueryContext, paths: string[]): string {
   const rest = paths.values();
   const parts = query.parts.map((part) => programPart(part, rest));
-  const { runId, owner, session, resumed } = context;
+  const { runId, owner, session, history, resumed } = context;
   const line: ProgramQuery = {
     runId,
     owner,
     parts,
     kwargs: query.kwargs,
-    session: session ? { id: session.id, turns: session.turns, olderTurns: session.olderTurns } : null,
+    session: session ? { id: session.id, turns: history, olderTurns: session.olderTurns } : null,
     resumed: resumed ?? null,
   };
   return `${JSON.stringify(line)}\n`;

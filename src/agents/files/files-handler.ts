@@ -80,7 +80,7 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
 type Ask = (question: Question, files: FilePart[]) => ParserJob;
 
 async function* describeParts(parts: QueryPart[], context: QueryContext, ask: Ask): AsyncGenerator<Envelope> {
-  const { signal, session } = context;
+  const { signal } = context;
   const files = parts.filter((part) => part.type === 'file');
   const jobs: ParserJob[] = [];
   let answered = 0;
@@ -98,7 +98,7 @@ async function* describeParts(parts: QueryPart[], context: QueryContext, ask: As
     answered += 1;
   }
   if (files.length === parts.length || signal.aborted) return;
-  const known = await knownFiles(parts, session);
+  const known = await knownFiles(parts, context);
   if (known.length > 0) yield* messagesOf(ask({ kind: 'suggest' }, known), signal, '');
   else yield message('Send files along with the text, and this agent says what is in them.\n');
 }
@@ -108,8 +108,8 @@ async function* answerRequests(
   context: QueryContext,
   ask: Ask,
 ): AsyncGenerator<Envelope> {
-  const { signal, session } = context;
-  const known = await knownFiles(parts, session);
+  const { signal } = context;
+  const known = await knownFiles(parts, context);
   for (const [index, part] of parts.entries()) {
     if (signal.aborted) return;
     if (part.type === 'file') continue;

@@ -8,10 +8,13 @@ const MAX_FILES = 100;
  * The files that a request may use: those of the query, and then those of the earlier turns of its session, newest first. A
  * file that was sent again under the same name counts once. Files that are no longer kept are left out.
  */
-export async function knownFiles(parts: QueryPart[], session: QueryContext['session']): Promise<FilePart[]> {
+export async function knownFiles(
+  parts: QueryPart[],
+  { session, history }: Pick<QueryContext, 'session' | 'history'>,
+): Promise<FilePart[]> {
   const files = parts.filter((part) => part.type === 'file');
   const known = new Set(files.map(keyOf));
-  for (const turn of session?.turns.toReversed() ?? []) {
+  for (const turn of history.toReversed()) {
     for (const part of turn.parts) {
       if (part.type !== 'file' || known.has(keyOf(part)) || files.length >= MAX_FILES) continue;
       known.add(keyOf(part));

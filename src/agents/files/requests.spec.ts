@@ -4,7 +4,7 @@ import { answerOf, filePart } from '../../../test/support/files-agent.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
 import { contextOf } from '../../../test/support/handler-context.js';
 import { QueryError } from '../../query/index.js';
-import type { FilePart, QueryContext } from '../../query/index.js';
+import type { FilePart, QueryContext, Turn } from '../../query/index.js';
 import { FilesHandler, FilesLimits } from './index.js';
 
 const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
@@ -18,21 +18,23 @@ const ORDERS = filePart(
 );
 
 /** A session whose earlier turns have files. */
-function sessionWith(turns: FilePart[][], gone: FilePart[] = []): QueryContext['session'] {
+function sessionWith(turns: FilePart[][], gone: FilePart[] = []): Partial<QueryContext> {
   const files = new Map(turns.flat().map((part) => [part.sha256, part.file]));
   for (const { sha256 } of gone) files.delete(sha256);
   const parts = turns.map((all) =>
     all.map(({ type, name, mimeType, sha256, file }) => ({ type, name, mimeType, sha256, size: file.size })),
   );
   return {
-    id: 'session',
-    turns: parts.map((each) => ({ parts: each })),
-    olderTurns: 0,
-    file: (sha256: string) => {
-      const file = files.get(sha256);
-      return file ? Promise.resolve(file) : Promise.reject(new QueryError('not_found', 'It is gone.'));
+    session: {
+      id: 'session',
+      olderTurns: 0,
+      file: (sha256: string) => {
+        const file = files.get(sha256);
+        return file ? Promise.resolve(file) : Promise.reject(new QueryError('not_found', 'It is gone.'));
+      },
     },
-  } as unknown as QueryContext['session'];
+    history: parts.map((each) => ({ parts: each }) as Turn),
+  };
 }
 
 describe('A request', () => {
@@ -254,13 +256,13 @@ describe('A request', () => {
 
   it('uses the files of earlier turns, the newest first', async () => {
     const older = filePart('orders.csv', 'id\n1\n');
-    const session = sessionWith([[older], [ORDERS]]);
+    const context = sessionWith([[older], [ORDERS]]);
     const count = 'select (select count(*) from orders) as new, (select count(*) from orders_2) as old';
-    expect(await answerOf(handler, [count], { session })).toContain('| 30 | 1 |');
-    const again = await answerOf(handler, [ORDERS, 'show tables'], { session });
+    expect(await answerOf(handler, [count], context)).toContain('| 30 | 1 |');
+    const again = await answerOf(handler, [ORDERS, 'show tables'], context);
     expect(again.match(/orders\.csv/g)).toHaveLength(2);
     const gone = sessionWith([[older], [ORDERS]], [ORDERS]);
-    expect(await answerOf(handler, ['select count(*) from orders'], { session: gone })).toContain('| 1 |');
+    expect(await answerOf(handler, ['select count(*) from orders'], gone)).toContain('| 1 |');
   });
 
   it('is suggested for another text, and the suggestions work', async () => {
@@ -274,8 +276,8 @@ describe('A request', () => {
     for (const request of requests) {
       expect(await ask(request, ...files)).not.toMatch(/cannot be executed|There is no|Nothing/);
     }
-    const session = sessionWith([[ORDERS]]);
-    expect(await answerOf(handler, ['And now?'], { session })).toContain('- `select * from orders limit 5`');
+    const context = sessionWith([[ORDERS]]);
+    expect(await answerOf(handler, ['And now?'], context)).toContain('- `select * from orders limit 5`');
   });
 
   it('is answered in the order of the texts', async () => {

@@ -1,15 +1,119 @@
-import { QueryError } from './errors.js';
-import type { DoneEnvelope, LogEnvelope, MessageEnvelope, RestartedEnvelope, RunEnd } from './wire.js';
+import type {
+  DoneEnvelope,
+  LogEnvelope,
+  MessageEnvelope,
+  ProgressEnvelope,
+  ReasoningEnvelope,
+  RestartedEnvelope,
+  RunEnd,
+  SourceEnvelope,
+  ToolCallEnvelope,
+  ToolResultEnvelope,
+  UsageEnvelope,
+} from './wire.js';
+
+interface ChunkOptions {
+  id?: string | undefined;
+}
 
 /**
  * Makes an envelope that carries a part of the agent's response text.
+ *
+ * @param options `id` tells messages apart: neighbouring parts with the same id are one message. Default: no id
  *
  * @example
  * yield message('The capital of France is ');
  * yield message('Paris.');
  */
-export function message(content: string): MessageEnvelope {
-  return { type: 'message', data: { content } };
+export function message(content: string): MessageEnvelope;
+export function message(content: string, options: ChunkOptions): MessageEnvelope;
+// `texts.map(message)` has to remain possible: with one signature, the index is an argument of another type.
+export function message(content: string, options: ChunkOptions = {}): MessageEnvelope {
+  return { type: 'message', data: chunk(content, options.id) };
+}
+
+/**
+ * Makes an envelope that carries a part of the reasoning that the model shows.
+ *
+ * @param options `id` tells pieces of reasoning apart, as that of `message`
+ *
+ * @example
+ * yield reasoning('The user asks for a capital.');
+ */
+export function reasoning(content: string): ReasoningEnvelope;
+export function reasoning(content: string, options: ChunkOptions): ReasoningEnvelope;
+export function reasoning(content: string, options: ChunkOptions = {}): ReasoningEnvelope {
+  return { type: 'reasoning', data: chunk(content, options.id) };
+}
+
+/**
+ * Makes an envelope that says that the agent calls a tool.
+ *
+ * @param id names the call; its result has the same id
+ * @param args the arguments, any value that JSON can represent. Default: an empty object
+ *
+ * @example
+ * yield toolCall('call-1', 'weather', { city: 'Paris' });
+ */
+export function toolCall(id: string, name: string, args: unknown = {}): ToolCallEnvelope {
+  return { type: 'tool_call', data: { id, name, arguments: args } };
+}
+
+/**
+ * Makes an envelope that carries what a tool has returned.
+ *
+ * @param id names the call
+ * @param content the result, any value that JSON can represent
+ * @param options `isError` says whether the call has failed. Default: it is left out
+ *
+ * @example
+ * yield toolResult('call-1', { celsius: 21 });
+ * yield toolResult('call-2', 'No such city', { isError: true });
+ */
+export function toolResult(
+  id: string,
+  content: unknown,
+  { isError }: { isError?: boolean | undefined } = {},
+): ToolResultEnvelope {
+  return { type: 'tool_result', data: { id, content, ...(isError !== undefined && { isError }) } };
+}
+
+/**
+ * Makes an envelope that names a source of the answer.
+ *
+ * @param options `title` is for people. Default: none
+ *
+ * @example
+ * yield source('https://example.org/paris', { title: 'Paris' });
+ */
+export function source(url: string, { title }: { title?: string | undefined } = {}): SourceEnvelope {
+  return { type: 'source', data: { url, ...(title !== undefined && { title }) } };
+}
+
+/**
+ * Makes an envelope that says how far long work has come.
+ *
+ * @param done how much is done, a number from 0
+ * @param details how much there is, in which unit, and what the work is. Default: not known
+ *
+ * @example
+ * yield progress(3, { total: 12, unit: 'pages', label: 'Reading report.pdf' });
+ */
+export function progress(
+  done: number,
+  details: Omit<ProgressEnvelope['data'], 'done'> = {},
+): ProgressEnvelope {
+  return { type: 'progress', data: { done, ...details } };
+}
+
+/**
+ * Makes an envelope that says what a model has used. The usage of a run is the sum of these envelopes.
+ *
+ * @example
+ * yield usage({ inputTokens: 120, outputTokens: 48, model: 'my-model' });
+ */
+export function usage(data: UsageEnvelope['data']): UsageEnvelope {
+  return { type: 'usage', data };
 }
 
 /**
@@ -51,66 +155,6 @@ export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
 }
 
-/**
- * The JSON text of an envelope that a handler emitted: one line, with the members `type` and `data` in this order.
- *
- * @param value what the handler emitted, of any type
- * @param maxLength the most characters of JSON that the data may have
- * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong
- */
-export function envelopeText(value: unknown, maxLength: number): string {
-  if (typeof value !== 'object' || value === null) throw invalid(`it is ${kindOf(value)}, not an object`);
-  const { type, data } = value as { type?: unknown; data?: unknown };
-  if (typeof type !== 'string' || type === '') throw invalid('its `type` is not a non-empty string');
-  if (type === 'done') throw invalid('the type `done` is reserved for the end of the run');
-  if (type === 'restarted') throw invalid('the type `restarted` is reserved for a new attempt of the run');
-  let text: string | undefined;
-  if (type === 'message') text = textOnly(data, type, 'content', '{"type":"message","data":{"content":');
-  if (type === 'log') text = textOnly(data, type, 'message', '{"type":"log","data":{"message":');
-  text ??= jsonText(type, data);
-  if (text.length > maxLength) {
-    const length = text.length - JSON.stringify({ type, data: '' }).length + 2;
-    if (length > maxLength) {
-      throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
-    }
-  }
-  return text;
-}
-
-/**
- * The JSON of an envelope whose data has one member, a text. It is put together here because `JSON.stringify` of the whole
- * envelope takes three times as long. Returns undefined if the data may have other members.
- */
-function textOnly(data: unknown, type: string, member: string, begin: string): string | undefined {
-  const text: unknown = (data as Record<string, unknown> | null | undefined)?.[member];
-  if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
-  for (const name in data as object) if (name !== member) return undefined;
-  return 'toJSON' in (data as object) ? undefined : `${begin}${JSON.stringify(text)}}}`;
-}
-
-function jsonText(type: string, data: unknown): string {
-  let text: string;
-  try {
-    text = JSON.stringify({ type, data });
-  } catch (error) {
-    throw invalid(
-      'its `data` contains a cycle, a BigInt, or something else that JSON cannot represent',
-      error,
-    );
-  }
-  // `JSON.stringify` leaves out a member that JSON cannot represent. A quote inside the type would be escaped.
-  if (!text.includes('"data":', type.length)) {
-    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot represent`);
-  }
-  return text;
-}
-
-function invalid(what: string, cause?: unknown): QueryError {
-  const detail = `The agent emitted something that is not an envelope: ${what}.`;
-  return new QueryError('invalid_envelope', detail, {}, { cause });
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  return value === undefined ? 'undefined' : `a ${typeof value}`;
+function chunk(content: string, id: string | undefined): MessageEnvelope['data'] {
+  return id === undefined ? { content } : { content, id };
 }

@@ -52,8 +52,11 @@ export function wholeParts(
   });
 }
 
+/** The members of a turn that have texts. */
+export type TextsOfTurn = Pick<Turn, 'runId' | 'parts' | 'text'> & CutText;
+
 /** Puts the whole texts back into a turn that was cut. `find` returns the text with a digest, if it is kept. */
-export function wholeTurn(turn: Turn, find: (sha256: string) => string | undefined): Turn {
+export function wholeTurn<T extends TextsOfTurn>(turn: T, find: (sha256: string) => string | undefined): T {
   const whole = { ...turn, parts: wholeParts(turn.parts, find) };
   const text = turn.truncated ? find(turn.sha256!) : undefined;
   if (text === undefined) return whole;

@@ -4,16 +4,58 @@ import type { ErrorCode, ErrorExtras, HostCode } from './errors.js';
 
 /** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
 export interface Envelope {
-  /** The kind of the event. `message`, `log` and `done` have the meaning below; any other name may be used. */
+  /** The kind of the event. The types below have a defined meaning; any other name may be used. */
   type: string;
   /** Any value that JSON can represent. */
   data: unknown;
 }
 
-/** A part of the agent's response text. */
+/** A part of the agent's response text. Neighbouring parts with the same `id`, or without one, are one message. */
 export interface MessageEnvelope extends Envelope {
   type: 'message';
-  data: { content: string };
+  data: { content: string; id?: string };
+}
+
+/** A part of the reasoning that the model shows. The `id` is as that of a message. */
+export interface ReasoningEnvelope extends Envelope {
+  type: 'reasoning';
+  data: { content: string; id?: string };
+}
+
+/** The agent calls a tool. `arguments` is any value that JSON can represent. */
+export interface ToolCallEnvelope extends Envelope {
+  type: 'tool_call';
+  data: { id: string; name: string; arguments: unknown };
+}
+
+/** What a tool has returned. `id` is that of the call; `content` is any value that JSON can represent. */
+export interface ToolResultEnvelope extends Envelope {
+  type: 'tool_result';
+  data: { id: string; content: unknown; isError?: boolean };
+}
+
+/** A source of the answer. */
+export interface SourceEnvelope extends Envelope {
+  type: 'source';
+  data: { url: string; title?: string };
+}
+
+/** How far long work has come: `done` of `total`, each a number from 0. */
+export interface ProgressEnvelope extends Envelope {
+  type: 'progress';
+  data: { done: number; total?: number; unit?: string; label?: string };
+}
+
+/** What the models of the answer have used, since the last envelope of this type. Each number is from 0. */
+export interface UsageEnvelope extends Envelope {
+  type: 'usage';
+  data: {
+    inputTokens: number;
+    outputTokens: number;
+    reasoningTokens?: number;
+    cachedInputTokens?: number;
+    model?: string;
+  };
 }
 
 /** Diagnostic or progress text. */
@@ -93,13 +135,25 @@ export interface TurnText extends CutText {
   text: string;
 }
 
+/** What a turn keeps of an answer. */
+export interface TurnAnswer {
+  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
+  text: string;
+  /**
+   * The answer's envelopes of the standard types except `log` and `progress`, in their order, at most the first 1 MiB of JSON.
+   * Neighbouring pieces of one message, or of one piece of reasoning, are one envelope. If a page shows `text` cut, the
+   * contents of the messages end where `text` ends.
+   */
+  envelopes: Envelope[];
+  /** Present if the answer has more envelopes than `envelopes`. */
+  envelopesTruncated?: true;
+}
+
 /** One question and its answer in a session. Times are ISO 8601 in UTC. If `text` is cut, `CutText` describes it. */
-export interface Turn extends CutText {
+export interface Turn extends CutText, TurnAnswer {
   runId: string;
   /** The user's parts; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];
-  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
-  text: string;
   /** How the run ended. */
   end: RunEnd;
   createdAt: string;

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Observable, type Subscription } from 'rxjs';
-import { doneText, envelopeText } from '../contract/envelopes.js';
+import { envelopeText } from '../contract/envelope-text.js';
+import { doneText } from '../contract/envelopes.js';
 import type { Envelope, RunEnd, RunView } from '../contract/wire.js';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';

@@ -20,7 +20,7 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
-import type { RunEnd, Turn } from '../contract/wire.js';
+import type { RunEnd, Turn, TurnAnswer } from '../contract/wire.js';
 import { RANGES, withDefaults } from '../options/ranges.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';
@@ -130,7 +130,7 @@ export class MemoryRunStore extends RunStore {
     if (run?.status === 'running') this.#runs.append(run, envelope);
   }
 
-  finish(name: AttemptRef, end: RunEnd, text: string) {
+  finish(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     const run = this.#run(name);
     if (!run || run.end || run.attempt !== name.attempt) return undefined;
     const queues = this.#queuesOf(run.module);
@@ -141,7 +141,7 @@ export class MemoryRunStore extends RunStore {
     run.endedAt = Date.now();
     this.#runs.end(run);
     const behind =
-      run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, text));
+      run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, answer));
     run.parts = undefined;
     const limit = this.#limit(run.module);
     if (behind) queues.promote(behind, limit);
@@ -235,11 +235,11 @@ export class MemoryRunStore extends RunStore {
   }
 }
 
-function turnOf(run: Run, end: RunEnd, text: string): Turn {
+function turnOf(run: Run, end: RunEnd, answer: TurnAnswer): Turn {
   return {
     runId: run.id,
     parts: run.parts ?? [],
-    text,
+    ...answer,
     end,
     createdAt: new Date(run.createdAt).toISOString(),
     endedAt: new Date(run.endedAt!).toISOString(),

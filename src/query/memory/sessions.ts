@@ -1,6 +1,7 @@
 import { cutAnswer, cutParts } from '../contract/long-texts.js';
-import type { RunStatus, Turn } from '../contract/wire.js';
 import { titleOf } from '../contract/session-title.js';
+import { withMessageTexts, withoutMessageTexts } from '../contract/turn-envelopes.js';
+import type { Envelope, RunStatus, Turn } from '../contract/wire.js';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';
@@ -24,6 +25,9 @@ interface KeptTurn {
   readonly shown: Turn;
   /** The texts that pages show cut, by their digests. */
   readonly longTexts: ReadonlyMap<string, string>;
+  /** What the turn costs, in characters: the contents of messages are a part of the text. */
+  readonly length: number;
+  readonly shownLength: number;
 }
 
 interface Session<Run> {
@@ -86,7 +90,7 @@ export class Sessions<Run extends Queued> {
     const kept = keptTurn(run.owner, turn);
     session.turns.push(kept);
     this.#turns.set(turn.runId, kept);
-    this.#grow(session, lengthOf(turn));
+    this.#grow(session, kept.length);
     this.sweep();
     return position === 0 ? session.queue[0] : undefined;
   }
@@ -103,11 +107,12 @@ export class Sessions<Run extends Queued> {
     const total = session.dropped + session.turns.length;
     const from = Math.min(total, Math.max(session.dropped, after ?? total - limit));
     const kept = session.turns.slice(from - session.dropped, from - session.dropped + limit);
-    const turns = kept.map(({ shown, whole }) => (cutTexts ? shown : whole));
     const isNewest = after === undefined;
-    const fitting = fit(isNewest ? turns.toReversed() : turns, maxLength);
-    if (!isNewest) return { turns: fitting, last: from + fitting.length, total };
-    return { turns: fitting.reverse(), last: from + turns.length, total };
+    const length = cutTexts ? 'shownLength' : 'length';
+    const fitting = fit(isNewest ? kept.toReversed() : kept, length, maxLength);
+    const turns = fitting.map(({ shown, whole }) => (cutTexts ? shown : whole));
+    if (!isNewest) return { turns, last: from + turns.length, total };
+    return { turns: turns.reverse(), last: from + kept.length, total };
   }
 
   /** See `RunStore.sessions`. */
@@ -168,8 +173,8 @@ export class Sessions<Run extends Queued> {
 
   #shorten(session: Session<Run>): void {
     while (this.#length > this.#retention.sessionsLength && session.turns.length > 0) {
-      const { whole } = session.turns.shift()!;
-      this.#grow(session, -lengthOf(whole));
+      const { whole, length } = session.turns.shift()!;
+      this.#grow(session, -length);
       session.dropped++;
       this.#dropTurn(whole);
     }
@@ -207,18 +212,35 @@ function keptTurn(owner: string, whole: Turn): KeptTurn {
   const parts = cutParts(whole.parts);
   const answer = cutAnswer(whole.text);
   const longTexts = new Map([...parts.long, ...answer.long].map(({ sha256, text }) => [sha256, text]));
-  const shown = longTexts.size === 0 ? whole : { ...whole, parts: parts.cut, ...answer.cut };
-  return { owner, whole, shown, longTexts };
+  const envelopes = withoutMessageTexts(whole);
+  const shown =
+    longTexts.size === 0
+      ? whole
+      : {
+          ...whole,
+          parts: parts.cut,
+          ...answer.cut,
+          envelopes: withMessageTexts(envelopes, answer.cut.text),
+        };
+  return {
+    owner,
+    whole,
+    shown,
+    longTexts,
+    length: lengthOf(whole, envelopes),
+    shownLength: lengthOf(shown, envelopes) + shown.text.length,
+  };
 }
 
 /** The first turns that have at most this length together, but at least one. */
-function fit(turns: Turn[], maxLength: number): Turn[] {
+function fit(turns: KeptTurn[], member: 'length' | 'shownLength', maxLength: number): KeptTurn[] {
   let length = 0;
-  return turns.filter((turn, index) => (length += lengthOf(turn)) <= maxLength || index === 0);
+  return turns.filter((turn, index) => (length += turn[member]) <= maxLength || index === 0);
 }
 
-function lengthOf({ parts, text }: Turn): number {
-  let length = OVERHEAD + text.length;
+/** @param envelopes those of the turn without the texts of its messages; undefined if the text is the only message */
+function lengthOf({ parts, text }: Turn, envelopes: Envelope[] | undefined): number {
+  let length = OVERHEAD + text.length + (envelopes ? JSON.stringify(envelopes).length : 0);
   for (const part of parts) length += OVERHEAD + (part.type === 'text' ? part.text : part.name).length;
   return length;
 }

@@ -50,12 +50,10 @@ export interface QueryContext {
   session:
     | {
         id: string;
-        /** Earlier turns, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say otherwise. */
-        turns: Turn[];
-        /** How many turns the session has that are older than these. */
+        /** How many turns the session has that are older than those of `history`. */
         olderTurns: number;
         /**
-         * Opens a file of one of these turns. It can be read until the run has ended.
+         * Opens a file of one of the turns of `history`. It can be read until the run has ended.
          *
          * @param sha256 the digest of the file, as the turn has it
          * @throws {QueryError} `not_found`: no turn has the file, or it is no longer kept · `unavailable`
@@ -63,6 +61,11 @@ export interface QueryContext {
         file(sha256: string): Promise<File>;
       }
     | undefined;
+  /**
+   * The earlier turns of the session, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say
+   * otherwise. Empty without a session.
+   */
+  history: Turn[];
   /**
    * Aborted when the run must stop: it was cancelled or timed out, or the service shuts down. If the run goes on in another
    * attempt, the `name` of the reason is `HandedOver`: leave alone what that attempt needs.
@@ -89,11 +92,23 @@ export interface QueryContext {
 /** The answer of a handler. An async iterable is held back while readers are slow; an Observable cannot be. */
 export type HandlerAnswer = Observable<Envelope> | AsyncIterable<Envelope>;
 
-/** A handler that is a function: `async function* (query, context) {…}`. It may have the property `restarts`. */
+/** Names a session: an id belongs to its owner. */
+export interface SessionRef {
+  owner: string;
+  id: string;
+}
+
+/**
+ * A handler that is a function: `async function* (query, context) {…}`. It may have the properties `restarts` and
+ * `sessionErased`.
+ */
 export type HandlerFunction<K extends object = Record<string, unknown>> = ((
   query: Query<K>,
   context: QueryContext,
-) => HandlerAnswer | Promise<HandlerAnswer>) & { readonly restarts?: number };
+) => HandlerAnswer | Promise<HandlerAnswer>) & {
+  readonly restarts?: number;
+  readonly sessionErased?: (session: SessionRef) => void | Promise<void>;
+};
 
 /**
  * Answers one query as a stream of envelopes. This is the port that users implement.
@@ -126,4 +141,12 @@ export abstract class AgentHandler<K extends object = Record<string, unknown>> {
    * @param context the run, its session and the signal that asks the handler to stop
    */
   abstract handle(query: Query<K>, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
+
+  /**
+   * Called after a caller has erased a session, in the process that has received the request: a handler that keeps a memory of
+   * its own erases it here. The caller gets its answer when this has ended. What this throws is logged, and the session stays
+   * erased. Not called for sessions that are dropped because of their age.
+   * A request-scoped handler has it as a static method.
+   */
+  sessionErased?(session: SessionRef): void | Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-cursor.js';
-import type { RunEnd, RunStatus, Turn, TurnFile, TurnText } from '../contract/wire.js';
+import type { RunEnd, RunStatus, Turn, TurnAnswer, TurnFile, TurnText } from '../contract/wire.js';
 import type { Awaitable, FileStore } from './file-store.js';
 import { LocalSignals, type Signals } from './signals.js';
 
@@ -110,8 +110,8 @@ export interface StoredQuery {
   /** The parts of the query; files as name, type, size and digest. */
   parts: Admission['parts'];
   kwargs: Record<string, unknown>;
-  /** The text of the answer so far, without what earlier attempts made void. */
-  text: string;
+  /** What a turn keeps of the answer so far, without what earlier attempts made void. */
+  answer: TurnAnswer;
   /** The state of the last checkpoint, as JSON; undefined if there is none. */
   checkpoint: string | undefined;
 }
@@ -145,7 +145,10 @@ export interface TurnsPage {
   limit: number;
   /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
   maxLength?: number;
-  /** Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. */
+  /**
+   * Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. The
+   * contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
+   */
   cutTexts?: boolean;
 }
 
@@ -312,14 +315,14 @@ export abstract class RunStore {
    * Ends a run in one step: appends `done`, sets the status, adds the turn to the session, removes the run from the queue.
    * The run executes in this process, or waits.
    *
-   * @param text the text of the answer, for the turn
+   * @param answer what the turn keeps of the answer
    * @returns undefined if the run has ended before, executes in another process, or is at a later attempt; otherwise the
    * ended run, and a run that became ready by that: the next of its session, or one that had to wait because of its owner's limit
    */
   abstract finish(
     run: AttemptRef,
     end: RunEnd,
-    text: string,
+    answer: TurnAnswer,
   ): Awaitable<{ run: RunRecord; next: RunRecord | undefined } | undefined>;
 
   /** Returns the run, if this owner has it. */

@@ -247,7 +247,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Erases a session: cancels its unfinished runs, then deletes its turns, runs, logs and files.
+   * Erases a session: cancels its unfinished runs, then deletes its turns, runs, logs and files, and tells the handler.
    *
    * @throws {QueryError} `not_found` · `session_busy`: a new query of the session came meanwhile · `unavailable`
    */
@@ -256,6 +256,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     // The followers read the end before the log is erased.
     await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(owner, sessionId));
     if (!(await this.store.erase(owner, sessionId))) throw sessionNotFound();
+    await this.#tellErased(owner, sessionId);
   }
 
   /** Returns the present load of this process. */
@@ -373,6 +374,16 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       const refused = { owner, request, sessionId: sessionIdOf(query) };
       this.observers.tellRefusedQuery(refused, refusalOf(error));
       throw error;
+    }
+  }
+
+  /** The session is erased, whatever the handler does. */
+  async #tellErased(owner: string, id: string): Promise<void> {
+    try {
+      await this.handler.sessionErased?.({ owner, id });
+    } catch (error) {
+      const message = `The handler could not erase what it keeps of the session ${JSON.stringify(id)}.`;
+      this.#logger.error(message, (error as Error | undefined)?.stack);
     }
   }
 

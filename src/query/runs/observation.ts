@@ -70,7 +70,7 @@ export class Observation {
 
   #addUsage(data: unknown): void {
     for (const [name, value] of Object.entries(data ?? {})) {
-      if (typeof value === 'number') this.#usage[name] = (this.#usage[name] ?? 0) + value;
+      if (Number.isFinite(value)) this.#usage[name] = (this.#usage[name] ?? 0) + (value as number);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
-import { admissionOf, codeOf } from '../../../test/contracts/open-store.js';
+import { admissionOf, codeOf, keptAnswer } from '../../../test/contracts/open-store.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
@@ -47,7 +47,7 @@ describe('A store that is observed', () => {
     await store.append(run, '{"type":"log"}');
     await store.read(run, 0);
     expect(await codeOf(() => store.read({ id: 'none', owner: 'anonymous' }, 0))).toBe('not_found');
-    await store.finish(run, INTERRUPTED, '');
+    await store.finish(run, INTERRUPTED, keptAnswer());
     await store.find(run.owner, run.id);
     const refused = admissionOf({ mayStart: false, maxWaiting: 0 });
     expect(await codeOf(() => store.admit(refused))).toBe('at_capacity');

@@ -1,4 +1,4 @@
-import type { RunEnd } from '../contract/wire.js';
+import type { RunEnd, TurnAnswer } from '../contract/wire.js';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import type { StoreOperation } from '../ports/run-listener.js';
 import {
@@ -89,8 +89,8 @@ export class ObservedStore extends RunStore {
     return this.store.handOver(run);
   }
 
-  finish(run: AttemptRef, end: RunEnd, text: string) {
-    return this.#timed('finish', () => this.store.finish(run, end, text));
+  finish(run: AttemptRef, end: RunEnd, answer: TurnAnswer) {
+    return this.#timed('finish', () => this.store.finish(run, end, answer));
   }
 
   find(owner: string, runId: string) {

@@ -5,6 +5,7 @@ import { settlesWithin } from '../platform/deadline.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { Signal, SignalReceiver } from '../ports/signals.js';
+import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
 import type { Observers } from './observers.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
@@ -109,7 +110,7 @@ export class Processes implements SignalReceiver {
 
   /** Ends a run that waits. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
-    const finished = await this.store.finish(run, { status: 'cancelled' }, '');
+    const finished = await this.store.finish(run, { status: 'cancelled' }, new KeptAnswer().value);
     if (!finished) return;
     new Observation(this.observers).ended(finished.run);
     this.#hasNews(run.id);

@@ -35,7 +35,7 @@ export class ContextOfRun {
       runId: run.id,
       owner: run.owner,
       trace: run.trace,
-      session: await this.#session(run, sessionTurns),
+      ...(await this.#conversation(run, sessionTurns)),
       resumed: attempt === 1 ? undefined : { attempt, state: stateOf(checkpoint) },
       checkpoint: async (state) => this.store.checkpoint(run, checkpointText(state)),
       get signal() {
@@ -55,16 +55,18 @@ export class ContextOfRun {
     this.#opened?.close();
   }
 
-  async #session({ owner, sessionId }: RunRecord, limit: number): Promise<QueryContext['session']> {
-    if (sessionId === undefined) return undefined;
+  async #conversation(
+    { owner, sessionId }: RunRecord,
+    limit: number,
+  ): Promise<Pick<QueryContext, 'session' | 'history'>> {
+    if (sessionId === undefined) return { session: undefined, history: [] };
     const page = { after: undefined, limit, maxLength: MAX_TURNS_LENGTH };
-    const history = await this.store.turns(owner, sessionId, page);
-    const { turns, total } = history ?? { turns: [], total: 0 };
+    const kept = await this.store.turns(owner, sessionId, page);
+    const { turns, total } = kept ?? { turns: [], total: 0 };
+    const olderTurns = total - turns.length;
     return {
-      id: sessionId,
-      turns,
-      olderTurns: total - turns.length,
-      file: (sha256) => this.#openFile(turns, sha256),
+      session: { id: sessionId, olderTurns, file: (sha256) => this.#openFile(turns, sha256) },
+      history: turns,
     };
   }
 

@@ -1,5 +1,11 @@
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
-import { AgentHandler, type HandlerAnswer, type Query, type QueryContext } from '../ports/agent-handler.js';
+import {
+  AgentHandler,
+  type HandlerAnswer,
+  type Query,
+  type QueryContext,
+  type SessionRef,
+} from '../ports/agent-handler.js';
 
 /**
  * What `@Inject(REQUEST)` gives to a request-scoped handler and its dependencies: the run. There is no HTTP request, because
@@ -18,19 +24,23 @@ export class RunHandler implements AgentHandler {
 
   /**
    * @param moduleRef of the module that has the handler
-   * @param declaredRestarts the static property `restarts` of the class: an instance does not exist before the first run
+   * @param declared the static members of the class that count for a request-scoped handler: without a run, it has no instance
    */
   constructor(
     private readonly moduleRef: ModuleRef,
-    private readonly declaredRestarts: number | undefined,
+    private readonly declared: Pick<AgentHandler, 'restarts' | 'sessionErased'>,
   ) {}
 
   get restarts(): number {
-    return this.#static?.restarts ?? this.declaredRestarts ?? 0;
+    return this.#static?.restarts ?? this.declared.restarts ?? 0;
   }
 
   handle(query: Query, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer> {
     return this.#static ? this.#static.handle(query, context) : this.#handleOnce(query, context);
+  }
+
+  sessionErased(session: SessionRef): void | Promise<void> {
+    return (this.#static ?? this.declared).sessionErased?.(session);
   }
 
   async #handleOnce(query: Query, context: QueryContext): Promise<HandlerAnswer> {

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import { envelopeText, INTERRUPTED } from '../contract/envelopes.js';
+import { envelopeText } from '../contract/envelope-text.js';
+import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { HandedOver } from '../contract/handed-over.js';
 import type { Envelope, RunEnd } from '../contract/wire.js';
@@ -12,9 +13,9 @@ import type { Clock, Timer } from '../platform/clock.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
-import { AnswerText } from './answer-text.js';
 import { Backpressure } from './backpressure.js';
 import { reportFailure } from './failure.js';
+import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
 import type { Observers } from './observers.js';
 import { ContextOfRun } from './query-context.js';
@@ -116,7 +117,7 @@ export class Runner implements FollowersListener {
   readonly #asyncContext: AsyncResource;
   readonly #context: ContextOfRun;
   readonly #backpressure: Backpressure;
-  #text = new AnswerText();
+  #answer = new KeptAnswer();
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
   #stored: Promise<void> | undefined;
@@ -334,8 +335,8 @@ export class Runner implements FollowersListener {
   /** The query, and what an earlier attempt has left. */
   async #beginning(record: RunRecord): Promise<{ query: Query; checkpoint: string | undefined }> {
     if (this.query && record.attempt === 1) return { query: this.query, checkpoint: undefined };
-    const { parts, kwargs, text, checkpoint } = await this.services.store.query(record);
-    this.#text = new AnswerText(text);
+    const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
+    this.#answer = new KeptAnswer(answer);
     if (this.query) return { query: this.query, checkpoint };
     const opened = new OpenedFiles();
     this.releaseFiles = () => opened.close();
@@ -349,7 +350,7 @@ export class Runner implements FollowersListener {
     if (this.#end) return;
     try {
       const text = envelopeText(value, this.services.options.envelopeLength);
-      if (this.run.sessionId !== undefined) this.#text.add(value as Envelope);
+      if (this.run.sessionId !== undefined) this.#answer.add(value as Envelope, text);
       this.observation.emitted(value as Envelope, text.length);
       this.#append(text);
       if (this.#backpressure.isTooFast(this.#stored)) throw new QueryError('answer_too_fast', TOO_FAST);
@@ -441,7 +442,7 @@ export class Runner implements FollowersListener {
 
   async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
     const { store } = this.services;
-    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#text.value);
+    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#answer.value);
     if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
     return undefined;
   }

@@ -1,4 +1,4 @@
-import type { RunEnd, RunStatus } from '../contract/wire.js';
+import type { RunEnd, RunStatus, TurnAnswer } from '../contract/wire.js';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import {
   type Admission,
@@ -149,9 +149,9 @@ export class ModuleStore extends RunStore {
     return this.store.handOver(this.#ref(run));
   }
 
-  finish(run: AttemptRef, end: RunEnd, text: string) {
+  finish(run: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     return whenKnown(
-      this.store.finish(this.#ref(run), end, text),
+      this.store.finish(this.#ref(run), end, answer),
       (finished) => finished && { run: own(finished.run), next: finished.next && own(finished.next) },
     );
   }

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { admissionOf, eventsOf } from '../../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../../test/contracts/open-store.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
@@ -98,7 +98,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
       }),
     );
   const end = (runId: string) =>
-    store.finish({ owner: 'anonymous', id: runId, attempt: 1 }, { status: 'completed' }, '');
+    store.finish({ owner: 'anonymous', id: runId, attempt: 1 }, { status: 'completed' }, keptAnswer());
   const read = async (runId: string, bytes: Uint8Array) => {
     const content = await store.files.read(runId, digestOf(bytes));
     if (!content) return undefined;

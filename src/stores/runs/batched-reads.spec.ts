@@ -2,7 +2,7 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { admissionOf, codeOf, readAll, refusalOf } from '../../../test/contracts/open-store.js';
+import { admissionOf, codeOf, keptAnswer, readAll, refusalOf } from '../../../test/contracts/open-store.js';
 import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
@@ -64,7 +64,7 @@ describe('The log of a run that another process executes', () => {
             log.push(...texts);
             await check(false);
           }
-          await writer.store.finish(run, COMPLETED, '');
+          await writer.store.finish(run, COMPLETED, keptAnswer());
           log.push(DONE);
           await check(true);
         },
@@ -78,7 +78,7 @@ describe('The log of a run that another process executes', () => {
     // Committed one by one: many rows. The process that executes the run keeps the newest 256 KiB in memory.
     const texts = Array.from({ length: 450 }, (_, index) => textOf(`${index} ${'x'.repeat(index)}`));
     for (const text of texts) await writer.store.append(run, text);
-    await writer.store.finish(run, COMPLETED, '');
+    await writer.store.finish(run, COMPLETED, keptAnswer());
     for (const { store } of [writer, reader]) {
       let offset = 0;
       for (let after = 0; ;) {
@@ -128,7 +128,7 @@ describe('The log of a run that another process executes', () => {
       expect(await codeOf(() => reader.store.read(run, cursor))).toBe('cursor_expired');
     for (const cursor of [oldest - 1, oldest, 499, 500])
       expect(await readAll(reader.store, run, cursor)).toEqual(Array(500 - cursor).fill(text));
-    await writer.store.finish(run, COMPLETED, '');
+    await writer.store.finish(run, COMPLETED, keptAnswer());
     expect(await refusalOf(() => reader.store.read(run, 0))).toMatchObject({ oldest, latest: 501 });
   });
 
@@ -159,7 +159,7 @@ describe('The log of a run that another process executes', () => {
         run,
         Array.from({ length: i % 7 }, (_, index) => textOf(`${i} ${index}`)),
       );
-      if (i % 5 === 0) await writer.store.finish(run, COMPLETED, '');
+      if (i % 5 === 0) await writer.store.finish(run, COMPLETED, keptAnswer());
     }
     const answers = await Promise.all(
       runs.flatMap((run, i) =>

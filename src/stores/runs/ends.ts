@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type AttemptRef, QueryError, type RunEnd } from '../../query/index.js';
+import { type AttemptRef, KeptAnswer, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { takeBack } from './attempts.js';
 import { type Ending, type Finished, finish } from './finish.js';
@@ -31,15 +31,15 @@ export class Ends {
   ) {}
 
   /** See `RunStore.finish`. */
-  async finish(name: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
+  async finish(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
     const { owner, id: runId, attempt } = name;
     const run = this.localRuns.findUnfinished(owner, runId);
-    if (!run) return this.#finishWaiting(name, end, text);
+    if (!run) return this.#finishWaiting(name, end, answer);
     if (run.isFinishing || run.attempt !== attempt) return undefined;
     run.isFinishing = true;
     const endedAt = this.database.now();
     const finished =
-      (await this.#finishWithLog(run, end, endedAt)) ?? (await this.#finishLocal(run, end, endedAt, text));
+      (await this.#finishWithLog(run, end, endedAt)) ?? (await this.#finishLocal(run, end, endedAt, answer));
     if (!finished) {
       // Another process has the run: its state is in the database only.
       this.localRuns.drop(runId);
@@ -87,15 +87,15 @@ export class Ends {
     run: LocalRun,
     end: RunEnd,
     endedAt: number,
-    text: string,
+    answer: TurnAnswer,
   ): Promise<Finished | undefined> {
     await this.writer.settled(run);
     if (run.isLost) return undefined;
     const { id: runId, process, attempt, logExtent: log } = run;
-    return this.#finish({ runId, process, attempt, log, end, endedAt, text });
+    return this.#finish({ runId, process, attempt, log, end, endedAt, answer });
   }
 
-  async #finishWaiting(name: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
+  async #finishWaiting(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
     const { owner, id: runId, attempt } = name;
     if (!isRunId(runId)) return undefined;
     const row = await this.database.attempt((db) =>
@@ -103,7 +103,7 @@ export class Ends {
     );
     if (!row || row.status !== 'waiting' || recordOf(row).attempt !== attempt) return undefined;
     const endedAt = this.database.now();
-    return this.#finish({ runId, process: undefined, attempt, log: undefined, end, endedAt, text });
+    return this.#finish({ runId, process: undefined, attempt, log: undefined, end, endedAt, answer });
   }
 
   /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
@@ -117,7 +117,7 @@ export class Ends {
         `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
         (error as Error).stack,
       );
-      const failed = { ...ending, end: END_NOT_STORED, text: '' };
+      const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
       return this.database.persistTransaction(
         (db) => finish(db, driver, failed, this.limits.of),
         () => true,

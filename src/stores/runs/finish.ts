@@ -1,4 +1,4 @@
-import { doneText, type RunEnd, type RunRecord } from '../../query/index.js';
+import { doneText, type RunEnd, type RunRecord, type TurnAnswer } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
@@ -24,8 +24,8 @@ export interface Ending {
   log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
-  /** The answer's text, for the turn. */
-  text: string;
+  /** What the turn keeps of the answer. */
+  answer: TurnAnswer;
 }
 
 /** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
@@ -62,7 +62,7 @@ export async function finish(
     const ended = await end(db, driver, run, ending);
     if (!ended) return undefined;
     run = ended;
-    if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.text);
+    if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.answer);
     else await db.deleteFrom('file_uses').where('run_id', '=', run.id).execute();
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;

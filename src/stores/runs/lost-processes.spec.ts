@@ -1,5 +1,5 @@
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { codeOf, ids } from '../../../test/contracts/open-store.js';
+import { codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,
@@ -105,7 +105,7 @@ describe('A process that is cut off from the database for longer than its lease'
     await frozen.store.append(run, textOf('later'));
     expect(await codeOf(() => frozen.store.checkpoint(run, '1'))).toBe('interrupted');
     expect(await frozen.store.handOver(run)).toBe(false);
-    expect(await frozen.store.finish(run, COMPLETED, '')).toBeUndefined();
+    expect(await frozen.store.finish(run, COMPLETED, keptAnswer())).toBeUndefined();
     for (const member of [frozen, other]) {
       expect(await find(member, run)).toMatchObject({ status: 'waiting', attempt: 2 });
       expect(await logOf(member, run)).toEqual([textOf('before'), restartedOf(2, 0)]);
@@ -114,13 +114,13 @@ describe('A process that is cut off from the database for longer than its lease'
     // It may execute the same run again.
     const [again] = await take(frozen);
     expect(again).toMatchObject({ id: run.id, attempt: 2 });
-    expect(await frozen.store.finish(run, CANCELLED, '')).toBeUndefined();
+    expect(await frozen.store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
     await frozen.store.append(again!, textOf('after'));
-    await frozen.store.finish(again!, COMPLETED, '');
+    await frozen.store.finish(again!, COMPLETED, keptAnswer());
     expect(await logOf(other, run)).toEqual([textOf('before'), restartedOf(2, 0), textOf('after'), DONE]);
     const fresh = await admit(frozen);
     expect(fresh.status).toBe('running');
-    expect((await frozen.store.finish(fresh, COMPLETED, ''))!.run.status).toBe('completed');
+    expect((await frozen.store.finish(fresh, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
     expect(other.told.recovered).toEqual([run.id]);
   });
 
@@ -130,12 +130,12 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(() => other.told.recovered.length > 0);
     const [again] = await take(other);
     expect(again).toMatchObject({ id: run.id, attempt: 2 });
-    const late = frozen.store.finish(run, CANCELLED, 'late');
+    const late = frozen.store.finish(run, CANCELLED, keptAnswer('late'));
     thaw();
     expect(await late).toBeUndefined();
     expect(await find(frozen, run)).toMatchObject({ status: 'running', attempt: 2 });
     await other.store.append(again!, textOf('a'));
-    await other.store.finish(again!, COMPLETED, 'a');
+    await other.store.finish(again!, COMPLETED, keptAnswer('a'));
     expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), textOf('a'), DONE]);
     expect(await frozen.store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
       turns: [{ text: 'a' }],
@@ -148,10 +148,10 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(() => other.told.recovered.length > 0);
     const [again] = await take(other);
     const late = codeOf(() => frozen.store.append(run, textOf('late')));
-    const end = frozen.store.finish(run, COMPLETED, 'late');
+    const end = frozen.store.finish(run, COMPLETED, keptAnswer('late'));
     thaw();
     expect([await late, await end]).toEqual(['interrupted', undefined]);
-    await other.store.finish(again!, COMPLETED, '');
+    await other.store.finish(again!, COMPLETED, keptAnswer());
     expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), DONE]);
   });
 
@@ -161,7 +161,7 @@ describe('A process that is cut off from the database for longer than its lease'
     const lease = `(select process from ${schema}.runs where id = '${lost[0]!.id}')`;
     await stores.administer(`delete from ${schema}.processes where id = ${lease}`);
     const late = lost.map((run) => codeOf(() => frozen.store.append(run, textOf('late'))));
-    const ends = lost.map((run) => frozen.store.finish(run, COMPLETED, 'late'));
+    const ends = lost.map((run) => frozen.store.finish(run, COMPLETED, keptAnswer('late')));
     expect([await Promise.all(late), await Promise.all(ends)]).toEqual([
       ['interrupted', 'interrupted'],
       [undefined, undefined],
@@ -183,7 +183,7 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(() => other.told.ready > rounds + 2);
     for (const run of runs) {
       expect(run).toMatchObject({ status: 'running', attempt: 1 });
-      expect((await frozen.store.finish(run, COMPLETED, ''))!.run.status).toBe('completed');
+      expect((await frozen.store.finish(run, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
     }
     expect(other.told.recovered).toEqual([]);
   });
@@ -212,10 +212,10 @@ describe('A checkpoint', () => {
         await dying.crash();
         const other = await stores.open({ leaseMs: SHORT_LEASE_MS, restarts: 1 });
         await eventually(() => other.told.recovered.length > 0);
-        const { text, checkpoint } = await other.store.query(run);
-        seen.add(`${text}${checkpoint}`);
+        const { answer, checkpoint } = await other.store.query(run);
+        seen.add(`${answer.text}${checkpoint}`);
         const [again] = await take(other);
-        await other.store.finish(again!, COMPLETED, '');
+        await other.store.finish(again!, COMPLETED, keptAnswer());
         await stores.reset();
       }
       await proxy.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { admissionOf, eventsOf } from '../../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { message, type QueryError, type RunStore } from '../../query/index.js';
@@ -58,7 +58,7 @@ async function checkOutage(store: SqlRunStore, begin: () => Promise<void>, end: 
   await begin();
   const large = 'x'.repeat(50_000);
   const appended = Array.from({ length: 20 }, async (_, i) => store.append(run, textOf(`${i}${large}`)));
-  const finished = store.finish(run, { status: 'completed' }, '');
+  const finished = store.finish(run, { status: 'completed' }, keptAnswer());
   const refused = await refusal(() => store.admit(admissionOf()));
   expect({ code: refused.code, extras: refused.extras }).toEqual({
     code: 'unavailable',
@@ -114,7 +114,7 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
     const fault = faults.shift();
     return fault ? Promise.reject(fault) : transact(work);
   };
-  const finished = await store.finish(run, { status: 'completed' }, 'text');
+  const finished = await store.finish(run, { status: 'completed' }, keptAnswer('text'));
   expect(finished).toMatchObject({
     run: { status: 'failed', end: { error: { code: 'internal' } } },
     next: { id: next.id },
@@ -189,7 +189,7 @@ it('A session that was erased stays erased when the answer of the database was l
   await store.recover(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run } = await store.admit(admissionOf({ session }));
-  await store.finish(run, { status: 'completed' }, 'text');
+  await store.finish(run, { status: 'completed' }, keptAnswer('text'));
   const transact = driver.transact.bind(driver);
   driver.transact = async (work) => {
     await transact(work);

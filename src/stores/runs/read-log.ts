@@ -1,9 +1,10 @@
 import {
-  AnswerText,
   cursorExpired,
   type Envelope,
+  KeptAnswer,
   type LogSlice,
   type QueryError,
+  type TurnAnswer,
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 import type { VoidRange } from './attempts.js';
@@ -77,10 +78,10 @@ export function sliceOf(
   };
 }
 
-/** Reads the text of a run's answer, as far as the log has it, without the void envelopes. */
-export async function readAnswerText(db: Db, runId: string, voids: VoidRange[]): Promise<string> {
-  const text = new AnswerText();
-  for (let after = 0; !text.isFull;) {
+/** Reads what a turn keeps of a run's answer, as far as the log has it, without the void envelopes. */
+export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Promise<TurnAnswer> {
+  const answer = new KeptAnswer();
+  for (let after = 0; !answer.isFull;) {
     const segments = await db
       .selectFrom('log')
       .select(['first', 'last', 'envelopes'])
@@ -93,12 +94,12 @@ export async function readAnswerText(db: Db, runId: string, voids: VoidRange[]):
     for (const { first, envelopes } of segments) {
       for (const [index, envelope] of envelopes.split('\n').entries()) {
         const isVoid = voids.some(([from, to]) => first + index >= from && first + index <= to);
-        if (!isVoid) text.add(JSON.parse(envelope) as Envelope);
+        if (!isVoid) answer.add(JSON.parse(envelope) as Envelope, envelope);
       }
     }
     after = segments.at(-1)!.last;
   }
-  return text.value;
+  return answer.value;
 }
 
 /** The error of a cursor whose envelopes were trimmed. */

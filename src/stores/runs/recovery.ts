@@ -8,7 +8,7 @@ import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { nextRound, ownerRefOf } from './owner-queue.js';
-import { readAnswerText } from './read-log.js';
+import { readAnswer } from './read-log.js';
 
 /** How many orphaned runs one statement selects. */
 const BATCH = 100;
@@ -184,7 +184,7 @@ export class Recovery {
       log: undefined,
       end: INTERRUPTED,
       endedAt: this.database.now(),
-      text: await this.database.attempt((db) => readAnswerText(db, runId, voidRanges(row?.void ?? null))),
+      answer: await this.database.attempt((db) => readAnswer(db, runId, voidRanges(row?.void ?? null))),
     };
     const finished = await this.database.attemptTransaction((db) =>
       finish(db, this.database.driver, ending, this.limits.of),

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { admissionOf, eventsOf, readAll } from '../../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer, readAll } from '../../../test/contracts/open-store.js';
 import { message } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
@@ -62,7 +62,7 @@ describe('the retention of a file', () => {
     const session =
       sessionId === undefined ? undefined : { id: sessionId, policy: 'enqueue' as const, maxWaiting: 9 };
     const { run } = await store.admit(admissionOf({ session }));
-    await store.finish(run, COMPLETED, text);
+    await store.finish(run, COMPLETED, keptAnswer(text));
     return run;
   };
 
@@ -70,7 +70,7 @@ describe('the retention of a file', () => {
     await open({ runMs: HOUR });
     const { run } = await store.admit(admissionOf());
     for (let i = 0; i < 250; i++) await store.append(run, JSON.stringify(message('x')));
-    await store.finish(run, COMPLETED, '');
+    await store.finish(run, COMPLETED, keptAnswer());
     expect(await countOf('log')).toBeGreaterThanOrEqual(250);
 
     passed = 2 * HOUR;
@@ -86,7 +86,7 @@ describe('the retention of a file', () => {
     await open({ runMs: HOUR });
     const { run } = await store.admit(admissionOf());
     for (let i = 0; i < 12; i++) await store.append(run, JSON.stringify(message('x'.repeat(100_000))));
-    await store.finish(run, COMPLETED, '');
+    await store.finish(run, COMPLETED, keptAnswer());
 
     passed = 2 * HOUR;
     const before = await countOf('log');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { admissionOf, codeOf, ids } from '../../../test/contracts/open-store.js';
+import { admissionOf, codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,
@@ -36,7 +36,7 @@ describe('Two processes on one database', () => {
     await one.store.append(run, textOf('a'));
     expect(await find(two, run)).toEqual({ ...run, lastSeq: 1 });
     expect(await logOf(two, run)).toEqual([textOf('a')]);
-    await one.store.finish(run, COMPLETED, 'a');
+    await one.store.finish(run, COMPLETED, keptAnswer('a'));
     expect(await find(two, run)).toEqual(await find(one, run));
     expect(await logOf(two, run)).toEqual([textOf('a'), DONE]);
     const page = { after: 0, limit: 9 };
@@ -106,9 +106,9 @@ describe('Two processes on one database', () => {
     await two.store.append(run, textOf('foreign'));
     expect(await codeOf(() => two.store.checkpoint(run, '1'))).toBe('interrupted');
     expect(await two.store.handOver(run)).toBe(false);
-    expect(await two.store.finish(run, CANCELLED, '')).toBeUndefined();
+    expect(await two.store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
     expect(await find(one, run)).toMatchObject({ status: 'running', lastSeq: 0 });
-    expect((await one.store.finish(run, COMPLETED, ''))!.run.lastSeq).toBe(1);
+    expect((await one.store.finish(run, COMPLETED, keptAnswer()))!.run.lastSeq).toBe(1);
   });
 
   it('continue a session in one another', async () => {
@@ -117,11 +117,11 @@ describe('Two processes on one database', () => {
     const c = await admitTo(one, 's');
     expect(ids(await two.store.queue('anonymous', 's'))).toEqual([a.id, b.id, c.id]);
     expect(await take(two)).toEqual([]);
-    expect((await one.store.finish(a, COMPLETED, 'a'))!.next).toMatchObject({ id: b.id });
+    expect((await one.store.finish(a, COMPLETED, keptAnswer('a')))!.next).toMatchObject({ id: b.id });
     expect(ids(await take(one))).toEqual([b.id]);
     // Any of them ends what waits.
-    expect((await two.store.finish(c, CANCELLED, ''))!.next).toBeUndefined();
-    await one.store.finish(b, COMPLETED, 'b');
+    expect((await two.store.finish(c, CANCELLED, keptAnswer()))!.next).toBeUndefined();
+    await one.store.finish(b, COMPLETED, keptAnswer('b'));
     const { turns } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
     expect(turns.map(({ runId }) => runId)).toEqual([a.id, c.id, b.id]);
   });
@@ -148,7 +148,7 @@ describe('Two processes on one database', () => {
         const finish = async (member: Member, run: RunRecord) => {
           // It does not execute any more as soon as another one of its session may start.
           running.delete(run.id);
-          if (await member.store.finish(run, COMPLETED, '')) ended.add(run.id);
+          if (await member.store.finish(run, COMPLETED, keptAnswer())) ended.add(run.id);
         };
         const takeAndFinish = async (member: Member, count: number) => {
           for (const run of await take(member, count)) start(member, run);
@@ -166,7 +166,8 @@ describe('Two processes on one database', () => {
               if (executing) await finish(executing.member, executing.run);
             } else {
               const waiting = admitted.find(({ id }) => !running.has(id) && !ended.has(id));
-              if (waiting && (await member.store.finish(waiting, CANCELLED, ''))) ended.add(waiting.id);
+              if (waiting && (await member.store.finish(waiting, CANCELLED, keptAnswer())))
+                ended.add(waiting.id);
             }
           }),
         );
@@ -188,9 +189,12 @@ describe('Two processes on one database', () => {
   it('start a run or end it, if one does this and the other that at the same time', async () => {
     for (let i = 0; i < 20; i++) {
       const run = await admit(one, { mayStart: false });
-      const [taken, finished] = await Promise.all([take(one), two.store.finish(run, CANCELLED, '')]);
+      const [taken, finished] = await Promise.all([
+        take(one),
+        two.store.finish(run, CANCELLED, keptAnswer()),
+      ]);
       expect([ids(taken), finished?.run.id]).toEqual(finished ? [[], run.id] : [[run.id], undefined]);
-      if (!finished) await one.store.finish(run, COMPLETED, '');
+      if (!finished) await one.store.finish(run, COMPLETED, keptAnswer());
       const log = await logOf(two, run);
       expect(log).toHaveLength(1);
       expect(await logOf(one, run)).toEqual(log);
@@ -241,7 +245,7 @@ describe('Two processes on one database', () => {
     const run = await admitTo(one, 's', { idempotency });
     await one.store.append(run, textOf('secret'));
     expect(await codeOf(() => two.store.erase('anonymous', 's'))).toBe('session_busy');
-    await one.store.finish(run, COMPLETED, 'secret');
+    await one.store.finish(run, COMPLETED, keptAnswer('secret'));
     expect(await two.store.erase('anonymous', 's')).toBe(true);
     for (const member of [one, two]) {
       expect(await find(member, run)).toBeUndefined();
@@ -258,7 +262,7 @@ describe('Two processes on one database', () => {
   it('erase a session or admit to it, if one does this and the other that at the same time', async () => {
     for (let i = 0; i < 15; i++) {
       const before = await admitTo(one, 's');
-      await one.store.finish(before, COMPLETED, '');
+      await one.store.finish(before, COMPLETED, keptAnswer());
       const [erased, after] = await Promise.all([
         two.store.erase('anonymous', 's').catch((error: { code: string }) => error.code),
         admitTo(one, 's'),
@@ -267,7 +271,7 @@ describe('Two processes on one database', () => {
       expect(await find(one, before)).toEqual(erased === true ? undefined : expect.anything());
       expect(await find(two, after)).toMatchObject({ status: 'running' });
       expect(ids(await two.store.queue('anonymous', 's'))).toEqual([after.id]);
-      await one.store.finish(after, COMPLETED, '');
+      await one.store.finish(after, COMPLETED, keptAnswer());
       const { total } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
       expect(total).toBe(erased === true ? 1 : 2);
       await one.store.erase('anonymous', 's');
@@ -285,12 +289,12 @@ describe('Two processes on one database', () => {
     expect(await two.store.query(again!)).toEqual({
       parts: [{ type: 'text', text: 'x'.repeat(100_000) }],
       kwargs: {},
-      text: 'kept ',
+      answer: keptAnswer('kept '),
       checkpoint: '{"step":1}',
     });
     await one.store.append(run, textOf('late'));
     await two.store.append(again!, textOf('whole'));
-    await two.store.finish(again!, COMPLETED, '');
+    await two.store.finish(again!, COMPLETED, keptAnswer());
     const log = [textOf('kept '), textOf('void'), restartedOf(2, 1), textOf('whole'), DONE];
     for (const member of [one, two]) expect(await logOf(member, run)).toEqual(log);
     // The log of both attempts has one row of offsets.
@@ -318,7 +322,7 @@ describe('The times of runs', () => {
     const run = await admitTo(one, 's');
     expect([isNow(run.createdAt), isNow(run.startedAt)]).toEqual([true, true]);
     const waiting = await admitTo(one, 's');
-    expect(isNow((await one.store.finish(run, COMPLETED, ''))!.run.endedAt)).toBe(true);
+    expect(isNow((await one.store.finish(run, COMPLETED, keptAnswer()))!.run.endedAt)).toBe(true);
     const [started] = await take(one);
     expect([started!.id, isNow(started!.startedAt)]).toEqual([waiting.id, true]);
     await one.crash();

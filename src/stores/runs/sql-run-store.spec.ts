@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import pg from 'pg';
 import { attemptsContract } from '../../../test/contracts/attempts.contract.js';
-import { admissionOf, eventsOf, type OpenStore } from '../../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer, type OpenStore } from '../../../test/contracts/open-store.js';
 import { listsContract } from '../../../test/contracts/lists.contract.js';
 import { ownersContract, restartedOwnersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
@@ -136,7 +136,7 @@ it('A run is promoted also when the end before it is reported earlier than its a
   };
   const admitting = store.admit(admissionOf({ session }));
   await committed.promise;
-  const finishing = store.finish(first, { status: 'completed' }, '');
+  const finishing = store.finish(first, { status: 'completed' }, keptAnswer());
   await eventually(async () => (await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 1);
   reported.resolve();
   const { run: second } = await admitting;

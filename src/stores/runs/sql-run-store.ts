@@ -3,6 +3,7 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  KeptAnswer,
   type ListPage,
   type LogSlice,
   QueryError,
@@ -16,6 +17,7 @@ import {
   type Signals,
   type StoredQuery,
   type Turn,
+  type TurnAnswer,
   type TurnsPage,
 } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
@@ -38,7 +40,7 @@ import { LocalRuns } from './local-runs.js';
 import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
-import { readAnswerText, readLog } from './read-log.js';
+import { readAnswer, readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
@@ -176,7 +178,8 @@ export class SqlRunStore extends RunStore {
       return {
         parts: await restoreParts(db, runId, cutParts),
         kwargs: JSON.parse(row.kwargs!) as StoredQuery['kwargs'],
-        text: row.attempt === 1 ? '' : await readAnswerText(db, runId, voidRanges(row.void)),
+        answer:
+          row.attempt === 1 ? new KeptAnswer().value : await readAnswer(db, runId, voidRanges(row.void)),
         checkpoint: row.checkpoint ?? undefined,
       };
     });
@@ -216,8 +219,8 @@ export class SqlRunStore extends RunStore {
     return this.#ends.handOver(run);
   }
 
-  finish(run: AttemptRef, end: RunEnd, text: string): Promise<Finished | undefined> {
-    return this.#ends.finish(run, end, text);
+  finish(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
+    return this.#ends.finish(run, end, answer);
   }
 
   find(owner: string, runId: string): RunRecord | undefined | Promise<RunRecord | undefined> {

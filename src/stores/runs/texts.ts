@@ -1,4 +1,4 @@
-import { type LongText, type Turn, wholeParts, wholeTurn } from '../../query/index.js';
+import { type LongText, type TextsOfTurn, type Turn, wholeParts, wholeTurn } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
 /** The texts that are read in one statement, at most. */
@@ -46,7 +46,7 @@ export async function restoreParts(db: Db, runId: string, parts: Turn['parts']):
 }
 
 /** Restores turns whose long texts were cut. */
-export async function restoreTurns(db: Db, turns: Turn[]): Promise<Turn[]> {
+export async function restoreTurns<T extends TextsOfTurn>(db: Db, turns: T[]): Promise<T[]> {
   const cut = turns.filter((turn) => turn.truncated ?? turn.parts.some((part) => 'truncated' in part));
   const texts = new Map<string, string>();
   for (let i = 0; i < cut.length; i += BATCH) {

@@ -1,7 +1,22 @@
 import { sql } from 'kysely';
-import { cutAnswer, type RunRecord, type Turn, type TurnsPage } from '../../query/index.js';
+import {
+  cutAnswer,
+  type Envelope,
+  type RunRecord,
+  type Turn,
+  type TurnAnswer,
+  type TurnsPage,
+  withMessageTexts,
+  withoutMessageTexts,
+} from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 import { insertTexts, lengthOfTexts, restoreTurns } from './texts.js';
+
+/**
+ * A turn as its row has it. The contents of messages are in the text only; without `envelopes`, the text is the only message, as
+ * it is in the turns of earlier versions.
+ */
+type StoredTurn = Omit<Turn, 'envelopes'> & { envelopes?: Envelope[] };
 
 /** Adds the turn of a run that has ended to its session. `parts` are the parts of the query as the table `runs` has them. */
 export async function addTurn(
@@ -9,9 +24,11 @@ export async function addTurn(
   sessionKey: string,
   run: RunRecord,
   parts: string,
-  text: string,
+  answer: TurnAnswer,
 ): Promise<void> {
-  const { cut: answer, long } = cutAnswer(text);
+  const { text, envelopesTruncated } = answer;
+  const { cut, long } = cutAnswer(text);
+  const envelopes = withoutMessageTexts(answer);
   await insertTexts(
     db,
     run.owner,
@@ -21,11 +38,13 @@ export async function addTurn(
   const isCut = long.length > 0 || parts.includes('"truncated":true');
   const textsLength = isCut ? await lengthOfTexts(db, run.id) : 0;
   const rest = {
-    ...answer,
+    ...cut,
+    ...(envelopes && { envelopes }),
+    ...(envelopesTruncated && { envelopesTruncated }),
     end: run.end!,
     createdAt: new Date(run.createdAt).toISOString(),
     endedAt: new Date(run.endedAt!).toISOString(),
-  } satisfies Omit<Turn, 'runId' | 'parts'>;
+  } satisfies Omit<StoredTurn, 'runId' | 'parts'>;
   // The parts are JSON already. To parse and write them again would hold the event loop where they are long.
   const turn = `{"runId":${JSON.stringify(run.id)},"parts":${parts},${JSON.stringify(rest).slice(1)}`;
   const length = turn.length + textsLength;
@@ -46,7 +65,8 @@ export async function addTurn(
       number: turns,
       run_id: run.id,
       length,
-      page_length: turn.length,
+      // A page shows the text a second time, as the contents of messages.
+      page_length: turn.length + JSON.stringify(cut.text).length,
       turn,
     })
     .execute();
@@ -92,7 +112,8 @@ export async function readTurns(
     .where('number', 'in', fitting)
     .orderBy('number')
     .execute();
-  const cut = rows.map(({ turn }) => JSON.parse(turn) as Turn);
-  const turns = cutTexts ? cut : await restoreTurns(db, cut);
+  const stored = rows.map(({ turn }) => JSON.parse(turn) as StoredTurn);
+  const shown = cutTexts ? stored : await restoreTurns(db, stored);
+  const turns = shown.map((turn) => ({ ...turn, envelopes: withMessageTexts(turn.envelopes, turn.text) }));
   return { turns, last: rows.at(-1)?.number ?? total, total };
 }

@@ -48,7 +48,7 @@ const handler: HandlerFunction = async (query, context) => {
     call: {
       text: call.text,
       file: await file?.file.text(),
-      turns: context.session?.turns.map(({ runId }) => runId),
+      turns: context.session && context.history.map(({ runId }) => runId),
     },
   });
   return call.answer({ ignoresSignal: query.kwargs['deaf'] === true });

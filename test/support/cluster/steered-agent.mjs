@@ -79,7 +79,7 @@ const STEPS = {
     }
   },
   async *turns({ context }) {
-    yield message(JSON.stringify(context.session.turns.map(({ text }) => text)));
+    yield message(JSON.stringify(context.history.map(({ text }) => text)));
   },
   async span(run, { span }) {
     trace.getTracer('model').startSpan(span).end();

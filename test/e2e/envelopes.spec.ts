@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  type HandlerFunction,
+  log,
+  MemoryRunStore,
+  message,
+  progress,
+  reasoning,
+  type RunStore,
+  type SessionPage,
+  source,
+  toolCall,
+  toolResult,
+  type Turn,
+  usage,
+} from '../../src/index.js';
+import { openStore } from '../../src/stores/index.js';
+import { promise } from '../promises.js';
+import { ask, get } from '../support/client.js';
+import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { type PostgresServer, startPostgres } from '../support/postgres.js';
+
+/** The answer of an agent that calls a tool in the middle of its text. */
+const ANSWER = [
+  reasoning('The weather ', { id: 'r1' }),
+  reasoning('is needed.', { id: 'r1' }),
+  message('Let me '),
+  log('calling'),
+  message('look.'),
+  progress(1, { total: 2, unit: 'steps', label: 'Looking' }),
+  toolCall('c1', 'weather', { city: 'Paris' }),
+  toolResult('c1', { celsius: 21 }, { isError: false }),
+  source('https://weather.example', { title: 'Weather' }),
+  message('21 ', { id: 'm2' }),
+  message('degrees.', { id: 'm2' }),
+  usage({ inputTokens: 5, outputTokens: 7, model: 'm' }),
+  { type: 'usage', data: { inputTokens: 1, outputTokens: 0, cost: 0.5 } },
+  { type: 'chart', data: [1] },
+];
+
+/** What the turn keeps of it. */
+const KEPT = [
+  reasoning('The weather is needed.', { id: 'r1' }),
+  message('Let me look.'),
+  ...ANSWER.slice(6, 9),
+  message('21 degrees.', { id: 'm2' }),
+  ...ANSWER.slice(11, 13),
+];
+
+const LONG = 'x'.repeat(300 * 1024);
+
+/** The answers by the text of the question. */
+const ANSWERS: Record<string, unknown[]> = {
+  all: ANSWER,
+  void: [toolCall('1', 'void'), 'no envelope'],
+  long: [message('a'), ...[1, 2, 3, 4].map((id) => toolResult(`${id}`, LONG)), message('b')],
+};
+
+let postgres: PostgresServer;
+let directory: string;
+let opened = 0;
+beforeAll(async () => {
+  postgres = await startPostgres(['fsync = off']);
+  directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-envelopes-'));
+});
+afterAll(async () => {
+  await postgres.close();
+  await rm(directory, { recursive: true });
+});
+
+/** The stores, each with what opens a new one. */
+const STORES: Record<'memory' | 'file' | 'Postgres', () => Promise<RunStore>> = {
+  memory: async () => new MemoryRunStore(),
+  file: () => openStore(`file:${join(directory, `${++opened}.db`)}`),
+  Postgres: () => openStore(`${postgres.url}?schema=envelopes_${++opened}`),
+};
+
+const CASES = ADAPTERS.flatMap((adapter) =>
+  Object.entries(STORES).map(([name, open]) => [adapter, name, open] as const),
+);
+
+describe.each(CASES)('An agent on %s that uses all standard types, with the store %s', (adapter, _, open) => {
+  let host: Host;
+  let earlier: Turn[];
+  beforeEach(async () => {
+    const handler = async function* ({ parts }, { history }) {
+      earlier = history;
+      const [part] = parts;
+      yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
+    } satisfies HandlerFunction;
+    host = await startAgent(adapter, handler, { store: await open() });
+  });
+  afterEach(async () => {
+    await host.idle();
+    await host.close();
+  });
+  const answerTo = async (question: string) =>
+    (await ask(host.url, question, { kwargs: { session_id: 's' } })).allEnvelopes();
+  const turns = async () => (await (await get(host.url, '/query/sessions/s')).json<SessionPage>()).turns;
+
+  it(promise('stream.standard-types'), async () => {
+    expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
+  });
+
+  it(promise('session.envelopes', 'for the handler and for callers'), async () => {
+    await answerTo('all');
+    await answerTo('void');
+    expect(earlier).toMatchObject([{ text: 'Let me look.21 degrees.', envelopes: KEPT }]);
+    const shown = await turns();
+    expect(shown).toMatchObject([
+      { text: 'Let me look.21 degrees.', envelopes: KEPT, end: { status: 'completed' } },
+      { text: '', envelopes: [toolCall('1', 'void')], end: { error: { code: 'invalid_envelope' } } },
+    ]);
+    expect(earlier).toEqual([shown[0]]);
+    expect(shown.some((turn) => 'envelopesTruncated' in turn)).toBe(false);
+  });
+
+  it(promise('session.envelopes-limit'), async () => {
+    await answerTo('long');
+    const [turn] = await turns();
+    expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
+    expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
+  });
+});
