@@ -133,7 +133,9 @@ describe('The package', () => {
     expect(Object.keys(analysis.entrypoints).sort()).toEqual([
       '.',
       './access',
+      './agents/command',
       './agents/files',
+      './agents/remote',
       './openapi',
       './package.json',
       './stores',
