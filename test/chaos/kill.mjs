@@ -18,11 +18,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import Database from 'libsql';
 import { eventsOf, isDone } from './caller.mjs';
+import { addressIn } from './service.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -60,11 +60,10 @@ async function start() {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  const lines = createInterface(child.stdout);
-  const first = await Promise.race([once(lines, 'line'), exited.then(() => undefined)]);
-  if (!first) throw new Error('The service does not start.');
+  const address = await addressIn(child.stdout);
+  if (!address) throw new Error('The service does not start.');
   return {
-    url: `${first[0]}/query`,
+    url: `${address}/query`,
     end: async (signal) => {
       child.kill(signal);
       await exited;

@@ -11,6 +11,14 @@ const DEFECTS =
 /** How long the service may take to start, or to say why it does not. */
 const START_MS = 30_000;
 
+/** The line of an output that says where the service listens; undefined at its end. Nest may write warnings before it. */
+export function addressIn(output) {
+  return new Promise((resolve) => {
+    const lines = createInterface(output);
+    lines.on('line', (line) => line.startsWith('http') && resolve(line)).once('close', () => resolve(undefined));
+  });
+}
+
 /** The service (`server.mjs`) in a process of its own. */
 export class Service {
   /** What it has logged. */
@@ -39,7 +47,7 @@ export class Service {
     });
     const service = new Service(child);
     const line = await Promise.race([
-      once(createInterface(child.stdout), 'line'),
+      addressIn(child.stdout),
       service.#exited.then(() => undefined),
       delay(START_MS, undefined, { ref: false }),
     ]);
@@ -47,8 +55,8 @@ export class Service {
       await service.end('SIGKILL');
       throw new Error(`The service does not start:\n${service.log}`);
     }
-    service.base = line[0];
-    service.url = `${line[0]}/query`;
+    service.base = line;
+    service.url = `${line}/query`;
     return service;
   }
 
