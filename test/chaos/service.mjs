@@ -15,7 +15,9 @@ const START_MS = 30_000;
 export function addressIn(output) {
   return new Promise((resolve) => {
     const lines = createInterface(output);
-    lines.on('line', (line) => line.startsWith('http') && resolve(line)).once('close', () => resolve(undefined));
+    lines
+      .on('line', (line) => line.startsWith('http') && resolve(line))
+      .once('close', () => resolve(undefined));
   });
 }
 
