@@ -189,7 +189,7 @@ describe.each(ADAPTERS)('In a host on %s', (adapter) => {
 
   it(promise('host.routes'), async () => {
     const host = await start(adapter, () => undefined);
-    for (const asking of [{ method: 'GET' }, { method: 'PUT' }, { path: '/queries' }]) {
+    for (const asking of [{ method: 'PATCH' }, { method: 'PUT' }, { path: '/queries' }]) {
       const answer = await request(host.url, asking, asking.method ? '' : '{}');
       expect(answer.status).toBe(404);
       expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
