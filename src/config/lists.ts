@@ -3,7 +3,7 @@ import { isIP, isIPv4 } from 'node:net';
 /** The names of networks that a list of proxies may have besides addresses. */
 const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Whether a text names somebody: any text does that is not empty. */
+/** Whether a text can be a name: it is not empty. */
 export function isName(text: string): boolean {
   return text !== '';
 }

@@ -26,7 +26,7 @@ export {
   STATUS_OF_CODE,
 } from './contract/errors.js';
 export { HandedOver } from './contract/handed-over.js';
-export { titleOf } from './contract/session-title.js';
+export { pageFrom } from './contract/list-page.js';
 export {
   cutAnswer,
   cutParts,
@@ -36,6 +36,7 @@ export {
   wholeTurn,
 } from './contract/long-texts.js';
 export * from './contract/refusals.js';
+export { titleOf } from './contract/session-title.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
 export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes.js';
 export type * from './contract/wire.js';
@@ -76,6 +77,7 @@ export {
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
 export { settlesWithin } from './platform/deadline.js';
+export { harmless } from './platform/harmless.js';
 export { type HostRequest, rawRequest } from './platform/host.js';
 export { Settings } from './options/settings.js';
 export { TypedKwargs } from './options/typed-kwargs.js';

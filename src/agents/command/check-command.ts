@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { CommandOptions } from './command-options.js';
 import { SHELL } from './program.js';
-import { harmless } from './program-log.js';
+import { harmless } from '../../query/index.js';
 
 const run = promisify(execFile);
 

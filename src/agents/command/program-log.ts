@@ -1,19 +1,12 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
+import { harmless } from '../../query/index.js';
 
 /** A longer line is cut. */
 const MAX_LENGTH = 1000;
 
 /** So many lines are kept: they say why a program has failed. */
 const KEPT_LINES = 20;
-
-/** Characters besides tabs that end a line, steer a terminal or change the direction of text; and halves of a character. */
-const UNSAFE = /(?!\t)[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A text without a character that could begin a line or steer a terminal. */
-export function harmless(text: string): string {
-  return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
 
 /** What a program writes to its standard error, line by line. It never takes more memory than some lines. */
 export class ProgramLog {
@@ -56,7 +49,9 @@ export class ProgramLog {
 
   #line(text: string): void {
     const line = text.replace(/\r$/, '');
-    const shown = harmless(line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line);
+    const cut = line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
+    // Programs write tables with tabs.
+    const shown = cut.split('\t').map(harmless).join('\t');
     this.#last.push(shown);
     if (this.#last.length > KEPT_LINES) this.#last.shift();
     this.write(shown);

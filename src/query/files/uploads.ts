@@ -131,13 +131,14 @@ export class Uploads {
   async #return(owner: string, all: OwnerBytes, reserve: Reserve): Promise<void> {
     const before = all.reserved;
     const amount = all.used === 0 ? 0 : Math.min(all.used + this.#ahead, this.maxBytes);
-    if (amount >= before) return;
-    all.reserved = amount;
-    try {
-      await reserve(owner, amount, this.maxBytes);
-    } catch (error) {
-      all.reserved = before;
-      throw error;
+    if (amount < before) {
+      all.reserved = amount;
+      try {
+        await reserve(owner, amount, this.maxBytes);
+      } catch (error) {
+        all.reserved = before;
+        throw error;
+      }
     }
     if (all.reserved === 0 && all.questions === 1) this.#bytesOf.delete(owner);
   }

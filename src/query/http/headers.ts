@@ -40,7 +40,7 @@ export function cursorOfRun(
   if (cursor && cursor.runId !== runId) {
     throw new QueryError('invalid_query', 'Last-Event-ID belongs to another run than the path.');
   }
-  return cursor?.seq ?? wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0;
+  return cursor?.seq ?? (after === undefined ? 0 : seqOf(after));
 }
 
 /**
@@ -63,14 +63,9 @@ export function prefersAsync(prefer = ''): boolean {
     .some((preference) => preference.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async');
 }
 
-function wholeNumber(
-  name: string,
-  value: string | undefined,
-  { min, max }: { min: number; max: number },
-): number | undefined {
-  if (value === undefined) return undefined;
-  const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
-  if (number >= min && number <= max) return number;
-  const detail = `The parameter "${name}" must be a whole number from ${min} to ${max}.`;
+function seqOf(after: string): number {
+  const seq = /^\d{1,16}$/.test(after) ? Number(after) : NaN;
+  if (seq <= Number.MAX_SAFE_INTEGER) return seq;
+  const detail = `The parameter "after" must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`;
   throw new QueryError('invalid_query', detail);
 }

@@ -7,14 +7,6 @@ import { type ListOptions, PAGE_ENTRIES, type RunListOptions } from '../runs/lis
 /** The parameters of a URL. A parameter that occurs several times is an array. */
 export type UrlParameters = Record<string, unknown>;
 
-/** A page of a session's turns. */
-export interface TurnsPage {
-  /** How many turns to skip. */
-  after: number;
-  /** How many turns the page has at most. */
-  limit: number;
-}
-
 const MAX_PAGE_ENTRIES = 500;
 const STATUSES: Record<RunStatus, true> = {
   waiting: true,
@@ -57,9 +49,10 @@ export function listOf(parameters: UrlParameters): ListOptions {
 /**
  * Reads the parameters of `GET {base}/query/sessions/{session_id}`.
  *
+ * @returns how many turns to skip, and how many the page has at most
  * @throws {QueryError} `invalid_query`, with all faults
  */
-export function turnsPageOf(parameters: UrlParameters): TurnsPage {
+export function turnsPageOf(parameters: UrlParameters): { after: number; limit: number } {
   const reader = new ParameterReader(parameters);
   const limit = limitOf(reader);
   const after = reader.wholeNumber('after', 0, Number.MAX_SAFE_INTEGER) ?? 0;

@@ -1,4 +1,5 @@
-import type { ListPage, ListPosition } from '../ports/run-store.js';
+import { pageFrom } from '../contract/list-page.js';
+import type { ListPage } from '../ports/run-store.js';
 
 /**
  * A page of a list.
@@ -10,16 +11,11 @@ import type { ListPage, ListPosition } from '../ports/run-store.js';
  */
 export function pageOf<Entry>(
   listed: Entry[],
-  { after, limit, maxLength = Infinity }: ListPage,
+  page: ListPage,
   placeOf: (entry: Entry) => number,
   lengthOf: (entry: Entry) => number,
-): { entries: Entry[]; next: ListPosition | undefined } {
+) {
+  const { after } = page;
   const rest = after === undefined ? listed : listed.filter((entry) => placeOf(entry) < after.at);
-  let length = 0;
-  const tooLong = rest.findIndex((entry, index) => (length += lengthOf(entry)) > maxLength && index > 0);
-  const entries = rest.slice(0, tooLong < 0 ? limit : Math.min(limit, tooLong));
-  const last = entries.at(-1);
-  const next =
-    last === undefined || entries.length === rest.length ? undefined : { at: placeOf(last), key: '' };
-  return { entries, next };
+  return pageFrom(rest, page, lengthOf, (entry) => ({ at: placeOf(entry), key: '' }));
 }

@@ -363,7 +363,7 @@ export abstract class RunStore {
   /**
    * Returns runs of an owner, those that were admitted last first.
    *
-   * Somebody who reads page after page gets each run once that exists throughout, whatever runs are added and removed
+   * A caller who reads all pages gets each run that exists throughout exactly once, whatever runs are added and removed
    * meanwhile.
    *
    * @returns the runs, and where they end; undefined if no more follow

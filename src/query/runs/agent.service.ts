@@ -171,8 +171,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Lists the runs of an owner, newest first, in pages. Who reads page after page gets each run once that exists throughout,
-   * whatever runs come and go meanwhile. A page has at most 8 Mi characters of JSON, but at least one run.
+   * Lists the runs of an owner, newest first, in pages. A caller who reads all pages gets each run that exists throughout
+   * exactly once, whatever runs come and go meanwhile. A page has at most 8 Mi characters of JSON, but at least one run.
    *
    * @param options which runs, and which page of them. Default: the newest 50 runs
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`

@@ -18,6 +18,7 @@ export class UploadReservations {
   reserve(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
     const row = { process: this.processId(), owner_key: keyOf(owner, 'uploads'), bytes };
     return this.database.attemptTransaction(async (db) => {
+      if (bytes === 0) return remove(db, row);
       // Two processes must not count the same bytes and both add to them.
       await this.database.driver.lock(db, `uploads ${row.owner_key}`);
       const others = await db
@@ -26,20 +27,20 @@ export class UploadReservations {
         .where('process', '!=', row.process)
         .select((of) => of.fn.sum<string | number | null>('bytes').as('bytes'))
         .executeTakeFirstOrThrow();
-      if (bytes > 0 && Number(others.bytes) + bytes > maxBytes) return false;
-      const own = db
-        .deleteFrom('uploads')
-        .where('process', '=', row.process)
-        .where('owner_key', '=', row.owner_key);
-      await own.execute();
-      if (bytes > 0 && !(await insert(db, row))) throw noLease();
+      if (Number(others.bytes) + bytes > maxBytes) return false;
+      if (!(await write(db, row))) throw noLease();
       return true;
     });
   }
 }
 
-/** Inserts a row, if the lease of its process has not ended. */
-async function insert(db: Db, { owner_key, process, bytes }: Tables['uploads']): Promise<boolean> {
+async function remove(db: Db, { owner_key, process }: Tables['uploads']): Promise<true> {
+  await db.deleteFrom('uploads').where('owner_key', '=', owner_key).where('process', '=', process).execute();
+  return true;
+}
+
+/** Writes the row of a process, if its lease has not ended. */
+async function write(db: Db, { owner_key, process, bytes }: Tables['uploads']): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('uploads')
     .columns(['owner_key', 'process', 'bytes'])
@@ -52,6 +53,9 @@ async function insert(db: Db, { owner_key, process, bytes }: Tables['uploads']):
           'id as process',
           sql<number>`${bytes}::bigint`.as('bytes'),
         ]),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['owner_key', 'process']).doUpdateSet((of) => ({ bytes: of.ref('excluded.bytes') })),
     )
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;

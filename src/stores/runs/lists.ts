@@ -1,5 +1,12 @@
 import { sql } from 'kysely';
-import type { ListPage, ListPosition, RunRecord, RunsPage, SessionRecord } from '../../query/index.js';
+import {
+  type ListPage,
+  type ListPosition,
+  pageFrom,
+  type RunRecord,
+  type RunsPage,
+  type SessionRecord,
+} from '../../query/index.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
@@ -40,11 +47,11 @@ export async function listRuns(
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
     .execute();
-  const { keys, next } = fit(entries, page);
-  if (keys.length === 0) return { runs: [], next };
+  const { entries: fitting, next } = fit(entries, page);
+  if (fitting.length === 0) return { runs: [], next };
   // A run may have been erased, or have another status, since.
   const rows = await selectRuns(db)
-    .where('id', 'in', keys)
+    .where('id', 'in', keysOf(fitting))
     .where('owner', '=', ownerJson)
     .$if(status !== undefined, (of) => of.where('status', '=', status!))
     .orderBy('created_at', 'desc')
@@ -75,8 +82,8 @@ export async function listSessions(
     .orderBy('key', 'desc')
     .limit(page.limit + 1)
     .execute();
-  const { keys, next } = fit(entries, page);
-  if (keys.length === 0) return { sessions: [], next };
+  const { entries: fitting, next } = fit(entries, page);
+  if (fitting.length === 0) return { sessions: [], next };
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'title', 'turns', 'used_at'])
@@ -91,7 +98,7 @@ export async function listSessions(
         .limit(1)
         .as('active'),
     )
-    .where('key', 'in', keys)
+    .where('key', 'in', keysOf(fitting))
     .orderBy('used_at', 'desc')
     .orderBy('key', 'desc')
     .execute();
@@ -110,13 +117,15 @@ function lengthOf(...columns: string[]) {
   return sql<number>`${sql.lit(OVERHEAD)} + ${sql.join(lengths, sql` + `)}`;
 }
 
-/** The keys of the first entries that fit into a page, but at least one; and where they end, if there are more. */
-function fit(entries: Entry[], { limit, maxLength = Infinity }: ListPage) {
-  let length = 0;
-  const tooLong = entries.findIndex((entry, index) => (length += entry.length) > maxLength && index > 0);
-  const fitting = entries.slice(0, tooLong < 0 ? limit : Math.min(limit, tooLong));
-  const last = fitting.at(-1);
-  const next: ListPosition | undefined =
-    last === undefined || fitting.length === entries.length ? undefined : { at: last.at, key: last.key };
-  return { keys: fitting.map(({ key }) => key), next };
+function keysOf(entries: Entry[]): string[] {
+  return entries.map(({ key }) => key);
+}
+
+function fit(entries: Entry[], page: ListPage) {
+  return pageFrom(
+    entries,
+    page,
+    ({ length }) => length,
+    ({ at, key }) => ({ at, key }),
+  );
 }

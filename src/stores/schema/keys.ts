@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The key of an owner's name, such as a session id: a digest, so that it has a fixed length for any strings. */
 export function keyOf(owner: string, name: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([owner, name]))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify([owner, name]), 'base64url');
 }
 
 /** The key of an owner in a module: slots are given, and limits per owner hold, within a module. */
@@ -14,5 +12,5 @@ export function ownerKeyOf(owner: string, module: string): string {
 
 /** A number for an owner, for indexes: short, and seldom the same for two owners. WARNING: who looks for it also compares the owner. */
 export function ownerHashOf(owner: string): number {
-  return createHash('sha256').update(JSON.stringify(owner)).digest().readUIntBE(0, 6);
+  return hash('sha256', JSON.stringify(owner), 'buffer').readUIntBE(0, 6);
 }

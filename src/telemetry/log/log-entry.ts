@@ -1,12 +1,10 @@
 import { inspect } from 'node:util';
+import { harmless } from '../../query/index.js';
 
 /** A longer text is cut. */
 const MAX_LENGTH = 200;
 
-/** Characters that end a line, steer a terminal or change the direction of text; and halves of a character. */
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A text without such characters, recognised quickly: nearly every text is one. */
+/** A text that stays as it is, recognised quickly: nearly every text is one. */
 const SAFE = /^[ -~]{0,200}$/;
 
 /** A text that need not be quoted. */
@@ -45,8 +43,7 @@ export class LogEntry {
 
 function safe(text: string): string {
   if (SAFE.test(text)) return text;
-  const cut = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
-  return cut.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return harmless(text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 }
 
 function quoted(text: string): string {
