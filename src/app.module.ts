@@ -1,6 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { parse, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { parse } from 'node:path';
 import { Catch, type DynamicModule, Logger, Module, NotFoundException, UseGuards } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
@@ -12,26 +11,15 @@ import {
   RateLimitModule,
   readKeysFile,
 } from './access/index.js';
-import { checkCommand, commandHandler } from './agents/command/index.js';
-import { FilesHandler } from './agents/files/index.js';
 import {
-  commandOptions,
   ConfigurationError,
   credentials,
   type Environment,
-  otherVariables,
   queryOptions,
-  remoteOptions,
   retentionOptions,
 } from './config/index.js';
-import {
-  type Dispatcher,
-  ProblemFilter,
-  QueryModule,
-  type QueryModuleOptions,
-  type RunStore,
-  type RunTracer,
-} from './query/index.js';
+import { loadHandler } from './load-handler.js';
+import { type Dispatcher, ProblemFilter, QueryModule, type RunStore, type RunTracer } from './query/index.js';
 import { openStore, postgresPool } from './stores/index.js';
 import {
   HealthController,
@@ -157,71 +145,5 @@ async function loadTracer(agent: string): Promise<RunTracer | undefined> {
   } catch (error) {
     new Logger('Traces').debug((error as Error).message);
     return undefined;
-  }
-}
-
-async function loadHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  const { AGENT: agent } = environment;
-  if (agent === 'files') return FilesHandler;
-  if (agent === 'remote') return loadRemoteHandler(environment);
-  if (agent === 'command') return loadCommand(environment);
-  const { default: handler, restarts } = await importModule(agent);
-  if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
-  throw new ConfigurationError(
-    `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
-      'as async function* (query, context) {…}.',
-  );
-}
-
-async function loadRemoteHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  try {
-    const { remoteHandler } = await import('./agents/remote/index.js');
-    return remoteHandler(remoteOptions(environment));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
-    const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
-    throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
-  }
-}
-
-async function loadCommand(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  const options = { ...commandOptions(environment), env: otherVariables() };
-  try {
-    await checkCommand(options);
-  } catch (error) {
-    // Not the command itself: it may contain a password.
-    throw new ConfigurationError(`COMMAND cannot be executed. ${(error as Error).message}`, { cause: error });
-  }
-  return commandHandler(options);
-}
-
-function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
-  if (typeof value !== 'function')
-    return typeof (value as { handle?: unknown } | undefined)?.handle === 'function';
-  const isClass = /^class\b/.test(Function.prototype.toString.call(value));
-  return !isClass || typeof (value.prototype as { handle?: unknown }).handle === 'function';
-}
-
-/** The module exports `restarts` beside the handler. */
-function withRestarts(
-  handler: QueryModuleOptions['handler'],
-  restarts: unknown,
-): QueryModuleOptions['handler'] {
-  if (typeof handler !== 'function') return Object.assign(handler, { restarts });
-  const isClass = /^class\b/.test(Function.prototype.toString.call(handler));
-  Object.defineProperty(isClass ? handler.prototype : handler, 'restarts', { value: restarts });
-  return handler;
-}
-
-async function importModule(path: string): Promise<{ default?: unknown; restarts?: unknown }> {
-  try {
-    return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
-  } catch (error) {
-    throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files", "command", "remote" or the path of a JavaScript module that can be loaded: ` +
-        (error as Error).message,
-      { cause: error },
-    );
   }
 }

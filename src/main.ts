@@ -83,7 +83,7 @@ process.on('unhandledRejection', (reason) => {
 main().catch((error: NodeJS.ErrnoException) => {
   const isExplained = error instanceof ConfigurationError || error.syscall === 'listen';
   process.stderr.write(`nest-agent-query cannot start.\n${isExplained ? explain(error) : error.stack}\n`);
-  process.exit(1);
+  process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
 });
 
 function explain(error: NodeJS.ErrnoException & { port?: number }): string {

@@ -127,6 +127,7 @@ describe('The architecture', () => {
       'config/environment.ts',
       'config/options.ts',
       'config/secrets.ts',
+      'load-handler.ts',
       'logger.ts',
       'main.ts',
     ]);

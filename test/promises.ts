@@ -759,6 +759,17 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The service serves the handler of the module that AGENT names.',
   },
+  'service.agent-file-failure': {
+    section: 'service',
+    sentence:
+      'A module that cannot be loaded is reported with the file, the place and what to do, without a stack of Node, and ' +
+      'with an exit code of its own.',
+  },
+  'service.agent-typescript': {
+    section: 'service',
+    sentence:
+      'A TypeScript file answers where Node can execute it; elsewhere the error names the file and the command that helps.',
+  },
   'service.command': {
     section: 'service',
     sentence:

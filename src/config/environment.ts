@@ -106,7 +106,7 @@ export class Environment {
   @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
   readonly LOG_LEVEL: LogLevelName = 'info';
 
-  /** `files`, `command` or `remote` for a built-in agent, or the path of a module whose default export is a handler. */
+  /** `files`, `command` or `remote` for a built-in agent, or the path of a module (JavaScript or TypeScript) whose default export is a handler. */
   @Text()
   readonly AGENT: string = 'files';
 

@@ -8,6 +8,13 @@ import { misspelled } from './unknown-variables.js';
 /** The service cannot start with this environment. The message has a line for each faulty variable. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
+  /** The exit code of the process. */
+  readonly exitCode: number;
+
+  constructor(message: string, { exitCode = 1, ...options }: ErrorOptions & { exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
 }
 
 /**
