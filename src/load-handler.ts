@@ -1,6 +1,6 @@
 import { checkCommand, commandHandler } from './agents/command/index.js';
 import { FilesHandler } from './agents/files/index.js';
-import { EXIT_CODES, loadModule, ModuleFailure } from './agents/module/index.js';
+import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
 import {
   commandOptions,
   ConfigurationError,
@@ -22,7 +22,7 @@ export async function loadHandler(environment: Environment): Promise<Handler> {
   if (agent === 'files') return FilesHandler;
   if (agent === 'remote') return loadRemoteHandler(environment);
   if (agent === 'command') return loadCommand(environment);
-  return loadFile(agent);
+  return loadFile(environment);
 }
 
 async function loadRemoteHandler(environment: Environment): Promise<Handler> {
@@ -48,9 +48,9 @@ async function loadCommand(environment: Environment): Promise<Handler> {
   return commandHandler(options);
 }
 
-async function loadFile(agent: string): Promise<Handler> {
+async function loadFile({ AGENT: agent, WATCH }: Environment): Promise<Handler> {
   try {
-    return await loadModule(agent);
+    return WATCH === 'true' ? await watchModule(agent) : await loadModule(agent);
   } catch (error) {
     if (!(error instanceof ModuleFailure)) throw error;
     const { reason, message } = error;

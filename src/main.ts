@@ -24,7 +24,7 @@ let metricsPort: number | undefined;
 
 /** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
-  const environment = readEnvironment();
+  const environment = readEnvironment(undefined, process.argv.slice(2));
   metricsPort = environment.METRICS_PORT;
   const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
   const logger = new ServiceLogger(format, environment.LOG_LEVEL);

@@ -770,6 +770,21 @@ export const PROMISES = {
     sentence:
       'A TypeScript file answers where Node can execute it; elsewhere the error names the file and the command that helps.',
   },
+  'service.watch': {
+    section: 'service',
+    sentence:
+      'With --watch, a module is loaded again when its file or a file that it imports has changed: new queries get the new ' +
+      'code, and runs that execute go on with theirs.',
+  },
+  'service.watch-failure': {
+    section: 'service',
+    sentence:
+      'A changed module that cannot be loaded is reported with the place, and the version before it goes on answering.',
+  },
+  'service.watch-hooks': {
+    section: 'service',
+    sentence: 'The hooks of a version are called when it is loaded, and when its last run has ended.',
+  },
   'service.command': {
     section: 'service',
     sentence:

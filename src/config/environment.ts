@@ -110,6 +110,10 @@ export class Environment {
   @Text()
   readonly AGENT: string = 'files';
 
+  /** Whether a module is loaded again when its files change. The argument `--watch` sets it. */
+  @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
+  readonly WATCH: 'true' | 'false' = 'false';
+
   /** With `AGENT=command`: what `/bin/sh -c` executes for each query. */
   @Text({ mayBeEmpty: true })
   readonly COMMAND: string = '';

@@ -1,5 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { variablesOf } from './arguments.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
 import { hasCredentials, hasTokens } from './options.js';
@@ -20,16 +21,23 @@ export class ConfigurationError extends Error {
 /**
  * Reads the environment. An empty variable counts as absent.
  *
+ * @param parameters the arguments of the process, which set variables too
  * @throws {ConfigurationError} it names each faulty variable, its value and what it may be, and each variable that looks like
  * one of ours and is none
  */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+export function readEnvironment(
+  environmentVariables: NodeJS.ProcessEnv = process.env,
+  parameters: string[] = [],
+): Environment {
+  const set = variablesOf(parameters);
+  const variables = { ...environmentVariables, ...set.variables };
   const known = Object.keys(new Environment());
   const given = Object.fromEntries(
     known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
   );
   const environment = plainToInstance(Environment, given);
   const faults = [
+    ...set.faults,
     ...misspelled(Object.keys(variables), known),
     ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
     ...contradictions(environment),
@@ -50,7 +58,7 @@ export function otherVariables(variables: NodeJS.ProcessEnv = process.env): Node
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
-  const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS } = environment;
+  const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS, WATCH } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -71,6 +79,10 @@ function contradictions(environment: Environment): string[] {
     [
       AGENT === 'command' && COMMAND === '',
       'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as COMMAND=\'python3 agent.py\'.',
+    ],
+    [
+      WATCH === 'true' && ['files', 'command', 'remote'].includes(AGENT),
+      'WATCH and --watch have no effect without an AGENT that is the path of a module. Set it, or do not set them.',
     ],
     [
       AGENT !== 'command' && (COMMAND !== '' || COMMAND_PROCESSES !== undefined),

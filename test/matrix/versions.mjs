@@ -12,6 +12,7 @@ const EVERYTHING_OVER_HTTP = ['test/e2e'];
 /** The tests of what Node itself does: HTTP, streams, files, processes, signals, and packages with native code. */
 const WHAT_NODE_DOES = [
   'e2e/agent-modules',
+  'e2e/agent-reloads',
   'e2e/bodies',
   'e2e/clients',
   'e2e/cluster/two-processes',

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers';
 import process from 'node:process';
+import { types } from 'node:util';
 import type { Type } from '@nestjs/common';
 import type { AgentHandler, HandlerFunction } from '../../query/index.js';
 import { explainFailure, neverLoaded } from './explain-failure.js';
@@ -68,8 +69,7 @@ function noHandler(exported: Record<string, unknown>, handler: unknown): string 
     const names = Object.keys(exported).filter((name) => name !== 'default' && name !== 'module.exports');
     return `It has no default export${names.length > 0 ? `, only ${names.join(', ')}` : ''}; ${WHAT}.`;
   }
-  if (typeof (handler)?.then === 'function')
-    return 'Its default export is a promise. Write "export default await …".';
+  if (types.isPromise(handler)) return 'Its default export is a promise. Write "export default await …".';
   return `Its default export is ${kindOf(handler)}; ${WHAT}.`;
 }
 
