@@ -17,9 +17,20 @@ import {
   type Environment,
   queryOptions,
   retentionOptions,
+  type ServiceAgent,
 } from './config/index.js';
 import { loadHandler } from './load-handler.js';
-import { type Dispatcher, ProblemFilter, QueryModule, type RunStore, type RunTracer } from './query/index.js';
+import {
+  AgentService,
+  type Dispatcher,
+  getAgentToken,
+  ProblemFilter,
+  QueryModule,
+  type QueryModuleOptions,
+  type RunStore,
+  type RunTracer,
+} from './query/index.js';
+import { ServiceAgents } from './service-agents.js';
 import { openStore, postgresPool } from './stores/index.js';
 import {
   HealthController,
@@ -42,40 +53,50 @@ export class AppModule {
    * @throws {ConfigurationError} `AGENT` names no handler, `COMMAND` cannot be executed, `SPOOL_DIRECTORY` cannot be written,
    * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
-  static async of(environment: Environment): Promise<DynamicModule> {
-    const handler = await loadHandler(environment);
+  static async of(environment: Environment, agents: ServiceAgent[]): Promise<DynamicModule> {
+    const handlers: QueryModuleOptions['handler'][] = [];
+    for (const agent of agents) handlers.push(await loadHandler(agent));
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     await checkKeysFile(environment.API_KEYS_FILE);
-    const dispatcher = await loadDispatcher(environment.QUEUE_URL);
+    const dispatchers = await Promise.all(
+      agents.map(({ name }) => loadDispatcher(environment.QUEUE_URL, name)),
+    );
     const store = await loadStore(environment);
     const access = credentials(environment);
-    const tracer = await loadTracer(environment.AGENT);
+    const tracers = await Promise.all(agents.map(loadTracer));
     const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
-    const options = {
-      ...queryOptions(environment),
-      handler,
-      store,
-      ...(tracer && { tracer }),
-      ...(dispatcher && { dispatcher }),
-      ...(access && { owner: ownerOf }),
-    };
+    const modules = agents.map(({ name, environment: own }, index) =>
+      QueryModule.forRoot({
+        ...queryOptions(own),
+        handler: handlers[index]!,
+        store,
+        ...(tracers[index] && { tracer: tracers[index] }),
+        ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
+        ...(access && { owner: ownerOf }),
+        ...(name !== undefined && { name, path: `${name}/query` }),
+        role,
+        listeners: [QueryMetrics, QueryLog],
+        decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
+      }),
+    );
     return {
       module: AppModule,
       controllers: [HealthController, VersionController],
       providers: [
         { provide: APP_FILTER, useClass: UnknownRouteFilter },
+        {
+          provide: ServiceAgents,
+          inject: agents.map(({ name }) => getAgentToken(name)),
+          useFactory: (...services: AgentService[]) => new ServiceAgents(services),
+        },
+        ...(agents[0]!.name === undefined ? [] : [{ provide: AgentService, useExisting: ServiceAgents }]),
         ...(access ? [{ provide: APP_GUARD, useClass: AccessGuard }] : []),
       ],
       imports: [
         ...(access ? [AccessModule.forRoot(access)] : []),
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
         MetricsModule.forRoot(port === undefined ? {} : { port, host }),
-        QueryModule.forRoot({
-          ...options,
-          role,
-          listeners: [QueryMetrics, QueryLog],
-          decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
-        }),
+        ...modules,
       ],
     };
   }
@@ -127,10 +148,11 @@ async function loadStore(environment: Environment): Promise<RunStore> {
   }
 }
 
-async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
+/** Each of several agents has a queue of its own: a process that has a free slot for one may have none for another. */
+async function loadDispatcher(url: string, agent: string | undefined): Promise<Dispatcher | undefined> {
   if (url === '') return undefined;
   try {
-    return await openDispatcher(url);
+    return await openDispatcher(url, { suffix: agent });
   } catch (error) {
     throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
       cause: error,
@@ -139,9 +161,9 @@ async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
 }
 
 /** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
-async function loadTracer(agent: string): Promise<RunTracer | undefined> {
+async function loadTracer({ name, environment }: ServiceAgent): Promise<RunTracer | undefined> {
   try {
-    return await openTracer({ agentName: parse(agent).name });
+    return await openTracer({ agentName: name ?? parse(environment.AGENT).name });
   } catch (error) {
     new Logger('Traces').debug((error as Error).message);
     return undefined;

@@ -4,53 +4,63 @@ import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/mod
 import {
   commandOptions,
   ConfigurationError,
-  type Environment,
   otherVariables,
   remoteOptions,
+  type ServiceAgent,
 } from './config/index.js';
 import type { QueryModuleOptions } from './query/index.js';
 
 type Handler = QueryModuleOptions['handler'];
 
 /**
- * Loads the agent that `AGENT` names: a built-in one, or a module.
+ * Loads an agent of the service: a built-in one, or a module.
  *
  * @throws {ConfigurationError} there is no such agent, or it cannot answer with these variables
  */
-export async function loadHandler(environment: Environment): Promise<Handler> {
-  const { AGENT: agent } = environment;
-  if (agent === 'files') return FilesHandler;
-  if (agent === 'remote') return loadRemoteHandler(environment);
-  if (agent === 'command') return loadCommand(environment);
-  return loadFile(environment);
+export async function loadHandler(agent: ServiceAgent): Promise<Handler> {
+  const { AGENT: kind } = agent.environment;
+  if (kind === 'files') return FilesHandler;
+  if (kind === 'remote') return loadRemoteHandler(agent);
+  if (kind === 'command') return loadCommand(agent);
+  return loadFile(agent);
 }
 
-async function loadRemoteHandler(environment: Environment): Promise<Handler> {
+/** How a sentence about the agent begins. */
+function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): string {
+  const who = name === undefined ? 'AGENT' : `The agent "${name}" of AGENTS`;
+  return `${who} is ${JSON.stringify(agent)}`;
+}
+
+async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
   try {
     const { remoteHandler } = await import('./agents/remote/index.js');
-    return remoteHandler(remoteOptions(environment));
+    return remoteHandler({ ...remoteOptions(agent.environment), name: agent.name });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isMissing = code === 'ERR_MODULE_NOT_FOUND';
     const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
-    throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
+    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
   }
 }
 
-async function loadCommand(environment: Environment): Promise<Handler> {
-  const options = { ...commandOptions(environment), env: otherVariables() };
+async function loadCommand(agent: ServiceAgent): Promise<Handler> {
+  const options = { ...commandOptions(agent.environment), env: otherVariables(), name: agent.name };
   try {
     await checkCommand(options);
   } catch (error) {
     // Not the command itself: it may contain a password.
-    throw new ConfigurationError(`COMMAND cannot be executed. ${(error as Error).message}`, { cause: error });
+    const whose = agent.name === undefined ? '' : ` of the agent "${agent.name}"`;
+    throw new ConfigurationError(`COMMAND${whose} cannot be executed. ${(error as Error).message}`, {
+      cause: error,
+    });
   }
   return commandHandler(options);
 }
 
-async function loadFile({ AGENT: agent, WATCH }: Environment): Promise<Handler> {
+async function loadFile(agent: ServiceAgent): Promise<Handler> {
+  const { AGENT: path, WATCH } = agent.environment;
   try {
-    return WATCH === 'true' ? await watchModule(agent) : await loadModule(agent);
+    return WATCH === 'true' ? await watchModule(path) : await loadModule(path);
   } catch (error) {
     if (!(error instanceof ModuleFailure)) throw error;
     const { reason, message } = error;
@@ -58,7 +68,7 @@ async function loadFile({ AGENT: agent, WATCH }: Environment): Promise<Handler> 
     const what = isMissing
       ? '; it must be "files", "command", "remote" or the path of a JavaScript module'
       : '';
-    throw new ConfigurationError(`AGENT is ${JSON.stringify(agent)}${what}. ${message}`, {
+    throw new ConfigurationError(`${subjectOf(agent)}${what}. ${message}`, {
       cause: error,
       exitCode: EXIT_CODES[reason],
     });

@@ -785,6 +785,20 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The hooks of a version are called when it is loaded, and when its last run has ended.',
   },
+  'service.agents': {
+    section: 'service',
+    sentence:
+      'AGENTS serves several agents from one service, each at /{name}/query with its own runs, sessions, lists and ' +
+      'idempotency keys, also after a restart and in several processes.',
+  },
+  'service.agents-variables': {
+    section: 'service',
+    sentence: 'A variable whose name begins with that of an agent holds for this agent alone.',
+  },
+  'service.agents-shared': {
+    section: 'service',
+    sentence: 'The agents of a service share its access and its operation, and each is told apart there.',
+  },
   'service.command': {
     section: 'service',
     sentence:

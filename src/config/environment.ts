@@ -110,6 +110,10 @@ export class Environment {
   @Text()
   readonly AGENT: string = 'files';
 
+  /** Several agents instead of `AGENT`: `name=agent` of each, with commas between them. Each is at `/{name}/query`. */
+  @Text({ mayBeEmpty: true })
+  readonly AGENTS: string = '';
+
   /** Whether a module is loaded again when its files change. The argument `--watch` sets it. */
   @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
   readonly WATCH: 'true' | 'false' = 'false';

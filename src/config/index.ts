@@ -1,3 +1,4 @@
+export type { ServiceAgent } from './agents.js';
 export { Environment } from './environment.js';
 export {
   commandOptions,
@@ -9,4 +10,4 @@ export {
   remoteOptions,
   retentionOptions,
 } from './options.js';
-export { ConfigurationError, otherVariables, readEnvironment } from './read-environment.js';
+export { agentsOf, ConfigurationError, otherVariables, readEnvironment } from './read-environment.js';

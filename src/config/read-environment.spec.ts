@@ -182,7 +182,7 @@ describe('The environment of the service', () => {
   });
 
   it('ignores the variables of other programs', () => {
-    const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENTS', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
+    const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENCY', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
     expect(faultsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
   });
 

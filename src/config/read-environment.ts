@@ -1,5 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { faultsOfAgents } from './agent-faults.js';
+import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
 import { variablesOf } from './arguments.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
@@ -36,14 +38,27 @@ export function readEnvironment(
     known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
   );
   const environment = plainToInstance(Environment, given);
-  const faults = [
+  const { agents, faults } = readAgents(environment, variables);
+  const isOfNoAgent = (name: string) =>
+    !agents.some((agent) => agent.name !== undefined && name.startsWith(prefixOf(agent.name)));
+  const all = [
     ...set.faults,
-    ...misspelled(Object.keys(variables), known),
+    ...misspelled(Object.keys(variables).filter(isOfNoAgent), known),
     ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
     ...contradictions(environment),
+    ...faults,
+    ...faultsOfAgents(environment, agents),
   ];
-  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  if (all.length > 0) throw new ConfigurationError(all.join('\n'));
   return environment;
+}
+
+/** The agents of a valid environment. */
+export function agentsOf(
+  environment: Environment,
+  variables: NodeJS.ProcessEnv = process.env,
+): ServiceAgent[] {
+  return readAgents(environment, variables).agents;
 }
 
 /**
@@ -52,13 +67,16 @@ export function readEnvironment(
  */
 export function otherVariables(variables: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const known = Object.keys(new Environment());
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => !known.includes(name)));
+  return Object.fromEntries(
+    Object.entries(variables).filter(
+      ([name]) => !known.includes(name) && !known.includes(withoutAgent(name)),
+    ),
+  );
 }
 
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
-  const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS, WATCH } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -77,29 +95,9 @@ function contradictions(environment: Environment): string[] {
       'JWT_ISSUER and JWT_AUDIENCE have no effect without JWT_JWKS_URL or JWT_SECRET. Set one of these, or unset them.',
     ],
     [
-      AGENT === 'command' && COMMAND === '',
-      'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as COMMAND=\'python3 agent.py\'.',
-    ],
-    [
-      WATCH === 'true' && ['files', 'command', 'remote'].includes(AGENT),
-      'WATCH and --watch have no effect without an AGENT that is the path of a module. Set it, or do not set them.',
-    ],
-    [
-      AGENT !== 'command' && (COMMAND !== '' || COMMAND_PROCESSES !== undefined),
-      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
-    ],
-    [
       DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,
       'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
         'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
-    ],
-    [
-      AGENT === 'remote' && REMOTE_URL === '',
-      'AGENT is "remote", and REMOTE_URL does not say where the remote service is. Set REMOTE_URL.',
-    ],
-    [
-      AGENT !== 'remote' && REMOTE_URL + REMOTE_HEADERS !== '',
-      'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
     ],
     [
       QUEUE_URL !== '' && !isShared,

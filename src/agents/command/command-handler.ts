@@ -1,5 +1,12 @@
-import { Logger } from '@nestjs/common';
-import { AgentHandler, type Envelope, log, type Query, type QueryContext } from '../../query/index.js';
+import type { Logger } from '@nestjs/common';
+import {
+  AgentHandler,
+  type Envelope,
+  log,
+  loggerOf,
+  type Query,
+  type QueryContext,
+} from '../../query/index.js';
 import { type CommandOptions, type CommandSettings, settingsOf } from './command-options.js';
 import { OutputLines } from './output-lines.js';
 import { ProcessSlots } from './process-slots.js';
@@ -24,11 +31,12 @@ export function commandHandler(options: CommandOptions): AgentHandler {
 }
 
 class CommandHandler extends AgentHandler {
-  static readonly #logger = new Logger('Command');
+  readonly #logger: Logger;
   readonly #slots: ProcessSlots;
 
   constructor(private readonly settings: CommandSettings) {
     super();
+    this.#logger = loggerOf('Command', settings.name);
     this.#slots = new ProcessSlots(settings.processes);
   }
 
@@ -66,7 +74,7 @@ class CommandHandler extends AgentHandler {
     const paths: string[] = [];
     for (const part of query.parts) if (part.type === 'file') paths.push(await files.copy(part, signal));
     const program = await Program.start(this.settings, queryLine(query, context, paths), (line) =>
-      CommandHandler.#logger.log(`Run ${runId}: ${line}`),
+      this.#logger.log(`Run ${runId}: ${line}`),
     );
     signal.addEventListener('abort', () => void program.stop());
     if (signal.aborted) void program.stop();

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 import { type Envelope, HandedOver, type Query, type QueryContext, QueryError } from '../../query/index.js';
 import { Cut } from './cut.js';
 import { EventReader, isStream } from './event-reader.js';
@@ -21,8 +21,6 @@ const NAME_MS = 1_000;
 
 /** An attempt of one run: sends its query, or resumes the remote run that an earlier attempt has begun. */
 export class RemoteRun {
-  static readonly #logger = new Logger('RemoteAgent');
-
   /** The log of the remote run; of none until the service has named it. */
   #log = new RemoteLog(undefined);
   #storedAt = 0;
@@ -32,6 +30,7 @@ export class RemoteRun {
     private readonly service: RemoteService,
     private readonly query: Query,
     private readonly context: QueryContext,
+    private readonly logger: Logger,
   ) {
     this.#headers = traceHeaders(context.trace);
   }
@@ -138,7 +137,7 @@ export class RemoteRun {
   async #resume(cuts: number): Promise<EventReader> {
     const { signal, runId } = this.context;
     if (cuts > 0) {
-      RemoteRun.#logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
+      this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
       await waitBefore(cuts, 0, signal);
     }
     for (let tries = 1; ; tries += 1) {

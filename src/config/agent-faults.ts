@@ -1,0 +1,77 @@
+import { prefixOf, type ServiceAgent } from './agents.js';
+import type { Environment } from './environment.js';
+
+/** A built-in agent that variables configure. */
+interface Kind {
+  agent: string;
+  /** Its variables; the first one is required. */
+  variables: (keyof Environment)[];
+  missing: (variable: string) => string;
+  unused: string;
+}
+
+const KINDS: Kind[] = [
+  {
+    agent: 'command',
+    variables: ['COMMAND', 'COMMAND_PROCESSES'],
+    missing: (variable) =>
+      `${variable} is not set. Set it to the program that answers, such as ${variable}='python3 agent.py'.`,
+    unused: 'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
+  },
+  {
+    agent: 'remote',
+    variables: ['REMOTE_URL', 'REMOTE_HEADERS'],
+    missing: (variable) => `${variable} does not say where the remote service is. Set ${variable}.`,
+    unused: 'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
+  },
+];
+
+/** The agents that come with the service. Any other name is the path of a module. */
+const BUILT_IN = ['files', ...KINDS.map(({ agent }) => agent)];
+
+/** Variables of agents that are missing, or have no effect. */
+export function faultsOfAgents(environment: Environment, agents: ServiceAgent[]): string[] {
+  return [
+    ...KINDS.flatMap((kind) => [
+      ...agents.filter(isOf(kind)).flatMap((agent) => missing(kind, agent)),
+      ...agents.filter((agent) => !isOf(kind)(agent)).flatMap((agent) => withoutEffect(kind, agent)),
+      ...(kind.variables.some((name) => isSet(environment[name])) && !agents.some(isOf(kind))
+        ? [kind.unused]
+        : []),
+    ]),
+    ...unwatched(environment, agents),
+  ];
+}
+
+function isOf({ agent }: Kind): (agent: ServiceAgent) => boolean {
+  return ({ environment }) => environment.AGENT === agent;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== '' && value !== undefined;
+}
+
+function missing(
+  { agent, variables: [required], missing }: Kind,
+  { name, environment }: ServiceAgent,
+): string[] {
+  if (isSet(environment[required!])) return [];
+  const who = name === undefined ? 'AGENT' : `The agent ${JSON.stringify(name)}`;
+  return [`${who} is "${agent}", and ${missing(prefixOf(name) + required!)}`];
+}
+
+function withoutEffect({ agent, variables }: Kind, { name, own }: ServiceAgent): string[] {
+  return own
+    .filter((variable) => variables.includes(variable as keyof Environment))
+    .map(
+      (variable) =>
+        `${prefixOf(name)}${variable} has no effect: the agent ${JSON.stringify(name)} is not "${agent}".`,
+    );
+}
+
+function unwatched({ WATCH }: Environment, agents: ServiceAgent[]): string[] {
+  if (WATCH === 'false' || agents.some(({ environment }) => !BUILT_IN.includes(environment.AGENT))) return [];
+  return [
+    'WATCH and --watch have no effect without an AGENT that is the path of a module. Set it, or do not set them.',
+  ];
+}
