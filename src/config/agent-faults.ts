@@ -70,8 +70,18 @@ function withoutEffect({ agent, variables }: Kind, { name, own }: ServiceAgent):
 }
 
 function unwatched({ WATCH }: Environment, agents: ServiceAgent[]): string[] {
-  if (WATCH === 'false' || agents.some(({ environment }) => !BUILT_IN.includes(environment.AGENT))) return [];
+  const own = agents
+    .filter((agent) => agent.own.includes('WATCH') && isBuiltIn(agent))
+    .map(
+      ({ name }) => `${prefixOf(name)}WATCH has no effect: the agent ${JSON.stringify(name)} is no module.`,
+    );
+  if (WATCH === 'false' || !agents.every(isBuiltIn)) return own;
   return [
+    ...own,
     'WATCH and --watch have no effect without an AGENT that is the path of a module. Set it, or do not set them.',
   ];
+}
+
+function isBuiltIn({ environment }: ServiceAgent): boolean {
+  return BUILT_IN.includes(environment.AGENT);
 }

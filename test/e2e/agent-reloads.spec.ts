@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promise } from '../promises.js';
@@ -84,6 +84,20 @@ describe('The service with --watch', () => {
     await change();
     await output(RELOADED);
     expect(await answer()).toBe('two');
+  });
+
+  it(promise('service.watch', 'a symbolic link leads to another file'), async () => {
+    const link = join(directory, 'agent.mjs');
+    await symlink('first.mjs', link);
+    await start({ 'first.mjs': saying("'one'"), 'lib/second.mjs': saying("'two'") });
+    expect(await answer()).toBe('one');
+    await symlink('lib/second.mjs', `${link}~`);
+    await rename(`${link}~`, link);
+    await output(RELOADED);
+    expect(await answer()).toBe('two');
+    await write({ 'lib/second.mjs': saying("'three'") });
+    await output(RELOADED);
+    expect(await answer()).toBe('three');
   });
 
   it.each<[string, string, Record<string, string>, Record<string, string>]>([

@@ -252,6 +252,7 @@ describe('Several agents of a service', () => {
     ],
     [{ AGENTS: 'a=files', B__MAX_PARTS: '1' }, 'B__MAX_PARTS is for an agent that AGENTS does not have.'],
     [{ AGENTS: 'a=files', WATCH: 'true' }, 'WATCH and --watch have no effect'],
+    [{ AGENTS: 'a=files', A__WATCH: 'true' }, 'A__WATCH has no effect: the agent "a" is no module.'],
     [
       { AGENTS: 'a=./no.mjs' },
       'The agent "a" of AGENTS is "./no.mjs"; it must be "files", "command", "remote" or the path',

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -31,5 +31,6 @@ export async function urlOfFile(path: string): Promise<URL> {
     throw new ModuleFailure('file', `There is no file ${path}.${hint}`, { cause: error });
   });
   if (stats.isDirectory()) throw new ModuleFailure('file', `${path} is a directory. Name a file.`);
-  return pathToFileURL(path);
+  // Node remembers for ever where a symbolic link leads to.
+  return pathToFileURL(await realpath(path));
 }

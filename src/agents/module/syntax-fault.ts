@@ -47,7 +47,9 @@ function faultOfReport(report: string, message: string): SyntaxFault | undefined
   const lines = report.split('\n');
   const [, place, line] = /^(.+):(\d+)$/.exec(lines[0] ?? '') ?? [];
   const mark = lines.findIndex((text) => /^\s*\^+\s*$/.test(text));
-  if (place === undefined || mark < 2) return undefined;
+  // Any other error has a place in the program that has looked for it.
+  const isOfSyntax = lines.some((text) => text.startsWith('SyntaxError'));
+  if (place === undefined || mark < 2 || !isOfSyntax) return undefined;
   return {
     message,
     path: place.startsWith('file:') ? fileURLToPath(place) : place.replace(/\?.*$/, ''),
