@@ -45,6 +45,7 @@ describe('The public surface', () => {
       'STREAM_DEFAULTS',
       'Signals',
       'TextPartDto',
+      'file',
       'fileBytes',
       'fileDataUrl',
       'fileText',

@@ -12,6 +12,7 @@ import { OutputLines } from './output-lines.js';
 import { ProcessSlots } from './process-slots.js';
 import { Program } from './program.js';
 import { failureOf } from './program-failure.js';
+import { withContent } from './program-file.js';
 import { queryLine } from './query-line.js';
 import { RunFiles } from './run-files.js';
 
@@ -56,10 +57,10 @@ class CommandHandler extends AgentHandler {
       const lines = new OutputLines(this.settings.lineLength);
       for await (const bytes of program.output()) {
         // A program that stops may still write.
-        if (!signal.aborted) for (const envelope of lines.add(bytes)) yield envelope;
+        if (!signal.aborted) for (const envelope of lines.add(bytes)) yield withContent(envelope);
       }
       if (signal.aborted) return;
-      for (const envelope of lines.end()) yield envelope;
+      for (const envelope of lines.end()) yield withContent(envelope);
       const failure = failureOf(await program.ended());
       if (failure && !signal.aborted) throw failure;
     } finally {

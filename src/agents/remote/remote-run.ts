@@ -4,6 +4,7 @@ import { type Envelope, HandedOver, type Query, type QueryContext, QueryError } 
 import { Cut } from './cut.js';
 import { EventReader, isStream } from './event-reader.js';
 import { cutForGood, mayBeExecuted, notResumed, unreachable } from './failures.js';
+import { remoteFile } from './remote-file.js';
 import { type Position, RemoteLog } from './remote-log.js';
 import type { RemoteService } from './remote-service.js';
 import { RequestBody } from './request-body.js';
@@ -49,7 +50,7 @@ export class RemoteRun {
             const envelope = this.#log.take(event);
             if (this.#log.hasEnded) return;
             if (!envelope) continue;
-            yield envelope;
+            yield envelope.type === 'file' ? this.#file(envelope) : envelope;
             if (performance.now() - this.#storedAt >= CHECKPOINT_MS) await this.#store();
           }
         }
@@ -61,6 +62,10 @@ export class RemoteRun {
       if (reader && this.#log.id === undefined) this.service.keepsRuns = false;
       if (this.context.signal.aborted) await this.#cancel();
     }
+  }
+
+  #file(envelope: Envelope): Envelope {
+    return remoteFile(envelope, this.service, this.#log.id, this.#headers, this.context.signal);
   }
 
   async #begin(): Promise<EventReader> {
