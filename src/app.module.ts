@@ -1,4 +1,4 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants, mkdir, readFile } from 'node:fs/promises';
 import { parse, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Catch, type DynamicModule, Logger, Module, NotFoundException, UseGuards } from '@nestjs/common';
@@ -14,11 +14,13 @@ import {
 } from './access/index.js';
 import { checkCommand, commandHandler } from './agents/command/index.js';
 import { FilesHandler } from './agents/files/index.js';
+import type { ModelHandler } from './agents/model/index.js';
 import {
   commandOptions,
   ConfigurationError,
   credentials,
   type Environment,
+  modelOptions,
   otherVariables,
   queryOptions,
   remoteOptions,
@@ -27,6 +29,7 @@ import {
 import {
   type Dispatcher,
   ProblemFilter,
+  type Query,
   QueryModule,
   type QueryModuleOptions,
   type RunStore,
@@ -70,6 +73,10 @@ export class AppModule {
       ...(tracer && { tracer }),
       ...(dispatcher && { dispatcher }),
       ...(access && { owner: ownerOf }),
+      // Kwargs that are not valid are refused before the query becomes a run.
+      ...(environment.AGENT === 'model' && {
+        admit: (query: Query) => (handler as unknown as ModelHandler).check(query),
+      }),
     };
     return {
       module: AppModule,
@@ -165,6 +172,7 @@ async function loadHandler(environment: Environment): Promise<QueryModuleOptions
   if (agent === 'files') return FilesHandler;
   if (agent === 'remote') return loadRemoteHandler(environment);
   if (agent === 'command') return loadCommand(environment);
+  if (agent === 'model') return loadModel(environment);
   const { default: handler, restarts } = await importModule(agent);
   if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
   throw new ConfigurationError(
@@ -182,6 +190,43 @@ async function loadRemoteHandler(environment: Environment): Promise<QueryModuleO
     const isMissing = code === 'ERR_MODULE_NOT_FOUND';
     const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
     throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
+  }
+}
+
+async function loadModel(environment: Environment): Promise<QueryModuleOptions['handler']> {
+  const options = modelOptions(environment);
+  const instructions = await textOrFile('MODEL_INSTRUCTIONS', options.instructions);
+  try {
+    const { mcpServersOf, modelHandler } = await import('./agents/model/index.js');
+    const { MCP_SERVERS: path } = environment;
+    const mcpServers = path === '' ? {} : mcpServersOf(await fileText('MCP_SERVERS', path));
+    return modelHandler({ ...options, instructions, mcpServers }, otherVariables());
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
+    const what = isMissing
+      ? 'it needs packages. Run npm install ai@6 @ai-sdk/openai-compatible@2 @ai-sdk/mcp@1.'
+      : message;
+    throw new ConfigurationError(`AGENT is "model": ${what}`, { cause: error });
+  }
+}
+
+/** A text, or the content of the file that it names. */
+async function textOrFile(variable: string, text: string | undefined): Promise<string | undefined> {
+  const isPath = text !== undefined && /^\.{0,2}\/[^\n]*$/.test(text);
+  return isPath ? fileText(variable, text) : text;
+}
+
+async function fileText(variable: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(
+      `${variable} is ${JSON.stringify(path)}; it must be a file that the service can read (${code}).`,
+      { cause: error },
+    );
   }
 }
 
@@ -219,7 +264,7 @@ async function importModule(path: string): Promise<{ default?: unknown; restarts
     return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
   } catch (error) {
     throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files", "command", "remote" or the path of a JavaScript module that can be loaded: ` +
+      `AGENT is ${JSON.stringify(path)}; it must be "files", "model", "command", "remote" or the path of a JavaScript module that can be loaded: ` +
         (error as Error).message,
       { cause: error },
     );

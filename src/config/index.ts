@@ -4,6 +4,7 @@ export {
   connectionLimits,
   corsOrigins,
   credentials,
+  modelOptions,
   proxies,
   queryOptions,
   remoteOptions,

@@ -44,6 +44,10 @@ export function otherVariables(variables: NodeJS.ProcessEnv = process.env): Node
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
   const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS } = environment;
+  const { MODEL_BASE_URL, MODEL } = environment;
+  const ofModel = Object.entries(environment)
+    .filter(([name, value]) => /^(?:MODEL|MCP)(?:_|$)/.test(name) && value !== '' && value !== undefined)
+    .map(([name]) => name);
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -81,6 +85,14 @@ function contradictions(environment: Environment): string[] {
     [
       AGENT !== 'remote' && REMOTE_URL + REMOTE_HEADERS !== '',
       'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
+    ],
+    [
+      AGENT === 'model' && (MODEL_BASE_URL === '' || MODEL === ''),
+      'AGENT is "model", and MODEL_BASE_URL and MODEL do not say which model answers. Set both.',
+    ],
+    [
+      AGENT !== 'model' && ofModel.length > 0,
+      `${ofModel.join(', ')} ${ofModel.length === 1 ? 'has' : 'have'} no effect without AGENT=model. Set it, or unset them.`,
     ],
     [
       QUEUE_URL !== '' && !isShared,
