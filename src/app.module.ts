@@ -19,14 +19,13 @@ import {
   retentionOptions,
   type ServiceAgent,
 } from './config/index.js';
-import { loadHandler } from './load-handler.js';
+import { type AnsweringOptions, loadAgent } from './load-agent.js';
 import {
   AgentService,
   type Dispatcher,
   getAgentToken,
   ProblemFilter,
   QueryModule,
-  type QueryModuleOptions,
   type RunStore,
   type RunTracer,
 } from './query/index.js';
@@ -54,8 +53,8 @@ export class AppModule {
    * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment, agents: ServiceAgent[]): Promise<DynamicModule> {
-    const handlers: QueryModuleOptions['handler'][] = [];
-    for (const agent of agents) handlers.push(await loadHandler(agent));
+    const answering: AnsweringOptions[] = [];
+    for (const agent of agents) answering.push(await loadAgent(agent));
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     await checkKeysFile(environment.API_KEYS_FILE);
     const dispatchers = await Promise.all(
@@ -68,7 +67,7 @@ export class AppModule {
     const modules = agents.map(({ name, environment: own }, index) =>
       QueryModule.forRoot({
         ...queryOptions(own),
-        handler: handlers[index]!,
+        ...answering[index]!,
         store,
         ...(tracers[index] && { tracer: tracers[index] }),
         ...(dispatchers[index] && { dispatcher: dispatchers[index] }),

@@ -1202,6 +1202,50 @@ export const PROMISES = {
     section: '2.12',
     sentence: 'While Postgres cannot be reached, the limit holds for each process, and queries are answered.',
   },
+  'model.answer': {
+    section: 'service',
+    sentence:
+      'AGENT=model streams what a model at an endpoint with the interface of chat completions answers, and its usage.',
+  },
+  'model.tools': {
+    section: 'service',
+    sentence:
+      'The model of AGENT=model calls the tools of MCP servers over stdio and HTTP; calls and results are envelopes.',
+  },
+  'model.files': {
+    section: 'service',
+    sentence:
+      'A file of a kind that MODEL_INPUTS names reaches the model as it is; any other as text, as far as it can be read.',
+  },
+  'model.retry': {
+    section: 'service',
+    sentence:
+      'A request of AGENT=model that is refused for now is sent again before its first token, and never after it.',
+  },
+  'model.errors': {
+    section: 'service',
+    sentence:
+      'What the endpoint of AGENT=model refuses ends the run as what it is, without anything of the response.',
+  },
+  'model.cancel': {
+    section: 'service',
+    sentence: 'An acknowledged cancel of a run of AGENT=model has closed the request to the endpoint.',
+  },
+  'model.restart': {
+    section: 'service',
+    sentence:
+      'A run of AGENT=model whose process is killed continues after its last completed step: no tool of it is called again.',
+  },
+  'model.kwargs': {
+    section: 'service',
+    sentence:
+      'Kwargs override what MODEL_KWARGS names, and nothing else. Values of them that are not valid are refused.',
+  },
+  'model.mcp-processes': {
+    section: 'service',
+    sentence:
+      'MCP servers that are programs end with the service, also after Ctrl-C. One that has died is started again.',
+  },
   'remote.answer': {
     section: 'service',
     sentence:

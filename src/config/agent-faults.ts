@@ -1,28 +1,44 @@
 import { prefixOf, type ServiceAgent } from './agents.js';
-import type { Environment } from './environment.js';
+import { Environment } from './environment.js';
 
 /** A built-in agent that variables configure. */
 interface Kind {
   agent: string;
-  /** Its variables; the first one is required. */
+  /** Those that must be set. */
+  required: (keyof Environment)[];
+  /** All that belong to it. */
   variables: (keyof Environment)[];
-  missing: (variable: string) => string;
-  unused: string;
+  missing: (required: string[]) => string;
+  unused: (set: string[]) => string;
 }
 
 const KINDS: Kind[] = [
   {
     agent: 'command',
+    required: ['COMMAND'],
     variables: ['COMMAND', 'COMMAND_PROCESSES'],
-    missing: (variable) =>
+    missing: ([variable]) =>
       `${variable} is not set. Set it to the program that answers, such as ${variable}='python3 agent.py'.`,
-    unused: 'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
+    unused: () =>
+      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
   },
   {
     agent: 'remote',
+    required: ['REMOTE_URL'],
     variables: ['REMOTE_URL', 'REMOTE_HEADERS'],
-    missing: (variable) => `${variable} does not say where the remote service is. Set ${variable}.`,
-    unused: 'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
+    missing: ([variable]) => `${variable} does not say where the remote service is. Set ${variable}.`,
+    unused: () =>
+      'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
+  },
+  {
+    agent: 'model',
+    required: ['MODEL_BASE_URL', 'MODEL'],
+    variables: Object.keys(new Environment()).filter((name) =>
+      /^(?:MODEL|MCP)(?:_|$)/.test(name),
+    ) as (keyof Environment)[],
+    missing: (variables) => `${variables.join(' and ')} do not say which model answers. Set both.`,
+    unused: (set) =>
+      `${set.join(', ')} ${set.length === 1 ? 'has' : 'have'} no effect without AGENT=model. Set it, or unset them.`,
   },
 ];
 
@@ -35,9 +51,7 @@ export function faultsOfAgents(environment: Environment, agents: ServiceAgent[])
     ...KINDS.flatMap((kind) => [
       ...agents.filter(isOf(kind)).flatMap((agent) => missing(kind, agent)),
       ...agents.filter((agent) => !isOf(kind)(agent)).flatMap((agent) => withoutEffect(kind, agent)),
-      ...(kind.variables.some((name) => isSet(environment[name])) && !agents.some(isOf(kind))
-        ? [kind.unused]
-        : []),
+      ...(agents.some(isOf(kind)) ? [] : unused(kind, environment)),
     ]),
     ...unwatched(environment, agents),
   ];
@@ -51,13 +65,15 @@ function isSet(value: unknown): boolean {
   return value !== '' && value !== undefined;
 }
 
-function missing(
-  { agent, variables: [required], missing }: Kind,
-  { name, environment }: ServiceAgent,
-): string[] {
-  if (isSet(environment[required!])) return [];
+function missing({ agent, required, missing }: Kind, { name, environment }: ServiceAgent): string[] {
+  if (required.every((variable) => isSet(environment[variable]))) return [];
   const who = name === undefined ? 'AGENT' : `The agent ${JSON.stringify(name)}`;
-  return [`${who} is "${agent}", and ${missing(prefixOf(name) + required!)}`];
+  return [`${who} is "${agent}", and ${missing(required.map((variable) => prefixOf(name) + variable))}`];
+}
+
+function unused({ variables, unused }: Kind, environment: Environment): string[] {
+  const set = variables.filter((name) => isSet(environment[name]));
+  return set.length === 0 ? [] : [unused(set)];
 }
 
 function withoutEffect({ agent, variables }: Kind, { name, own }: ServiceAgent): string[] {

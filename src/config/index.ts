@@ -5,6 +5,7 @@ export {
   connectionLimits,
   corsOrigins,
   credentials,
+  modelOptions,
   proxies,
   queryOptions,
   remoteOptions,

@@ -133,8 +133,10 @@ describe('The package', () => {
     expect(Object.keys(analysis.entrypoints).sort()).toEqual([
       '.',
       './access',
+      './agents/ai-sdk',
       './agents/command',
       './agents/files',
+      './agents/model',
       './agents/remote',
       './openapi',
       './package.json',

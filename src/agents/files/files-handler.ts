@@ -70,6 +70,34 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
     }
   }
 
+  /**
+   * The text of a file, or its description if it has no text that can be read: for agents that pass it on, such as to a model.
+   * The sentence of a file that is broken or too costly is its text.
+   */
+  async textOf(part: FilePart, context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>): Promise<string> {
+    const text = await this.#whole({ kind: 'text' }, part, context);
+    // What is shown of a file stands below its name.
+    return text.startsWith('### ') ? text : this.#whole({ kind: 'describe' }, part, context);
+  }
+
+  async #whole(
+    question: Question,
+    part: FilePart,
+    context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>,
+  ): Promise<string> {
+    const job = this.#pool.ask(question, [part], context);
+    const cancel = () => job.cancel();
+    context.signal.addEventListener('abort', cancel);
+    let whole = '';
+    try {
+      for await (const step of job.steps()) if ('text' in step) whole += step.text;
+    } finally {
+      context.signal.removeEventListener('abort', cancel);
+      job.cancel();
+    }
+    return whole;
+  }
+
   /** Called by Nest once all runs have ended. Ends the processes, which otherwise end by themselves. */
   onApplicationShutdown(): Promise<void> {
     return this.#pool.close();

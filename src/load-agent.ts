@@ -1,9 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { checkCommand, commandHandler } from './agents/command/index.js';
 import { FilesHandler } from './agents/files/index.js';
 import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
 import {
   commandOptions,
   ConfigurationError,
+  modelOptions,
   otherVariables,
   remoteOptions,
   type ServiceAgent,
@@ -12,17 +14,21 @@ import type { QueryModuleOptions } from './query/index.js';
 
 type Handler = QueryModuleOptions['handler'];
 
+/** The options of a module by which an agent answers. */
+export type AnsweringOptions = Pick<QueryModuleOptions, 'handler' | 'admit'>;
+
 /**
  * Loads an agent of the service: a built-in one, or a module.
  *
  * @throws {ConfigurationError} there is no such agent, or it cannot answer with these variables
  */
-export async function loadHandler(agent: ServiceAgent): Promise<Handler> {
+export async function loadAgent(agent: ServiceAgent): Promise<AnsweringOptions> {
   const { AGENT: kind } = agent.environment;
-  if (kind === 'files') return FilesHandler;
-  if (kind === 'remote') return loadRemoteHandler(agent);
-  if (kind === 'command') return loadCommand(agent);
-  return loadFile(agent);
+  if (kind === 'files') return { handler: FilesHandler };
+  if (kind === 'model') return loadModel(agent);
+  if (kind === 'remote') return { handler: await loadRemoteHandler(agent) };
+  if (kind === 'command') return { handler: await loadCommand(agent) };
+  return { handler: await loadFile(agent) };
 }
 
 /** How a sentence about the agent begins. */
@@ -40,6 +46,46 @@ async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
     const isMissing = code === 'ERR_MODULE_NOT_FOUND';
     const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
     throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+  }
+}
+
+async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {
+  const prefix = agent.name === undefined ? '' : `The agent ${JSON.stringify(agent.name)}: `;
+  const options = modelOptions(agent.environment);
+  const instructions = await textOrFile(`${prefix}MODEL_INSTRUCTIONS`, options.instructions);
+  try {
+    const { mcpServersOf, modelHandler } = await import('./agents/model/index.js');
+    const { MCP_SERVERS: path } = agent.environment;
+    const mcpServers = path === '' ? {} : mcpServersOf(await fileText(`${prefix}MCP_SERVERS`, path));
+    const handler = modelHandler({ ...options, instructions, mcpServers }, otherVariables());
+    // Kwargs that are not valid are refused before the query becomes a run.
+    return { handler, admit: (query) => handler.check(query) };
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
+    const what = isMissing
+      ? 'it needs packages. Run npm install ai@6 @ai-sdk/openai-compatible@2 @ai-sdk/mcp@1.'
+      : message;
+    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+  }
+}
+
+/** A text, or the content of the file that it names. */
+async function textOrFile(variable: string, text: string | undefined): Promise<string | undefined> {
+  const isPath = text !== undefined && /^\.{0,2}\/[^\n]*$/.test(text);
+  return isPath ? fileText(variable, text) : text;
+}
+
+async function fileText(variable: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(
+      `${variable} is ${JSON.stringify(path)}; it must be a file that the service can read (${code}).`,
+      { cause: error },
+    );
   }
 }
 
@@ -66,7 +112,7 @@ async function loadFile(agent: ServiceAgent): Promise<Handler> {
     const { reason, message } = error;
     const isMissing = reason === 'file';
     const what = isMissing
-      ? '; it must be "files", "command", "remote" or the path of a JavaScript module'
+      ? '; it must be "files", "model", "command", "remote" or the path of a JavaScript module'
       : '';
     throw new ConfigurationError(`${subjectOf(agent)}${what}. ${message}`, {
       cause: error,
