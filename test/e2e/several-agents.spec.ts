@@ -13,6 +13,10 @@ const agent = (name: string) => `
 export const restarts = 1;
 export default async function* ({ parts: [{ text }] }, { history, signal, resumed }) {
   yield { type: 'message', data: { content: '${name}: ' + text + ' ' + history.length } };
+  if (text === 'file') {
+    const content = new TextEncoder().encode('of ${name}');
+    yield { type: 'file', data: { name: 'a.txt', mimeType: 'text/plain', content } };
+  }
   if (text === 'hold' && !resumed) await new Promise((resolve) => signal.addEventListener('abort', resolve));
 }`;
 
@@ -92,6 +96,15 @@ describe.each(['memory', 'file', 'postgres'])('Several agents of a service with 
     expect(await textOf(service, 'research', 'd', { kwargs })).toBe('research: d 2');
     for (const path of ['/query', '/other/query'])
       expect((await request(service.url, { method: 'POST', path }, '{"parts":[]}')).status).toBe(404);
+  });
+
+  it(promise('service.agents', 'files, which are served below the path of their agent'), async () => {
+    const service = await start({ DATABASE_URL: databaseOf(kind) });
+    const reply = await askAgent(service, 'research', 'file');
+    const [, path] = /"path":"([^"]+)"/.exec(await reply.whole())!;
+    expect(path).toMatch(new RegExp(`^/research/query/${reply.runId}/files/`));
+    expect(await (await get(service.url, path!)).whole()).toBe('of research');
+    expect((await get(service.url, path!.replace('research', 'support'))).status).toBe(404);
   });
 
   // What lies in the memory of a process ends with it.

@@ -4,10 +4,8 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { ModuleFailure } from './module-failure.js';
+import { OWN_CODE } from './module-versions.js';
 import { type SyntaxFault, syntaxFaultOf } from './syntax-fault.js';
-
-/** The folder with the code of this package. */
-const OWN_CODE = new URL('../../', import.meta.url).href;
 
 /** What the author sees of the stack of an exception. */
 const MAX_FRAMES = 5;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const PARAMETER = 'agent-version';
 
 /** The folder with the code of this package. Two copies of it would not know each other's classes. */
-const OWN_CODE = new URL('../../', import.meta.url).href;
+export const OWN_CODE = new URL('../../', import.meta.url).href;
 
 /** A file that a version of a module consists of. */
 export interface VersionFile {

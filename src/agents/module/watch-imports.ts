@@ -1,4 +1,5 @@
 import module, { createRequire, type ResolveFnOutput, type ResolveHookContext } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import {
   fingerprintOf,
@@ -7,7 +8,6 @@ import {
   resolvedUrl,
   type VersionFile,
 } from './module-versions.js';
-import { pathToFileURL } from 'node:url';
 
 type SyncResolve = (
   name: string,
