@@ -1,14 +1,5 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
-import {
-  type Envelope,
-  log,
-  message,
-  reasoning,
-  source,
-  toolCall,
-  toolResult,
-  usage,
-} from '../../query/index.js';
+import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from '../../query/index.js';
 import { shownResult, toolFailure } from '../translation/index.js';
 
 /** A part of the stream of the AI SDK. */
@@ -36,11 +27,9 @@ export class PartEnvelopes {
 
   constructor(private readonly runId: string) {}
 
-  /** The envelopes of a part; most parts have one or none. */
+  /** The envelopes of a part that is no text; most parts have one or none. */
   of(part: StreamPart): Envelope[] {
     switch (part.type) {
-      case 'text-delta':
-        return part.text === '' ? [] : [message(part.text)];
       case 'reasoning-delta':
         return part.text === '' ? [] : [reasoning(part.text, { id: part.id })];
       case 'tool-call':
