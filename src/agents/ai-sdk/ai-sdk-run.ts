@@ -1,5 +1,5 @@
 import type { ModelMessage, StepResult, StopCondition, ToolSet } from 'ai';
-import { type Envelope, log, type Query, type QueryContext } from '../../query/index.js';
+import { type Envelope, log, message, type Query, type QueryContext } from '../../query/index.js';
 import { cutModel, modelFailure } from '../translation/index.js';
 import {
   type AiSdkChoice,
@@ -55,6 +55,13 @@ export class AiSdkRun {
       for await (const part of parts) {
         this.#gate.taken();
         if (part.type === 'error') throw part.error as Error;
+        // Most parts are of this type: what they cost is what an answer costs.
+        if (part.type === 'text-delta') {
+          hasBegun = true;
+          if (part.text !== '') yield message(part.text);
+          this.#gate.wanted();
+          continue;
+        }
         for (const envelope of translation.of(part)) {
           hasBegun = true;
           yield envelope;

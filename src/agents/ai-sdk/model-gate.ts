@@ -26,7 +26,7 @@ export class ModelGate {
     wrapStream: async ({ doStream }) => {
       const { stream, ...rest } = await doStream();
       this.#ahead = 0;
-      return { ...rest, stream: stream.pipeThrough(this.#transform()) };
+      return { ...rest, stream: this.#gated(stream) };
     },
   };
 
@@ -48,14 +48,28 @@ export class ModelGate {
     this.#pass?.();
   }
 
-  #transform<T>(): TransformStream<T, T> {
-    return new TransformStream({
-      transform: (part, controller): Promise<void> | void => {
-        this.#ahead += 1;
-        controller.enqueue(part);
-        if (this.#ahead >= AHEAD && !this.#isWanted && !this.#isOpen) return this.#wait();
+  /** Passes on what comes as long as the gate lets it. The SDK never asks for less, so nothing else must be looked at. */
+  #gated<T>(stream: ReadableStream<T>): ReadableStream<T> {
+    const reader = stream.getReader();
+    return new ReadableStream({
+      start: (controller) => {
+        this.#pump(reader, controller).catch((error: unknown) => controller.error(error));
       },
+      cancel: (reason) => reader.cancel(reason),
     });
+  }
+
+  async #pump<T>(
+    reader: ReadableStreamDefaultReader<T>,
+    controller: ReadableStreamDefaultController<T>,
+  ): Promise<void> {
+    for (;;) {
+      if (this.#ahead >= AHEAD && !this.#isWanted && !this.#isOpen) await this.#wait();
+      const { done, value } = await reader.read();
+      if (done) return controller.close();
+      this.#ahead += 1;
+      controller.enqueue(value);
+    }
   }
 
   async #wait(): Promise<void> {

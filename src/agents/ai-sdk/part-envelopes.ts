@@ -1,14 +1,5 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
-import {
-  type Envelope,
-  log,
-  message,
-  reasoning,
-  source,
-  toolCall,
-  toolResult,
-  usage,
-} from '../../query/index.js';
+import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from '../../query/index.js';
 import { shownResult, toolFailure } from '../translation/index.js';
 
 /** A part of the stream of the AI SDK. */
@@ -33,22 +24,22 @@ const EXTENSIONS: Record<string, string> = {
 /** Translates the stream of one run. */
 export class PartEnvelopes {
   #files = 0;
+  /** The calls of this step that are not valid, by their ids, and what comes of them. If the step is cut, they were not whole. */
+  readonly #invalid = new Map<string, Envelope[]>();
 
   constructor(private readonly runId: string) {}
 
-  /** The envelopes of a part; most parts have one or none. */
+  /** The envelopes of a part that is no text; most parts have one or none. */
   of(part: StreamPart): Envelope[] {
     switch (part.type) {
-      case 'text-delta':
-        return part.text === '' ? [] : [message(part.text)];
       case 'reasoning-delta':
         return part.text === '' ? [] : [reasoning(part.text, { id: part.id })];
       case 'tool-call':
-        return [toolCall(part.toolCallId, part.toolName, part.input ?? {})];
+        return this.#call(part);
       case 'tool-result':
         return part.preliminary ? [] : [resultOf(part)];
       case 'tool-error':
-        return [toolResult(part.toolCallId, this.#failureOf(part), { isError: true })];
+        return this.#failure(part);
       case 'tool-output-denied':
         return [toolResult(part.toolCallId, 'The call was not allowed.', { isError: true })];
       case 'tool-approval-request':
@@ -58,18 +49,31 @@ export class PartEnvelopes {
       case 'file':
         return [this.#file(part)];
       case 'finish-step':
-        return endOfStep(part);
+        return [...this.#invalidCalls(), ...endOfStep(part)];
       default:
         return [];
     }
   }
 
-  #failureOf({ toolName, error }: PartOf<'tool-error'>): string {
-    const name = (error as Error | undefined)?.name;
-    if (name === 'AI_NoSuchToolError') return 'The model has called a tool that does not exist.';
-    if (name === 'AI_InvalidToolInputError')
-      return 'The model has called the tool with arguments that it does not take.';
-    return toolFailure(this.runId, toolName, error);
+  #call({ toolCallId, toolName, input, invalid }: PartOf<'tool-call'>): Envelope[] {
+    const call = toolCall(toolCallId, toolName, input ?? {});
+    if (!invalid) return [call];
+    this.#invalid.set(toolCallId, [call]);
+    return [];
+  }
+
+  #failure({ toolCallId, toolName, error }: PartOf<'tool-error'>): Envelope[] {
+    const result = (sentence: string) => toolResult(toolCallId, sentence, { isError: true });
+    const held = this.#invalid.get(toolCallId);
+    if (!held) return [result(toolFailure(this.runId, toolName, error))];
+    held.push(result('There is no such tool, or it does not take these arguments.'));
+    return [];
+  }
+
+  #invalidCalls(): Envelope[] {
+    const envelopes = [...this.#invalid.values()].flat();
+    this.#invalid.clear();
+    return envelopes;
   }
 
   #file({ file: { mediaType, uint8Array } }: PartOf<'file'>): Envelope {

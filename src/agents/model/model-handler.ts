@@ -30,7 +30,12 @@ const TYPES_OF_INPUT: Record<ModelSettings['inputs'][number], ModelInput[]> = {
   audio: ['audio/wav', 'audio/mpeg', 'audio/mp3'],
 };
 
-/** Answers queries with a model. */
+/**
+ * Answers queries with a model. `modelHandler` makes it.
+ *
+ * @example
+ * QueryModule.forRoot({ handler, admit: (query) => handler.check(query) });
+ */
 export class ModelHandler extends AgentHandler implements OnApplicationShutdown {
   override readonly restarts = RESTARTS;
   readonly #endpoint: Endpoint;

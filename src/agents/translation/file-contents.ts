@@ -75,5 +75,7 @@ function framed({ name }: FilePart, mimeType: string, text: string): string {
     text.length > TEXT_LENGTH
       ? `${text.slice(0, TEXT_LENGTH)}\n[The rest of the file is left out: it has ${text.length} characters.]`
       : text;
-  return `<file name=${JSON.stringify(name)} type="${mimeType}">\n${shown}\n</file>`;
+  // A caller must not write markup with the name of a file.
+  const label = name.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return `<file name="${label}" type="${mimeType}">\n${shown}\n</file>`;
 }
