@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
+import * as aiSdk from '../src/agents/ai-sdk/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as command from '../src/agents/command/index.js';
@@ -14,6 +15,7 @@ import * as testing from '../src/testing/index.js';
 const DOCUMENTED = [
   ['index.ts', 50],
   ['access/index.ts', 10],
+  ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
   ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
@@ -62,6 +64,10 @@ describe('The public surface', () => {
       'toolResult',
       'usage',
     ]);
+  });
+
+  it('of the adapter of the AI SDK is this name', () => {
+    expect(Object.keys(aiSdk)).toEqual(['fromAiSdk']);
   });
 
   it('of the remote agent is this name', () => {

@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import {
   type AgentHandler,
   type Envelope,
@@ -141,6 +143,7 @@ export function adapterContract(harness: AdapterHarness): void {
     });
 
     can('toolError', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
       const broken = {
         ...weather,
         execute: () => {
@@ -154,6 +157,7 @@ export function adapterContract(harness: AdapterHarness): void {
       ]);
       expect(textOf(envelopes)).toBe('I do not know.');
       expect(JSON.stringify(envelopes)).not.toContain(SECRET);
+      warn.mockRestore();
     });
 
     can('sources', async () => {

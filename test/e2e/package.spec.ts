@@ -133,6 +133,7 @@ describe('The package', () => {
     expect(Object.keys(analysis.entrypoints).sort()).toEqual([
       '.',
       './access',
+      './agents/ai-sdk',
       './agents/command',
       './agents/files',
       './agents/remote',
