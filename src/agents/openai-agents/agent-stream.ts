@@ -1,6 +1,6 @@
 import type { AgentInputItem, RunState, RunStreamEvent, StreamedRunResult } from '@openai/agents';
 import type { AnyAgent } from './framework.js';
-import { StepGate } from './step-gate.js';
+import { StepGate } from '../translation/index.js';
 
 export type State = RunState<unknown, AnyAgent>;
 

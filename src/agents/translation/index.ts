@@ -11,4 +11,5 @@ export {
 export { historyFile } from './history-files.js';
 export { cutModel, modelFailure } from './model-failure.js';
 export { shownResult } from './shown-result.js';
+export { StepGate } from './step-gate.js';
 export { toolFailure } from './tool-failure.js';
