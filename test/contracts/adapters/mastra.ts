@@ -48,7 +48,7 @@ export function mastraTool({ name, execute }: FakeTool) {
     id: name,
     description: name,
     inputSchema: z.record(z.string(), z.unknown()),
-    execute: async ({ context }) => execute(context as Record<string, unknown>),
+    execute: async ({ context }) => execute(context),
   });
 }
 
