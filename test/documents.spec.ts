@@ -59,7 +59,7 @@ describe('The TypeScript of the documents', () => {
 
   beforeAll(async () => {
     // Inside of the package, so that it finds itself by its name.
-    directory = await mkdtemp(join(ROOT, 'dist/documents-'));
+    directory = await mkdtemp(join(ROOT, '.examples-'));
     const files: string[] = [];
     for (const document of DOCUMENTS) {
       for (const { language, name, code } of codeBlocks(document)) {

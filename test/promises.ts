@@ -443,6 +443,24 @@ export const PROMISES = {
       'The handler is told of a session that was erased. If it fails to erase its own memory, the session is erased all the same.',
   },
 
+  'files.answer': {
+    section: '2.9',
+    sentence:
+      'A file that the handler emits is stored, and callers get its name, type, size, digest and path in its place.',
+  },
+  'files.download': {
+    section: '2.9',
+    sentence:
+      'GET returns a file of an answer or of a query to the owner of the run, as a download that no browser shows as a page.',
+  },
+  'files.expired': {
+    section: '2.9',
+    sentence: 'A file whose content is no longer kept is 410.',
+  },
+  'files.limits': {
+    section: '2.9',
+    sentence: 'The files of an answer have the limits of those of a query.',
+  },
   'files.text': {
     section: '2.9',
     sentence:

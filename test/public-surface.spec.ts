@@ -47,6 +47,7 @@ describe('The public surface', () => {
       'STREAM_DEFAULTS',
       'Signals',
       'TextPartDto',
+      'file',
       'fileBytes',
       'fileDataUrl',
       'fileText',

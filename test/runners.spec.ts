@@ -38,7 +38,7 @@ test('an application', async () => {
 describe('The tools for tests', () => {
   let directory: string;
   // Inside of the package, so that it finds itself by its name.
-  beforeEach(async () => (directory = await mkdtemp(join(ROOT, 'dist/runners-'))));
+  beforeEach(async () => (directory = await mkdtemp(join(ROOT, '.examples-'))));
   afterEach(() => rm(directory, { recursive: true }));
 
   it('work in Vitest', async () => {

@@ -77,6 +77,31 @@ export class QueryToolResultEnvelope {
   data!: QueryToolResult;
 }
 
+class QueryAnswerFile {
+  @ApiProperty({ type: 'string' })
+  name!: string;
+
+  @ApiProperty({ type: 'string' })
+  mimeType!: string;
+
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Bytes.' })
+  size!: number;
+
+  @ApiProperty({ type: 'string', pattern: '^[0-9a-f]{64}$', description: 'Of the content, SHA-256.' })
+  sha256!: string;
+
+  @ApiProperty({ type: 'string', description: '`GET` returns the content.' })
+  path!: string;
+}
+
+export class QueryFileEnvelope {
+  @ApiProperty({ enum: ['file'], description: 'A file of the answer.' })
+  type!: 'file';
+
+  @ApiProperty({ type: QueryAnswerFile })
+  data!: QueryAnswerFile;
+}
+
 class QuerySource {
   @ApiProperty({ type: 'string' })
   url!: string;
@@ -181,6 +206,7 @@ export const TURN_ENVELOPES = {
   reasoning: QueryReasoningEnvelope,
   tool_call: QueryToolCallEnvelope,
   tool_result: QueryToolResultEnvelope,
+  file: QueryFileEnvelope,
   source: QuerySourceEnvelope,
   usage: QueryUsageEnvelope,
 };

@@ -142,7 +142,7 @@ describe.each(ADAPTERS)('The document of an application on %s', (adapter) => {
     const { responses } = operations['post /query']!;
     expect(responses['200']!.content!['text/event-stream']!.schema).toMatchObject({
       anyOf: [
-        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'Source', 'Usage'],
+        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Usage'],
         ...['Log', 'Progress', 'Done', 'Other'],
       ].map((name) => ({ $ref: `#/components/schemas/Query${name}Envelope` })),
     });

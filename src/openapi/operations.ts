@@ -179,7 +179,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
     ),
   file: () =>
     applyDecorators(
-      ApiOperation({ summary: 'Download a file of a run' }),
+      ApiOperation({ summary: 'Download a file of a query or of its answer' }),
       RUN_ID,
       ApiParam({
         name: 'sha256',
@@ -188,8 +188,9 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       }),
       ApiHeader({ name: 'Range', required: false, schema: { type: 'string', example: 'bytes=0-99' } }),
       ApiHeader({ name: 'If-Range', required: false, schema: { type: 'string' } }),
+      ApiHeader({ name: 'If-None-Match', required: false, schema: { type: 'string' } }),
       fileResponses(),
-      problemResponses([...ALWAYS, 'not_found', 'range_not_satisfiable']),
+      problemResponses([...ALWAYS, 'not_found', 'file_expired', 'range_not_satisfiable']),
     ),
   session: () =>
     applyDecorators(

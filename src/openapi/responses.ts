@@ -112,7 +112,7 @@ export function sessionResponse(): MethodDecorator {
 
 /** 200 and 206: a file, and a range of it. */
 export function fileResponses(): MethodDecorator {
-  const content = { 'text/plain': { schema: { type: 'string' as const } } };
+  const content = { '*/*': { schema: { type: 'string' as const, format: 'binary' } } };
   const headers = {
     'Accept-Ranges': text('`bytes`.'),
     'Content-Disposition': text('`attachment`, with the name of the file.'),
@@ -126,6 +126,7 @@ export function fileResponses(): MethodDecorator {
       headers: { ...headers, 'Content-Range': text('Which bytes of how many.') },
       content,
     }),
+    emptyResponse(304, 'The caller has the file: `If-None-Match` names its `ETag`.'),
   );
 }
 

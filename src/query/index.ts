@@ -5,6 +5,7 @@ export { getAgentToken, InjectAgent } from './agent-token.js';
 export { envelopeText } from './contract/envelope-text.js';
 export {
   doneText,
+  file,
   INTERRUPTED,
   isInterrupted,
   log,
@@ -87,7 +88,7 @@ export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
 export { Dispatcher, type DispatchReceiver } from './ports/dispatcher.js';
-export { FileStore } from './ports/file-store.js';
+export { FileStore, type ByteRange } from './ports/file-store.js';
 export type * from './ports/run-listener.js';
 export { KEPT_LENGTH, RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
@@ -97,6 +98,7 @@ export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports
 export { QueryModule } from './query.module.js';
 export {
   AgentService,
+  type DownloadedFile,
   type ListOptions,
   type QueryOptions,
   type RunListOptions,

@@ -113,7 +113,7 @@ function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provid
       {
         provide: Settings,
         inject: [MODULE_OPTIONS_TOKEN],
-        useFactory: (options: QueryModuleFactoryOptions) => settingsOf(options, role, name),
+        useFactory: (options: QueryModuleFactoryOptions) => settingsOf(options, role, extras),
       },
       {
         provide: RunHandler,

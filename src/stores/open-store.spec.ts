@@ -222,8 +222,12 @@ describe('A database of an older version', () => {
     await store.close();
   });
 
+  /** Takes back what the migration 0012 has changed. */
+  const TO_0011 = `drop table files; alter table runs drop column path; delete from migrations where name = '0012_files';`;
+
   /** Takes back what the migrations after 0007 have changed. */
   const TO_0007 = `
+    ${TO_0011}
     drop table uploads;
     drop index runs_listed; drop index sessions_listed; drop index runs_session;
     create index runs_session on runs (session_key);
@@ -237,6 +241,30 @@ describe('A database of an older version', () => {
     create index runs_ready on runs (module, ready_at) where status = 'waiting';
     delete from migrations
       where name in ('0008_owners', '0009_traces', '0010_uploads', '0011_lists');`;
+
+  it.each(Object.keys(load))('0011 knows the files of its turns, in %s', async (database) => {
+    const url = await load[database]!('0011', '');
+    const before = await openStore(url, { leaseMs: 50 });
+    await before.recover(eventsOf());
+    const [sha256, other] = ['a'.repeat(64), 'b'.repeat(64)];
+    const part = { type: 'file' as const, name: 'a.csv', mimeType: 'text/csv', size: 5, sha256 };
+    for (const session of [{ id: 's', policy: 'enqueue' as const, maxWaiting: 9 }, undefined]) {
+      const admission = admissionOf({ owner: 'ann', parts: [part], session });
+      await before.files.keep(admission.runId, sha256, new Blob(['hello']));
+      const { run } = await before.admit(admission);
+      await before.finish(run, { status: 'completed' }, keptAnswer());
+    }
+    await before.close();
+    await load[database]!('0011', TO_0011);
+
+    const store = await openStore(url, { leaseMs: 50 });
+    await store.recover(eventsOf());
+    const [withTurn] = (await store.turns('ann', 's', { after: 0, limit: 9 }))!.turns;
+    expect(await store.file('ann', withTurn!.runId, sha256)).toEqual(part);
+    expect(await store.file('ann', withTurn!.runId, other)).toBeUndefined();
+    expect(await store.file('bob', withTurn!.runId, sha256)).toBeUndefined();
+    await store.close();
+  });
 
   it.each(Object.keys(load))(
     '0007 gives slots to the owners of its waiting runs in turn, in %s',

@@ -91,6 +91,13 @@ export function ownersContract(
         expect(await ownersOf(4)).toEqual(['bob', 'ann', 'bob', 'bob']);
       });
 
+      it('are not given earlier because the owner has cancelled a query that was before', async () => {
+        for (const owner of ['ann', 'bob', 'bob']) await wait(owner);
+        const [first] = [await wait('cid'), await wait('cid')];
+        await finish(first, CANCELLED);
+        expect(await ownersOf(4)).toEqual(['ann', 'bob', 'bob', 'cid']);
+      });
+
       it('are given so that no other owner gets two before the query of an owner that has no other', async () => {
         const step = fc.oneof(
           { weight: 3, arbitrary: fc.record({ admits: fc.constantFrom('a', 'b', 'c', 'd') }) },
@@ -101,25 +108,26 @@ export function ownersContract(
           fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
             await reopen();
             const waiting: RunRecord[] = [];
-            /** For each owner with a single run: who got slots since it came. */
+            /** For each run whose owner had no other when it came: who got slots since then. */
             const since = new Map<string, string[]>();
             for (const it of steps) {
               if ('admits' in it) {
                 const isSingle = waiting.every(({ owner }) => owner !== it.admits);
-                waiting.push(await wait(it.admits));
-                if (isSingle) since.set(it.admits, []);
+                const run = await wait(it.admits);
+                waiting.push(run);
+                if (isSingle) since.set(run.id, []);
               } else if ('takes' in it) {
                 for (const run of await store.take(it.takes)) {
                   waiting.splice(ids(waiting).indexOf(run.id), 1);
-                  const before = since.get(run.owner);
-                  since.delete(run.owner);
+                  const before = since.get(run.id);
+                  since.delete(run.id);
                   if (before) expect(new Set(before).size).toBe(before.length);
                   for (const others of since.values()) others.push(run.owner);
                 }
               } else if (waiting.length > 0) {
                 const [run] = waiting.splice(it.cancels % waiting.length, 1);
                 await finish(run!, CANCELLED);
-                if (waiting.every(({ owner }) => owner !== run!.owner)) since.delete(run!.owner);
+                since.delete(run!.id);
               }
             }
             const rest = await take();

@@ -136,7 +136,7 @@ describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
       type: 'about:blank',
       title: 'Insufficient Storage',
       status: 507,
-      detail: 'There is no storage space left for the files of this query. Try again later.',
+      detail: 'There is no storage space left for files. Try again later.',
       code: 'storage_full',
     });
     expect(await spooled()).toEqual(['1']);

@@ -81,7 +81,7 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
         'x-content-type-options': 'nosniff',
         'content-security-policy': 'sandbox',
         'accept-ranges': 'bytes',
-        'cache-control': 'no-store',
+        'cache-control': 'private, no-cache',
       });
     }
   });

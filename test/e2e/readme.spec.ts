@@ -42,7 +42,7 @@ describe('The README', () => {
   it('shows a module that works as printed', async () => {
     const { code } = codeBlocks('README.md').find(({ name }) => name === 'app.module.ts')!;
     // Inside of the package, so that it finds itself by its name.
-    const directory = await mkdtemp(join(ROOT, 'dist/readme-'));
+    const directory = await mkdtemp(join(ROOT, '.examples-'));
     await writeFile(join(directory, 'app.module.js'), compiled(code));
     await writeFile(join(directory, 'ask.js'), ASK);
     const { stdout } = await run(process.execPath, ['ask.js'], { cwd: directory });

@@ -76,6 +76,14 @@ export class SlowRunStore extends RunStore {
     });
   }
 
+  async addFile(...args: Parameters<RunStore['addFile']>) {
+    await this.#inOrder(args[0].id, () => this.memory.addFile(...args));
+  }
+
+  file(...args: Parameters<RunStore['file']>) {
+    return this.#slowly(() => this.memory.file(...args));
+  }
+
   find(...args: Parameters<RunStore['find']>) {
     return this.#slowly(() => {
       const run = this.memory.find(...args);
@@ -141,7 +149,7 @@ export async function ticks(count: number): Promise<void> {
 /** A copy, because a record that a database returns does not change any more. */
 function copyOf(run: RunRecord): RunRecord {
   const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = run;
-  const { attempt, detached, trace } = run;
+  const { attempt, detached, trace, path } = run;
   const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
-  return { id, owner, sessionId, ...state, trace };
+  return { id, owner, sessionId, ...state, trace, path };
 }

@@ -29,6 +29,7 @@ const SHAPES = new Map<string, Shape>([
   ['reasoning', { required: { content: text }, optional: { id: text } }],
   ['tool_call', { required: { id: text, name: text, arguments: anyJson } }],
   ['tool_result', { required: { id: text, content: anyJson }, optional: { isError: flag } }],
+  ['file', { required: { name: text, mimeType: text, size: count, sha256: text, path: text } }],
   ['source', { required: { url: text }, optional: { title: text } }],
   ['progress', { required: { done: count }, optional: { total: count, unit: text, label: text } }],
   [

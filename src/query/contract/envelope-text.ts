@@ -10,11 +10,13 @@ import type { Envelope } from './wire.js';
  * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong
  */
 export function envelopeText(value: unknown, maxLength: number): string {
-  if (typeof value !== 'object' || value === null) throw invalid(`it is ${kindOf(value)}, not an object`);
+  if (typeof value !== 'object' || value === null)
+    throw invalidEnvelope(`it is ${kindOf(value)}, not an object`);
   const { type, data } = value as { type?: unknown; data?: unknown };
-  if (typeof type !== 'string' || type === '') throw invalid('its `type` is not a non-empty string');
-  if (type === 'done') throw invalid('the type `done` is reserved for the end of the run');
-  if (type === 'restarted') throw invalid('the type `restarted` is reserved for a new attempt of the run');
+  if (typeof type !== 'string' || type === '') throw invalidEnvelope('its `type` is not a non-empty string');
+  if (type === 'done') throw invalidEnvelope('the type `done` is reserved for the end of the run');
+  if (type === 'restarted')
+    throw invalidEnvelope('the type `restarted` is reserved for a new attempt of the run');
   let text: string | undefined;
   if (type === 'message') text = textOnly(data, type, 'content', '{"type":"message","data":{"content":');
   if (type === 'log') text = textOnly(data, type, 'message', '{"type":"log","data":{"message":');
@@ -23,7 +25,7 @@ export function envelopeText(value: unknown, maxLength: number): string {
   if (text.length > maxLength) {
     const length = text.length - JSON.stringify({ type, data: '' }).length + 2;
     if (length > maxLength) {
-      throw invalid(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
+      throw invalidEnvelope(`its data is ${length} characters of JSON, more than the ${maxLength} allowed`);
     }
   }
   return text;
@@ -35,7 +37,7 @@ export function envelopeText(value: unknown, maxLength: number): string {
  */
 function textOnly(data: unknown, type: string, member: string, begin: string): string | undefined {
   const text: unknown = (data as Record<string, unknown> | null | undefined)?.[member];
-  if (typeof text !== 'string') throw invalid(`a \`${type}\` needs \`data.${member}\`, a string`);
+  if (typeof text !== 'string') throw invalidEnvelope(`a \`${type}\` needs \`data.${member}\`, a string`);
   for (const name in data as object) if (name !== member) return undefined;
   return 'toJSON' in (data as object) ? undefined : `${begin}${JSON.stringify(text)}}}`;
 }
@@ -46,7 +48,7 @@ function checkedText(type: string, data: unknown): string {
   if (!isStandard(type)) return text;
   const isReplaced = typeof data === 'object' && data !== null && 'toJSON' in data;
   const fault = shapeFault(type, isReplaced ? (JSON.parse(text) as Envelope).data : data);
-  if (fault !== undefined) throw invalid(fault);
+  if (fault !== undefined) throw invalidEnvelope(fault);
   return text;
 }
 
@@ -55,19 +57,24 @@ function jsonText(type: string, data: unknown): string {
   try {
     text = JSON.stringify({ type, data });
   } catch (error) {
-    throw invalid(
+    throw invalidEnvelope(
       'its `data` contains a cycle, a BigInt, or something else that JSON cannot represent',
       error,
     );
   }
   // `JSON.stringify` leaves out a member that JSON cannot represent. A quote inside the type would be escaped.
   if (!text.includes('"data":', type.length)) {
-    throw invalid(`its \`data\` is ${kindOf(data)}, which JSON cannot represent`);
+    throw invalidEnvelope(`its \`data\` is ${kindOf(data)}, which JSON cannot represent`);
   }
   return text;
 }
 
-function invalid(what: string, cause?: unknown): QueryError {
+/**
+ * The handler has emitted something else than an envelope.
+ *
+ * @param what what is wrong with it: a sentence without its full stop
+ */
+export function invalidEnvelope(what: string, cause?: unknown): QueryError {
   const detail = `The agent emitted something that is not an envelope: ${what}.`;
   return new QueryError('invalid_envelope', detail, {}, { cause });
 }

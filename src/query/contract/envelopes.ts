@@ -1,5 +1,7 @@
 import type {
   DoneEnvelope,
+  EmittedContent,
+  EmittedFileEnvelope,
   LogEnvelope,
   MessageEnvelope,
   ProgressEnvelope,
@@ -76,6 +78,38 @@ export function toolResult(
   { isError }: { isError?: boolean | undefined } = {},
 ): ToolResultEnvelope {
   return { type: 'tool_result', data: { id, content, ...(isError !== undefined && { isError }) } };
+}
+
+/**
+ * Makes an envelope that carries a file of the answer. The service stores the content before the answer goes on; callers get the
+ * name, the type, the size, the digest and the path of the file.
+ *
+ * @param file `content` is a `Blob` or `File`, bytes, or a stream of bytes of any length, which is read as it arrives. `name` is a
+ * label of 1 to 255 bytes without `/`, `\` and control characters. Default: that of a `File`, otherwise `file`. `mimeType` is
+ * `type/subtype` with optional parameters. Default: that of a `Blob`, otherwise `application/octet-stream`
+ *
+ * @example
+ * yield file({ name: 'sales.csv', mimeType: 'text/csv', content: Buffer.from('city,sum\nParis,12\n') });
+ * yield file({ name: 'clip.mp4', mimeType: 'video/mp4', content: createReadStream('/tmp/clip.mp4') });
+ */
+export function file({
+  name,
+  mimeType,
+  content,
+}: {
+  name?: string | undefined;
+  mimeType?: string | undefined;
+  content: EmittedContent;
+}): EmittedFileEnvelope {
+  const blob: Partial<File> = content instanceof Blob ? content : {};
+  return {
+    type: 'file',
+    data: {
+      name: name ?? blob.name ?? 'file',
+      mimeType: mimeType ?? (blob.type || 'application/octet-stream'),
+      content,
+    },
+  };
 }
 
 /**

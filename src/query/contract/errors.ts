@@ -13,6 +13,7 @@ export const STATUS_OF_CODE = {
   body_timeout: 408,
   session_busy: 409,
   cursor_expired: 410,
+  file_expired: 410,
   limit_exceeded: 413,
   unsupported_media_type: 415,
   unsupported_encoding: 415,

@@ -39,6 +39,15 @@ export function fileNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such file, or it is no longer kept.');
 }
 
+/**
+ * The run has the file, but its content is no longer kept.
+ *
+ * @param cause the system's error, for the operator's log
+ */
+export function fileExpired(cause?: unknown): QueryError {
+  return new QueryError('file_expired', 'The content of this file is no longer kept.', {}, { cause });
+}
+
 /** A run of the session has not ended. */
 export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
@@ -89,6 +98,12 @@ export function filesOfOwnerExceeded(maxBytes: number): QueryError {
   return new QueryError('rate_limited', detail, { retryAfter: 5 });
 }
 
+/** The process that executed the run does not own it any more. */
+export function interrupted(): QueryError {
+  const detail = 'The log of the run can no longer be written. Send the query again.';
+  return new QueryError('interrupted', detail);
+}
+
 /** The idempotency key belongs to another query. */
 export function idempotencyConflict(): QueryError {
   const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';
@@ -113,7 +128,7 @@ export function cursorExpired(after: number, oldest: number, latest: number): Qu
  * @param cause the system's error, for the operator's log
  */
 export function storageFull(cause?: unknown): QueryError {
-  const detail = 'There is no storage space left for the files of this query. Try again later.';
+  const detail = 'There is no storage space left for files. Try again later.';
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
 }
 
@@ -127,7 +142,7 @@ export function refusalOfFiles(error: unknown): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') return storageFull(error);
   // A `File` whose bytes cannot be read has only this name.
   if (syscall === undefined && name !== 'NotReadableError') return error;
-  const detail = 'The service cannot store the files of a query at present. Try again in a moment.';
+  const detail = 'The service cannot store or read files at present. Try again in a moment.';
   return new QueryError('unavailable', detail, { retryAfter: 2 }, { cause: error });
 }
 

@@ -34,6 +34,32 @@ export interface ToolResultEnvelope extends Envelope {
   data: { id: string; content: unknown; isError?: boolean };
 }
 
+/**
+ * A file of the answer, as callers read it and as turns have it. `GET {path}` returns the content; `path` is that of the service
+ * which the query was sent to.
+ */
+export interface FileEnvelope extends Envelope {
+  type: 'file';
+  data: {
+    name: string;
+    mimeType: string;
+    /** Bytes. */
+    size: number;
+    /** SHA-256 of the content, lower-case hexadecimal. */
+    sha256: string;
+    path: string;
+  };
+}
+
+/** The content of a file that a handler emits: a `Blob` or `File`, bytes, or a stream of bytes. */
+export type EmittedContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** A file of the answer, as a handler emits it. The service stores the content, and callers read a `FileEnvelope`. */
+export interface EmittedFileEnvelope extends Envelope {
+  type: 'file';
+  data: { name: string; mimeType: string; content: EmittedContent };
+}
+
 /** A source of the answer. */
 export interface SourceEnvelope extends Envelope {
   type: 'source';
@@ -108,7 +134,7 @@ export interface RunView {
   error?: RunFailure;
 }
 
-/** A file of an earlier turn, without its content. */
+/** A file of a query or of an answer, without its content. */
 export interface TurnFile {
   type: 'file';
   name: string;

@@ -24,8 +24,12 @@ export class Contents {
     this.writes = new SpoolWrites(spool);
   }
 
-  /** Begins the content of a part, which is given by its index. */
-  begin(part: number): ContentWriter {
+  /**
+   * Begins a content.
+   *
+   * @param part the index of its part, if it belongs to one
+   */
+  begin(part?: number): ContentWriter {
     return new ContentWriter({
       memoryBytes: this.limits.memoryBytes,
       writes: this.writes,
@@ -44,7 +48,7 @@ export class Contents {
     this.spool.receive(content.size);
   }
 
-  private count(bytes: number, size: number, part: number): void {
+  private count(bytes: number, size: number, part: number | undefined): void {
     const { fileBytes, filesBytes } = this.limits;
     this.totalBytes += bytes;
     if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Query, FilePart } from '../ports/agent-handler.js';
 import { FileStore } from '../ports/file-store.js';
+import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { Files, OpenedFiles } from './files.js';
 import { Spool } from './spool.js';
 
@@ -65,7 +66,7 @@ describe('The files of a query', () => {
     ['memory', 25, 0],
     ['the spool', 24, 1],
   ])('are read into %s with a limit of %i bytes for memory', async (_, memoryBytes, count) => {
-    const files = new Files(store, spool, memoryBytes);
+    const files = new Files(store, spool, { ...DEFAULT_BODY_LIMITS, memoryBytes });
     const part = partOf('a.txt', 'A content of 25 bytes ...');
     const query: Query = { parts: [{ type: 'text', text: 'b' }, part], kwargs: {} };
     expect(await files.keep('run', query)).toBe(true);
@@ -84,7 +85,7 @@ describe('The files of a query', () => {
   });
 
   it('are removed at once if the run that opens them no longer needs them', async () => {
-    const files = new Files(store, spool, 0);
+    const files = new Files(store, spool, { ...DEFAULT_BODY_LIMITS, memoryBytes: 0 });
     const part = partOf('a.txt', 'content');
     await files.keep('run', { parts: [part], kwargs: {} });
     const opened = new OpenedFiles();
@@ -96,16 +97,18 @@ describe('The files of a query', () => {
   it('are released if one of them cannot be kept', async () => {
     const parts = [partOf('a.txt', 'a'), partOf('b.txt', 'b')];
     store.failAt = parts[1]!.sha256;
-    await expect(new Files(store, spool, 0).keep('run', { parts, kwargs: {} })).rejects.toThrow(
-      'The store failed.',
-    );
+    await expect(
+      new Files(store, spool, { ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }).keep('run', { parts, kwargs: {} }),
+    ).rejects.toThrow('The store failed.');
     expect(store.released).toEqual(['run']);
   });
 
   it('cannot be opened once they are no longer kept', async () => {
     const opened = new OpenedFiles();
     const file = turnFileOf(partOf('a.txt', 'a'));
-    await expect(new Files(store, spool, 0).open('run', file, opened)).rejects.toMatchObject({
+    await expect(
+      new Files(store, spool, { ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }).open('run', file, opened),
+    ).rejects.toMatchObject({
       code: 'not_found',
       detail: 'The file "a.txt" is no longer kept.',
     });
@@ -118,9 +121,13 @@ describe('The files of a query', () => {
         throw new Error('The store failed.');
       })();
     const file = { ...turnFileOf(partOf('a.txt', 'a')), size: 20 };
-    await expect(new Files(store, spool, 0).open('run', file, new OpenedFiles())).rejects.toThrow(
-      'The store failed.',
-    );
+    await expect(
+      new Files(store, spool, { ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }).open(
+        'run',
+        file,
+        new OpenedFiles(),
+      ),
+    ).rejects.toThrow('The store failed.');
     expect(await spoolFiles()).toEqual([]);
   });
 });

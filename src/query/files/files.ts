@@ -1,7 +1,9 @@
 import { Logger } from '@nestjs/common';
+import { AnswerFiles } from './answer-files.js';
 import { FileContent } from './content.js';
 import type { Spool, SpoolFile } from './spool.js';
 import { QueryError } from '../contract/errors.js';
+import type { BodyLimits } from '../options/body-limits.js';
 import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
 import type { FileStore } from '../ports/file-store.js';
 import type { TurnFile, TurnText } from '../contract/wire.js';
@@ -11,12 +13,13 @@ export class Files {
   /**
    * @param store keeps the contents
    * @param spool has the contents that are too large for memory while a run reads them
-   * @param memoryBytes a file up to this size is read into memory, a larger one into the spool
+   * @param limits of the files of a query, and of those of an answer. A file up to `memoryBytes` is read into memory, a larger
+   * one into the spool
    */
   constructor(
     private readonly store: FileStore,
     private readonly spool: Spool,
-    private readonly memoryBytes: number,
+    private readonly limits: BodyLimits,
   ) {}
 
   /**
@@ -43,6 +46,11 @@ export class Files {
     } catch {
       // The database is unavailable.
     }
+  }
+
+  /** Receives the files that the handler of one run emits. */
+  ofAnswer(): AnswerFiles {
+    return new AnswerFiles(this.limits, this.spool);
   }
 
   /**
@@ -80,7 +88,7 @@ export class Files {
   }
 
   async #fetch(bytes: AsyncIterable<Uint8Array>, size: number): Promise<Buffer | SpoolFile> {
-    if (size <= this.memoryBytes) {
+    if (size <= this.limits.memoryBytes) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of bytes) chunks.push(chunk);
       return Buffer.concat(chunks);

@@ -1,50 +1,91 @@
-import type { Buffer } from 'node:buffer';
-import { StreamableFile } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Logger, StreamableFile } from '@nestjs/common';
+import { create as contentDisposition } from 'content-disposition';
 import parseRange from 'range-parser';
 import { QueryError } from '../contract/errors.js';
+import { fileExpired } from '../contract/refusals.js';
 import { header, type HostRequest } from '../platform/host.js';
 import { Reply } from '../platform/reply.js';
+import type { ByteRange } from '../ports/file-store.js';
+import type { DownloadedFile } from '../runs/downloads.js';
 
-/** A file that a caller downloads. */
-export interface Download {
-  content: Buffer;
-  /** The name that a browser saves it under: ASCII without quotes. */
-  name: string;
-  mimeType: string;
-  /** The digest of the content, which names the file for ever. */
-  sha256: string;
-}
+const logger = new Logger('Query');
 
 /**
- * Answers with a file, or with the range of it that the request asks for (RFC 9110 §14). A request for several ranges gets the
- * whole file. No browser shows the file as a page of this origin.
+ * Answers with a file, or with the range of it that the request asks for (RFC 9110 §14), or with 304 if the caller has it (§13.1.2).
+ * A request for several ranges gets the whole file. No browser shows the file as a page of this origin.
  *
- * @throws {QueryError} `range_not_satisfiable`
+ * @throws {QueryError} `range_not_satisfiable` · `file_expired` · `unavailable`
  */
-export function fileReply(request: HostRequest, { content, name, mimeType, sha256 }: Download): Reply {
+export async function fileReply(request: HostRequest, file: DownloadedFile): Promise<Reply> {
+  const { name, mimeType, size, sha256 } = file;
   const etag = `"${sha256}"`;
   const headers = {
     ETag: etag,
     'Accept-Ranges': 'bytes',
+    // The digest names the content for ever. A cache that several callers share must not keep it.
+    'Cache-Control': 'private, no-cache',
     'Content-Security-Policy': 'sandbox',
     'X-Content-Type-Options': 'nosniff',
   };
+  if (hasCurrent(header(request, 'if-none-match'), etag)) return new Reply(304, undefined, headers);
   const condition = header(request, 'if-range');
   const asked = condition === undefined || condition === etag ? header(request, 'range') : undefined;
-  const range = asked === undefined ? undefined : rangeOf(asked, content.length);
-  const sent = range ? content.subarray(range.start, range.end + 1) : content;
-  const body = new StreamableFile(sent, {
+  const range = asked === undefined ? undefined : rangeOf(asked, size);
+  const content = await begun(await file.read(range));
+  const body = new StreamableFile(content, {
     type: mimeType,
-    disposition: `attachment; filename="${name}"`,
-    length: sent.length,
+    disposition: contentDisposition(name),
+    length: range ? range.end - range.start + 1 : size,
   });
+  // What has been sent is not the file: the caller must not take it for one.
+  body.setErrorHandler((_, response) => response.destroy?.());
+  body.setErrorLogger((error) => logger.warn(`A download was cut: ${error.message}`));
   if (!range) return new Reply(200, body, headers);
-  const contentRange = `bytes ${range.start}-${range.end}/${content.length}`;
+  const contentRange = `bytes ${range.start}-${range.end}/${size}`;
   return new Reply(206, body, { ...headers, 'Content-Range': contentRange });
 }
 
+/**
+ * Reads the beginning of a content, so that a content that was removed in this moment is refused in place of cut.
+ *
+ * @throws {QueryError} `file_expired` · `unavailable`
+ */
+async function begun(content: AsyncIterable<Uint8Array> | undefined): Promise<Readable> {
+  if (!content) throw fileExpired();
+  const iterator = content[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array>;
+  try {
+    first = await iterator.next();
+  } catch (error) {
+    if (error instanceof QueryError) throw error;
+    throw fileExpired(error);
+  }
+  return Readable.from(continued(first, iterator), { objectMode: false });
+}
+
+async function* continued(
+  first: IteratorResult<Uint8Array>,
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let step = first; !step.done; step = await iterator.next()) {
+      if (step.value.length > 0) yield step.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** Whether the caller has the file already: `If-None-Match` names it. */
+function hasCurrent(condition: string | undefined, etag: string): boolean {
+  if (condition === undefined) return false;
+  const names = condition.split(',').map((name) => name.trim().replace(/^W\//, ''));
+  return names.includes(etag) || names.includes('*');
+}
+
 /** The range that a header asks for, with inclusive ends. Undefined if the header is to be ignored. */
-function rangeOf(header: string, size: number): { start: number; end: number } | undefined {
+function rangeOf(header: string, size: number): ByteRange | undefined {
   const ranges = parseRange(size, header, { combine: true });
   if (ranges === -1) {
     const detail = `The header Range asks for bytes that do not exist: the file has ${size} bytes.`;

@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import {
   Controller,
   type ControllerOptions,
@@ -110,7 +109,7 @@ export class QueryController {
     return new Reply(stopped ? 200 : 202, run);
   }
 
-  /** Returns a long text of a turn, which a page of the session shows cut. */
+  /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */
   @Get(':runId/files/:sha256')
   @WrittenByInterceptor()
   async file(
@@ -119,8 +118,7 @@ export class QueryController {
     @Param('sha256') sha256: string,
     @Req() request: HostRequest,
   ): Promise<Reply> {
-    const content = Buffer.from(await this.agent.text(owner, runId, sha256));
-    return fileReply(request, { content, name: 'text.txt', mimeType: 'text/plain; charset=utf-8', sha256 });
+    return fileReply(request, await this.agent.file(owner, runId, sha256));
   }
 
   /** Lists the turns of a session. */

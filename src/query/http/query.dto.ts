@@ -17,7 +17,7 @@ import { Base64Fault } from '../body/base64-decoder.js';
 import { FileContent } from '../files/content.js';
 import type { FieldError } from '../contract/errors.js';
 import { faultsOf } from '../contract/field-errors.js';
-import { isMediaType } from '../contract/media-types.js';
+import { faultOfFileName, faultOfMediaType } from '../contract/file-label.js';
 import { invalidQuery } from '../contract/refusals.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
@@ -25,31 +25,22 @@ import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 @ValidatorConstraint({ name: 'fileName' })
 class FileNameRule implements ValidatorConstraintInterface {
   validate(value: unknown): boolean {
-    return typeof value === 'string' && faultOfName(value) === undefined;
+    return faultOfFileName(value) === undefined;
   }
 
   defaultMessage({ value }: ValidationArguments): string {
-    return typeof value === 'string' ? faultOfName(value)! : 'must be a string';
+    return faultOfFileName(value)!;
   }
-}
-
-function faultOfName(name: string): string | undefined {
-  if (name === '') return 'must not be empty';
-  if (Buffer.byteLength(name) > 255) return 'must be at most 255 bytes long';
-  if (/[/\\]/.test(name)) return 'must not contain "/" or "\\": it is a label, not a path';
-  if (/\p{Cc}/u.test(name)) return 'must not contain control characters';
-  return undefined;
 }
 
 @ValidatorConstraint({ name: 'mediaType' })
 class MediaTypeRule implements ValidatorConstraintInterface {
   validate(value: unknown): boolean {
-    return typeof value === 'string' && value.length <= 255 && isMediaType(value);
+    return faultOfMediaType(value) === undefined;
   }
 
   defaultMessage({ value }: ValidationArguments): string {
-    if (typeof value !== 'string') return 'must be a string';
-    return 'must be a media type such as "text/csv", at most 255 characters long';
+    return faultOfMediaType(value)!;
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import type { CallerRequest } from '../options/query.options.js';
-import { header, rawRequest } from '../platform/host.js';
+import { header, rawRequest, requestPath } from '../platform/host.js';
 import type { QueryOptions } from '../runs/agent.service.js';
 import { type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
 import { OwnerPipe, type PendingRequest } from './owner.pipe.js';
@@ -38,7 +38,14 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
     return {
       cursor,
       query,
-      options: { owner, idempotencyKey, detached, release, request: request as never },
+      options: {
+        owner,
+        idempotencyKey,
+        detached,
+        release,
+        request: request as never,
+        path: requestPath(request),
+      },
     };
   }
 }

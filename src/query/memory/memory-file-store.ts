@@ -1,57 +1,137 @@
-import { FileStore } from '../ports/file-store.js';
+import { createReadStream } from 'node:fs';
+import type { TurnFile } from '../contract/wire.js';
+import { Spool, type SpoolFile } from '../files/spool.js';
+import { type ByteRange, FileStore } from '../ports/file-store.js';
+
+/** A content of more than this share of the limit is in a temporary file. */
+const LARGE = 1 / 16;
+
+/** The temporary files have so many times the limit for memory. */
+const DISK = 16;
 
 interface Content {
-  bytes: Uint8Array;
+  size: number;
+  source: Uint8Array | SpoolFile;
   runs: Set<string>;
 }
 
-/** Keeps contents of files in the memory of this process, within a limit: the oldest are dropped first. */
+/** The files of a run or of its turn. */
+interface FilesOfRun {
+  owner: string;
+  files: Map<string, TurnFile>;
+}
+
+/**
+ * Keeps contents of files in the memory of this process, and large ones in temporary files, within a limit for each: the oldest are
+ * dropped first.
+ */
 export class MemoryFileStore extends FileStore {
   /** In the order in which they were stored. */
   readonly #contents = new Map<string, Content>();
-  readonly #runs = new Map<string, string[]>();
-  #bytes = 0;
+  /** The digests of the contents that a run uses. */
+  readonly #uses = new Map<string, Set<string>>();
+  readonly #files = new Map<string, FilesOfRun>();
+  readonly #bytes = { memory: 0, disk: 0 };
+  #spool: Promise<Spool> | undefined;
 
-  /** @param maxBytes how much is kept. A content of more than a sixteenth of it is not kept */
+  /** @param maxBytes how much is kept in memory; sixteen times as much in temporary files */
   constructor(private readonly maxBytes: number) {
     super();
   }
 
   async keep(runId: string, sha256: string, content: Blob): Promise<void> {
-    if (content.size > this.maxBytes / 16) return;
-    const bytes = this.#contents.get(sha256)?.bytes ?? new Uint8Array(await content.arrayBuffer());
-    // Another run may have stored the same content meanwhile.
-    let kept = this.#contents.get(sha256);
-    if (!kept) {
-      kept = { bytes, runs: new Set() };
-      this.#contents.set(sha256, kept);
-      this.#bytes += bytes.length;
-    }
-    kept.runs.add(runId);
-    this.#runs.set(runId, [...(this.#runs.get(runId) ?? []), sha256]);
-    for (const oldest of this.#contents.keys()) {
-      if (this.#bytes <= this.maxBytes) break;
-      this.#drop(oldest);
-    }
+    const uses = this.#uses.get(runId) ?? new Set();
+    this.#uses.set(runId, uses.add(sha256));
+    if (!this.#contents.has(sha256)) await this.#store(sha256, content);
+    // The run may have been released meanwhile, or another one may have stored the same content.
+    if (this.#uses.get(runId)?.has(sha256)) this.#contents.get(sha256)?.runs.add(runId);
+    this.#dropUnused(sha256);
+    this.#dropOldest();
   }
 
   release(runId: string): void {
-    for (const sha256 of this.#runs.get(runId) ?? []) {
-      const content = this.#contents.get(sha256);
-      content?.runs.delete(runId);
-      if (content?.runs.size === 0) this.#drop(sha256);
+    const digests = this.#uses.get(runId) ?? [];
+    this.#uses.delete(runId);
+    this.#files.delete(runId);
+    for (const sha256 of digests) {
+      this.#contents.get(sha256)?.runs.delete(runId);
+      this.#dropUnused(sha256);
     }
-    this.#runs.delete(runId);
   }
 
-  read(runId: string, sha256: string): AsyncIterable<Uint8Array> | undefined {
+  read(runId: string, sha256: string, range?: ByteRange): AsyncIterable<Uint8Array> | undefined {
     const content = this.#contents.get(sha256);
-    return content?.runs.has(runId) ? once(content.bytes) : undefined;
+    if (!content?.runs.has(runId)) return undefined;
+    const { source } = content;
+    if (source instanceof Uint8Array)
+      return once(range ? source.subarray(range.start, range.end + 1) : source);
+    return createReadStream(source.path, range);
+  }
+
+  /** A run has these files. A file whose content the run has already is left out. */
+  describe(runId: string, owner: string, files: TurnFile[]): void {
+    if (files.length === 0) return;
+    const known = this.#files.get(runId) ?? { owner, files: new Map<string, TurnFile>() };
+    this.#files.set(runId, known);
+    for (const file of files) if (!known.files.has(file.sha256)) known.files.set(file.sha256, file);
+  }
+
+  /** Returns a file of a run, if the owner has it. */
+  find(owner: string, runId: string, sha256: string): TurnFile | undefined {
+    const known = this.#files.get(runId);
+    return known?.owner === owner ? known.files.get(sha256) : undefined;
+  }
+
+  /** Removes the temporary files. */
+  async close(): Promise<void> {
+    await (await this.#spool)?.close();
+  }
+
+  async #store(sha256: string, content: Blob): Promise<void> {
+    const { size } = content;
+    if (size > DISK * this.maxBytes) return;
+    const isLarge = size > LARGE * this.maxBytes;
+    const source = isLarge ? await this.#spooled(content) : new Uint8Array(await content.arrayBuffer());
+    if (this.#contents.has(sha256)) {
+      if (!(source instanceof Uint8Array)) await source.remove();
+      return;
+    }
+    this.#contents.set(sha256, { size, source, runs: new Set() });
+    this.#bytes[isLarge ? 'disk' : 'memory'] += size;
+  }
+
+  async #spooled(content: Blob): Promise<SpoolFile> {
+    this.#spool ??= Spool.open();
+    const file = (await this.#spool).newFile();
+    try {
+      for await (const chunk of content.stream() as AsyncIterable<Uint8Array>) await file.write(chunk);
+      await file.close();
+      return file;
+    } catch (error) {
+      await file.remove();
+      throw error;
+    }
+  }
+
+  #dropUnused(sha256: string): void {
+    if (this.#contents.get(sha256)?.runs.size === 0) this.#drop(sha256);
+  }
+
+  #dropOldest(): void {
+    for (const [sha256, { source }] of this.#contents) {
+      const isInMemory = this.#bytes.memory > this.maxBytes;
+      const isOnDisk = this.#bytes.disk > DISK * this.maxBytes;
+      if (!isInMemory && !isOnDisk) return;
+      if (source instanceof Uint8Array ? isInMemory : isOnDisk) this.#drop(sha256);
+    }
   }
 
   #drop(sha256: string): void {
-    this.#bytes -= this.#contents.get(sha256)!.bytes.length;
+    const { size, source } = this.#contents.get(sha256)!;
     this.#contents.delete(sha256);
+    const isInMemory = source instanceof Uint8Array;
+    this.#bytes[isInMemory ? 'memory' : 'disk'] -= size;
+    if (!isInMemory) source.remove().catch(() => undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import { eventsOf } from '../../../test/contracts/open-store.js';
+import { filesContract } from '../../../test/contracts/files.contract.js';
 import { listsContract } from '../../../test/contracts/lists.contract.js';
 import { ownersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
@@ -16,6 +17,11 @@ runStoreContract(
 );
 
 listsContract('MemoryRunStore', async (retention) => ({ store: new MemoryRunStore(retention), close }));
+
+filesContract('MemoryRunStore', async (retention) => {
+  const store = new MemoryRunStore(retention);
+  return { store, close: () => store.close() };
+});
 
 ownersContract('MemoryRunStore', async (events) => {
   const store = new MemoryRunStore();

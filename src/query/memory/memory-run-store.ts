@@ -2,6 +2,7 @@ import { doneText, isInterrupted } from '../contract/envelopes.js';
 import {
   atCapacity,
   idempotencyConflict,
+  interrupted,
   ownerAtCapacity,
   runNotFound,
   sessionBusy,
@@ -20,7 +21,7 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
-import type { RunEnd, Turn, TurnAnswer } from '../contract/wire.js';
+import type { RunEnd, Turn, TurnAnswer, TurnFile } from '../contract/wire.js';
 import { RANGES, withDefaults } from '../options/ranges.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';
@@ -52,7 +53,10 @@ export class MemoryRunStore extends RunStore {
     const limits = withDefaults('retention', retention, MEMORY_RETENTION_DEFAULTS, RANGES.retention, faults);
     if (faults.length > 0) throw new TypeError(`MemoryRunStore: ${faults.join(' ')}`);
     this.files = new MemoryFileStore(limits.filesBytes);
-    this.#runs = new Runs(limits);
+    this.#runs = new Runs(limits, ({ id, sessionId }) => {
+      // The turn still needs the files.
+      if (sessionId === undefined) this.files.release(id);
+    });
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
   }
 
@@ -78,9 +82,15 @@ export class MemoryRunStore extends RunStore {
     const starts = admission.mayStart && isFirst && !isDeferred;
     if (!starts && queues.waitingOf(owner) >= maxWaitingPerOwner) throw ownerAtCapacity(maxWaitingPerOwner);
     if (!starts && queues.waiting >= admission.maxWaiting) throw atCapacity(queues.waiting);
-    const { runId, parts, session, detached, trace } = admission;
+    const { runId, parts, session, detached, trace, path } = admission;
     const digest = idempotency?.digest;
-    const run = new Run(runId, owner, session?.id, session && parts, key, digest, detached, module, trace);
+    const ofTurn = session && parts;
+    const run = new Run(runId, owner, session?.id, ofTurn, key, digest, detached, module, trace, path);
+    this.files.describe(
+      runId,
+      owner,
+      parts.filter((part) => part.type === 'file'),
+    );
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
@@ -128,6 +138,18 @@ export class MemoryRunStore extends RunStore {
   append(name: RunRef, envelope: string): void {
     const run = this.#run(name);
     if (run?.status === 'running') this.#runs.append(run, envelope);
+  }
+
+  async addFile(name: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
+    const run = this.#run(name);
+    if (!run || run.end) throw interrupted();
+    await this.files.keep(run.id, file.sha256, content);
+    this.files.describe(run.id, run.owner, [file]);
+  }
+
+  file(owner: string, runId: string, sha256: string): TurnFile | undefined {
+    this.#sweep();
+    return this.files.find(owner, runId, sha256);
   }
 
   finish(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
@@ -182,6 +204,10 @@ export class MemoryRunStore extends RunStore {
 
   sessions(owner: string, page: ListPage) {
     return this.#sessions.page(owner, page);
+  }
+
+  override close(): Promise<void> {
+    return this.files.close();
   }
 
   override logLength(): number {

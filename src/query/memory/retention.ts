@@ -20,8 +20,8 @@ export interface RetentionOptions {
    */
   sessionsLength: number;
   /**
-   * How many bytes are kept of the files of sessions. Beyond it the oldest files are dropped. The memory store does not keep
-   * a file of more than a sixteenth of it. Default in memory: 67,108,864.
+   * How many bytes are kept of files. Beyond it the oldest files are dropped. The memory store keeps a file of more than a
+   * sixteenth of it in a temporary file; those may have sixteen times as many bytes together. Default in memory: 67,108,864.
    */
   filesBytes: number;
 }

@@ -38,6 +38,7 @@ export class Run implements RunRecord {
     public detached: boolean,
     readonly module: string,
     readonly trace: string | undefined,
+    readonly path: string | undefined,
   ) {}
 
   get attempt(): number {
@@ -76,7 +77,14 @@ export class Runs {
   /** What the ended runs cost, in characters. */
   #endedLength = 0;
 
-  constructor(private readonly retention: RetentionOptions) {}
+  /**
+   * @param retention how much is kept, and how long
+   * @param onDropped called for each run that is no longer kept
+   */
+  constructor(
+    private readonly retention: RetentionOptions,
+    private readonly onDropped: (run: Run) => void,
+  ) {}
 
   get(owner: string, id: string): Run | undefined {
     const run = this.#byId.get(id);
@@ -203,6 +211,7 @@ export class Runs {
     if (run.idempotency !== undefined) this.#byKey.delete(run.idempotency);
     this.#length -= run.length;
     this.#endedLength -= run.length;
+    this.onDropped(run);
   }
 }
 

@@ -6,6 +6,7 @@ import { type BodyLimits, DEFAULT_BODY_LIMITS } from './body-limits.js';
 import {
   type AdmissionContext,
   type CallerRequest,
+  type QueryModuleExtras,
   type QueryModuleFactoryOptions,
   type Role,
   RUN_DEFAULTS,
@@ -45,6 +46,8 @@ export abstract class Settings {
   abstract readonly dispatcher: Dispatcher | undefined;
   abstract readonly tracer: RunTracer | undefined;
   abstract readonly role: Role;
+  /** The path of the endpoint, without the global prefix of the host; it begins with `/`. */
+  abstract readonly path: string;
   /** The name of the module; undefined for the module without a name. */
   abstract readonly name: string | undefined;
   abstract readonly rejectMismatchedTypes: boolean;
@@ -58,10 +61,14 @@ export abstract class Settings {
  *
  * @param options as the host or its factory gives them
  * @param role as the host gives it
- * @param name of the module, as the host gives it
+ * @param extras the name and the path of the module, as the host gives them
  * @throws {TypeError} with a line for each option that is unknown or out of its range
  */
-export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all', name?: string): Settings {
+export function settingsOf(
+  options: QueryModuleFactoryOptions,
+  role: Role = 'all',
+  { name, path = 'query' }: Pick<QueryModuleExtras, 'name' | 'path'> = {},
+): Settings {
   const faults: string[] = [];
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && !Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not an option.`);
@@ -76,6 +83,7 @@ export function settingsOf(options: QueryModuleFactoryOptions, role: Role = 'all
     tracer: options.tracer,
     role,
     name,
+    path: `/${path.replace(/^\/+|\/+$/g, '')}`,
     rejectMismatchedTypes: options.rejectMismatchedTypes ?? false,
     spoolDirectory: options.spoolDirectory,
     owner: (request: CallerRequest) => options.owner?.(request),

@@ -53,7 +53,7 @@ export interface QueryContext {
         /** How many turns the session has that are older than those of `history`. */
         olderTurns: number;
         /**
-         * Opens a file of one of the turns of `history`. It can be read until the run has ended.
+         * Opens a file of one of the turns of `history`, of its query or of its answer. It can be read until the run has ended.
          *
          * @param sha256 the digest of the file, as the turn has it
          * @throws {QueryError} `not_found`: no turn has the file, or it is no longer kept · `unavailable`

@@ -1,12 +1,18 @@
 /** A value; or a promise of it, if the store must wait for it. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** A part of a content: the numbers of its first and its last byte, from 0. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
 /**
- * The contents of files of queries, by digest. A later turn of the session can read them, and a waiting run can be executed by
- * another process than the one that admitted it.
+ * The contents of files of queries and answers, by digest. Callers download them, a later turn of the session can read them, and a
+ * waiting run can be executed by another process than the one that admitted it.
  *
- * A content is kept as long as an unfinished run or a turn refers to it, within the limits of the store. The run store, of which
- * this is a part, knows when that ends.
+ * A content is kept as long as a run or a turn refers to it, within the limits of the store. The run store, of which this is a
+ * part, knows when that ends.
  *
  * @example
  * class MyRunStore extends RunStore {
@@ -31,8 +37,13 @@ export abstract class FileStore {
   /**
    * Reads the content of a file of a run or of its turn.
    *
+   * @param range which bytes. Default: all. A content without bytes has no range
    * @returns the bytes in order; undefined if the content is not kept
    * @throws {QueryError} `unavailable`
    */
-  abstract read(runId: string, sha256: string): Awaitable<AsyncIterable<Uint8Array> | undefined>;
+  abstract read(
+    runId: string,
+    sha256: string,
+    range?: ByteRange,
+  ): Awaitable<AsyncIterable<Uint8Array> | undefined>;
 }

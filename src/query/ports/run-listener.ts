@@ -43,10 +43,12 @@ export interface RequestRefused {
 
 /** What a store is asked to do: the methods of `RunStore` whose time listeners are told. */
 export type StoreOperation =
+  | 'addFile'
   | 'admit'
   | 'append'
   | 'checkpoint'
   | 'erase'
+  | 'file'
   | 'find'
   | 'finish'
   | 'query'

@@ -36,6 +36,8 @@ export interface RunRecord {
   readonly detached: boolean;
   /** See `Admission.trace`. */
   readonly trace: string | undefined;
+  /** See `Admission.path`. */
+  readonly path: string | undefined;
 }
 
 /** Names a run. Any record of the run does, however old it is. */
@@ -64,6 +66,11 @@ export interface Admission {
    * ASCII characters.
    */
   trace: string | undefined;
+  /**
+   * The path that the caller of the query used, such as `/api/query`; undefined if it is the one of the module, or not known. A
+   * text for the store to keep as it is: up to 1,024 printable ASCII characters. Default: undefined.
+   */
+  path?: string | undefined;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
   mayStart: boolean;
   /** How many runs of the module may wait, in all processes together. */
@@ -200,7 +207,7 @@ export abstract class RunStore {
   /** Whether waiting runs survive the end of the process. */
   abstract readonly durable: boolean;
 
-  /** The contents of the files of queries. */
+  /** The contents of the files of queries and answers. */
   abstract readonly files: FileStore;
 
   /** Tells other processes that share the store about runs. Default: there are none. */
@@ -293,6 +300,23 @@ export abstract class RunStore {
    * can be read is stored.
    */
   abstract append(run: RunRef, envelope: string): void | Promise<void>;
+
+  /**
+   * Keeps a file of the answer of a run that this process executes. It can be read when this has resolved. A run that has a file
+   * with the same content keeps the name and the type of that file.
+   *
+   * @throws {QueryError} `interrupted`: this process does not execute the run, or not at this attempt · `storage_full` ·
+   * `unavailable`
+   */
+  abstract addFile(run: AttemptRef, file: TurnFile, content: Blob): Awaitable<void>;
+
+  /**
+   * Returns a file of a query or an answer, without its content: `files` has that, unless the file is no longer kept.
+   *
+   * @returns undefined if the owner has no such run and no turn of it, or it has no such file
+   * @throws {QueryError} `unavailable`
+   */
+  abstract file(owner: string, runId: string, sha256: string): Awaitable<TurnFile | undefined>;
 
   /** From now on an unfinished run continues when nobody follows it. Returns whether that is new. */
   abstract detach(run: RunRef): Awaitable<boolean>;

@@ -8,12 +8,16 @@ import type { Query } from '../ports/agent-handler.js';
 import type { Awaitable } from '../ports/file-store.js';
 import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
-import { Runner, type RunnerServices } from './runner.js';
+import { Runner } from './runner.js';
+import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
 import { type GuardedTrace, traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
+
+/** A path that is kept with a run: printable ASCII characters without a space. */
+const PATH = /^\/[\x21-\x7e]{0,1023}$/;
 
 /** How a query is admitted. */
 export interface QueryOptions {
@@ -25,6 +29,11 @@ export interface QueryOptions {
   detached?: boolean;
   /** The request that submits the query, for the option `admit` and the trace. Default: none, the host submits it itself. */
   request?: CallerRequest;
+  /**
+   * The path of the endpoint as the caller has used it, such as `/api/query`: the files of the answer are under it. Default: that
+   * of the module, without a global prefix of the host.
+   */
+  path?: string;
   /** Called once, when the run no longer needs the files of the query, or is not admitted. */
   release?: () => void;
 }
@@ -97,14 +106,16 @@ export class Admissions {
       const refusal = refused instanceof Promise ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = reserved instanceof Promise ? await reserved : reserved;
-      const admission = this.#admission(submitted, query, owner, idempotency, detached, hasSlot, refusal);
+      const path = this.#pathOf(options.path);
+      const asked = { owner, idempotency, detached, path };
+      const admission = this.#admission(submitted, query, asked, hasSlot, refusal);
       if (isDraining()) admission.refusal = draining();
       const named = { id: submitted.id, owner, sessionId: submitted.sessionId };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
       runner = new Runner(this.services, this.scheduler, named, query, disconnect, release, trace);
       this.scheduler.add(runner);
-      keepsFiles = this.#needsFiles(admission) && (await files.keep(runner.id, query));
+      keepsFiles = !refusal && (await files.keep(runner.id, query));
       const admitted = store.admit(admission);
       const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
       if (created) {
@@ -145,9 +156,7 @@ export class Admissions {
   #admission(
     { id: runId, sessionId, trace }: SubmittedRun,
     query: Query,
-    owner: string,
-    idempotency: Admission['idempotency'],
-    detached: boolean,
+    asked: Pick<Admission, 'owner' | 'idempotency' | 'detached' | 'path'>,
     mayStart: boolean,
     refusal: QueryError | undefined,
   ): Admission {
@@ -158,14 +167,12 @@ export class Admissions {
       maxWaitingPerOwner,
     } = this.services.options;
     return {
+      ...asked,
       runId,
-      owner,
       parts: storedParts(query),
       kwargs: query.kwargs,
       session:
         sessionId === undefined ? undefined : { id: sessionId, policy, maxWaiting: maxWaitingPerSession },
-      idempotency,
-      detached,
       trace,
       mayStart,
       maxWaiting,
@@ -206,11 +213,9 @@ export class Admissions {
     return [...notices, `Waiting for a slot${limit}`];
   }
 
-  /** Whether the files may be read by anything but the handler of this run in this process. */
-  #needsFiles({ session, refusal, mayStart }: Admission): boolean {
-    const { store, handler } = this.services;
-    if (refusal) return false;
-    return session !== undefined || (store.durable && (!mayStart || (handler.restarts ?? 0) > 0));
+  /** See `Admission.path`. */
+  #pathOf(path: string | undefined): string | undefined {
+    return path === undefined || path === this.services.path || !PATH.test(path) ? undefined : path;
   }
 
   #dispatch(runner: Runner, run: RunRecord, ahead: RunRecord[], hasSlot: boolean): void {

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { QueryError } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
-import { fileNotFound, runNotFound, sessionNotFound } from '../contract/refusals.js';
+import { runNotFound, sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunView, SessionList, SessionPage } from '../contract/wire.js';
 import { Follower, StoredLog } from '../event-log/follower.js';
 import { FollowerGroups } from '../event-log/run-followers.js';
@@ -25,6 +25,7 @@ import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
+import { type DownloadedFile, downloadOf } from './downloads.js';
 import { type ListOptions, runList, type RunListOptions, sessionList } from './lists.js';
 import { observed } from './observation.js';
 import { Observers } from './observers.js';
@@ -35,7 +36,7 @@ import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { Traces } from './traces.js';
 
-export { ANONYMOUS, type ListOptions, type QueryOptions, type RunListOptions };
+export { ANONYMOUS, type DownloadedFile, type ListOptions, type QueryOptions, type RunListOptions };
 
 /** What a process has done since its start. These numbers only grow. */
 export interface Totals {
@@ -108,13 +109,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       offer: () => this.#dispatcher.offer(),
       cancelledLate: (run) => this.#cancelInBackground([run]),
     });
-    const files = new Files(store.files, spool, limits.memoryBytes);
+    const files = new Files(store.files, spool, limits);
     const services = {
       store,
       handler,
       options: runs,
       kwargs: settings.kwargs,
       files,
+      path: settings.path,
       clock,
       groups: this.#groups,
       observers,
@@ -234,16 +236,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
-   * Returns a text that a page of turns shows cut.
+   * Returns a file of a query or of its answer, or a text that a page of turns shows cut.
    *
-   * @param runId the run of the turn
-   * @param sha256 the digest of the text, as the turn has it
-   * @throws {QueryError} `not_found` · `unavailable`
+   * @param runId the run of the query
+   * @param sha256 the digest of the content
+   * @throws {QueryError} `not_found`: the owner has no such run and no turn of it, or it has no such file · `unavailable`
    */
-  async text(owner: string, runId: string, sha256: string): Promise<string> {
-    const text = await this.store.text(owner, runId, sha256);
-    if (text === undefined) throw fileNotFound();
-    return text;
+  async file(owner: string, runId: string, sha256: string): Promise<DownloadedFile> {
+    return downloadOf(this.store, owner, runId, sha256);
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { RunEnd, TurnAnswer } from '../contract/wire.js';
+import type { RunEnd, TurnAnswer, TurnFile } from '../contract/wire.js';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import type { StoreOperation } from '../ports/run-listener.js';
 import {
@@ -75,6 +75,14 @@ export class ObservedStore extends RunStore {
     this.#commits.add(commit);
     this.#tellWhenSettled('append', since, commit);
     return commit;
+  }
+
+  addFile(run: AttemptRef, file: TurnFile, content: Blob): Awaitable<void> {
+    return this.#timed('addFile', () => this.store.addFile(run, file, content));
+  }
+
+  file(owner: string, runId: string, sha256: string) {
+    return this.#timed('file', () => this.store.file(owner, runId, sha256));
   }
 
   detach(run: RunRef): Awaitable<boolean> {

@@ -1,5 +1,5 @@
 import { QueryError } from '../contract/errors.js';
-import type { Turn } from '../contract/wire.js';
+import type { FileEnvelope, Turn, TurnFile } from '../contract/wire.js';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext } from '../ports/agent-handler.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
@@ -72,9 +72,10 @@ export class ContextOfRun {
 
   /** Opens a file of the newest of these turns that has it. */
   async #openFile(turns: Turn[], sha256: string): Promise<File> {
-    for (const { runId, parts } of turns.toReversed()) {
-      const file = parts.find((part) => part.type === 'file' && part.sha256 === sha256);
-      if (file?.type !== 'file') continue;
+    for (const turn of turns.toReversed()) {
+      const file = filesOf(turn).find((file) => file.sha256 === sha256);
+      if (!file) continue;
+      const { runId } = turn;
       this.#opened ??= new OpenedFiles();
       return this.files.open(runId, file, this.#opened);
     }
@@ -87,6 +88,15 @@ export class ContextOfRun {
     if (this.#reason) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
+}
+
+/** The files of the query and of its answer. */
+function filesOf({ parts, envelopes }: Turn): TurnFile[] {
+  const emitted = envelopes.filter((envelope): envelope is FileEnvelope => envelope.type === 'file');
+  return [
+    ...parts.filter((part) => part.type === 'file'),
+    ...emitted.map(({ data }) => ({ type: 'file' as const, ...data })),
+  ];
 }
 
 function stateOf(checkpoint: string | undefined): unknown {

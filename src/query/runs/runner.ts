@@ -1,48 +1,25 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import { envelopeText } from '../contract/envelope-text.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
-import { QueryError } from '../contract/errors.js';
 import { HandedOver } from '../contract/handed-over.js';
-import type { Envelope, RunEnd } from '../contract/wire.js';
-import type { FollowerGroups, FollowersListener, RunFollowers } from '../event-log/run-followers.js';
-import { type Files, OpenedFiles } from '../files/files.js';
-import type { DisconnectPolicy, RunOptions } from '../options/query.options.js';
-import type { TypedKwargs } from '../options/typed-kwargs.js';
-import type { Clock, Timer } from '../platform/clock.js';
-import type { AgentHandler, Query } from '../ports/agent-handler.js';
+import type { RunEnd } from '../contract/wire.js';
+import type { FollowersListener, RunFollowers } from '../event-log/run-followers.js';
+import { OpenedFiles } from '../files/files.js';
+import type { DisconnectPolicy } from '../options/query.options.js';
+import type { Timer } from '../platform/clock.js';
+import type { Query } from '../ports/agent-handler.js';
 import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
-import { Backpressure } from './backpressure.js';
+import { AnswerWriter } from './answer-writer.js';
 import { reportFailure } from './failure.js';
-import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
-import type { Observers } from './observers.js';
 import { ContextOfRun } from './query-context.js';
+import type { RunnerServices } from './runner-services.js';
 import { TimeLimit } from './time-limit.js';
-import type { GuardedTrace, Traces } from './traces.js';
-
-const TOO_FAST =
-  'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
-  'answer with an async iterable.';
-const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
+import type { GuardedTrace } from './traces.js';
 
 /** The async context of a run whose query was not submitted in this process: none. */
 const NO_CONTEXT = new AsyncResource('Run');
-
-/** What all runners of a service share. */
-export interface RunnerServices {
-  readonly store: RunStore;
-  readonly handler: AgentHandler;
-  readonly options: RunOptions;
-  /** Undefined where the host has no class for kwargs. */
-  readonly kwargs: TypedKwargs | undefined;
-  readonly files: Files;
-  readonly groups: FollowerGroups;
-  readonly observers: Observers;
-  readonly traces: Traces;
-  readonly clock: Clock;
-}
 
 /** What a runner reports. */
 export interface RunnerEvents {
@@ -116,11 +93,7 @@ export class Runner implements FollowersListener {
   /** The async context in which the query was submitted. */
   readonly #asyncContext: AsyncResource;
   readonly #context: ContextOfRun;
-  readonly #backpressure: Backpressure;
-  #answer = new KeptAnswer();
-  #commit: Promise<void> | undefined;
-  /** Settles when what was appended is stored, or cannot be. */
-  #stored: Promise<void> | undefined;
+  readonly #answer: AnswerWriter;
 
   /**
    * @param run the run that is to be admitted, or was taken
@@ -144,11 +117,7 @@ export class Runner implements FollowersListener {
     // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
     this.#asyncContext = query ? new AsyncResource('Run') : NO_CONTEXT;
     this.#context = new ContextOfRun(services.store, services.files);
-    this.#backpressure = new Backpressure(
-      this.followers,
-      () => this.#end !== undefined,
-      (isHeldBack) => this.#holdBack(isHeldBack),
-    );
+    this.#answer = new AnswerWriter(services, this);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
@@ -163,6 +132,11 @@ export class Runner implements FollowersListener {
 
   get owner(): string {
     return this.run.owner;
+  }
+
+  /** Whether the end of the run is decided. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
   }
 
   /** Whether the store has the run, and any process may start it. */
@@ -186,6 +160,7 @@ export class Runner implements FollowersListener {
   /** This process owns the run: calls the handler. Resolves when the handler has stopped; never rejects. */
   async start(record: RunRecord): Promise<void> {
     this.#record = record;
+    this.#answer.begin(record);
     this.#isHandling = true;
     this.observation.started(record);
     // A run that another process has admitted has its followers there.
@@ -222,6 +197,7 @@ export class Runner implements FollowersListener {
       );
       this.#consumption?.stop();
     });
+    this.#answer.stop();
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -324,19 +300,20 @@ export class Runner implements FollowersListener {
     // An answer that was never consumed holds nothing that must be closed.
     if (this.#end) return;
     this.#consumption = consume(answer, {
-      take: (value) => this.#take(value),
-      pause: () => this.#backpressure.pause(this.#stored),
+      take: (value) => this.#answer.take(value),
+      pause: () => this.#answer.pause(),
     });
     // The first value of a synchronous answer may have stopped the run.
     if (this.#end) this.#consumption.stop();
     await this.#consumption.ended;
+    await this.#answer.settled();
   }
 
   /** The query, and what an earlier attempt has left. */
   async #beginning(record: RunRecord): Promise<{ query: Query; checkpoint: string | undefined }> {
     if (this.query && record.attempt === 1) return { query: this.query, checkpoint: undefined };
     const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
-    this.#answer = new KeptAnswer(answer);
+    this.#answer.continue(answer);
     if (this.query) return { query: this.query, checkpoint };
     const opened = new OpenedFiles();
     this.releaseFiles = () => opened.close();
@@ -346,33 +323,8 @@ export class Runner implements FollowersListener {
     };
   }
 
-  #take(value: unknown): void {
-    if (this.#end) return;
-    try {
-      const text = envelopeText(value, this.services.options.envelopeLength);
-      if (this.run.sessionId !== undefined) this.#answer.add(value as Envelope, text);
-      this.observation.emitted(value as Envelope, text.length);
-      this.#append(text);
-      if (this.#backpressure.isTooFast(this.#stored)) throw new QueryError('answer_too_fast', TOO_FAST);
-    } catch (error) {
-      this.stopFailed(error);
-    }
-  }
-
-  #append(text: string): void {
-    this.#backpressure.emitted(text.length);
-    const commit = this.services.store.append(this.#record!, text);
-    if (!commit) return this.followers.notify();
-    if (commit === this.#commit) return;
-    this.#commit = commit;
-    this.#stored = commit.then(
-      () => this.followers.notify(),
-      (error: unknown) => this.stopFailed(notStored(error)),
-    );
-  }
-
   /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
-  #holdBack(isHeldBack: boolean): void {
+  holdBack(isHeldBack: boolean): void {
     if (this.#end) return;
     const { backpressureMs } = this.services.options;
     if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#stalled());
@@ -442,13 +394,8 @@ export class Runner implements FollowersListener {
 
   async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
     const { store } = this.services;
-    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#answer.value);
+    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#answer.kept);
     if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
     return undefined;
   }
-}
-
-/** A refusal of the store has a sentence for the caller. */
-function notStored(error: unknown): QueryError {
-  return error instanceof QueryError ? error : new QueryError('internal', NOT_STORED, {}, { cause: error });
 }

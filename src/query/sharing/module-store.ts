@@ -1,4 +1,4 @@
-import type { RunEnd, RunStatus, TurnAnswer } from '../contract/wire.js';
+import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from '../contract/wire.js';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import {
   type Admission,
@@ -54,6 +54,9 @@ class OwnRun implements RunRecord {
   }
   get trace(): string | undefined {
     return this.stored.trace;
+  }
+  get path(): string | undefined {
+    return this.stored.path;
   }
 }
 
@@ -135,6 +138,14 @@ export class ModuleStore extends RunStore {
 
   append(run: RunRef, envelope: string): void | Promise<void> {
     return this.store.append(this.#ref(run), envelope);
+  }
+
+  addFile(run: AttemptRef, file: TurnFile, content: Blob): Awaitable<void> {
+    return this.store.addFile(this.#ref(run), file, content);
+  }
+
+  file(owner: string, runId: string, sha256: string): Awaitable<TurnFile | undefined> {
+    return this.store.file(this.#stored(owner), runId, sha256);
   }
 
   detach(run: RunRef): Awaitable<boolean> {

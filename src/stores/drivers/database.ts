@@ -43,7 +43,7 @@ export class Database {
    */
   async attempt<T>(work: (db: Db) => Promise<T>): Promise<T> {
     if (this.#outageSince !== undefined) {
-      if (Date.now() - this.#probedAt < PROBE_MS) throw unavailable();
+      if (Date.now() - this.#probedAt < PROBE_MS) throw new DatabaseUnavailable();
       this.#probedAt = Date.now();
     }
     try {
@@ -52,7 +52,7 @@ export class Database {
       return value;
     } catch (error) {
       if (!this.#isOutage(error)) throw error;
-      throw unavailable(error);
+      throw new DatabaseUnavailable(error);
     }
   }
 
@@ -73,7 +73,7 @@ export class Database {
         return value;
       } catch (error) {
         if (!isOutage(error)) throw error;
-        if (this.#closing.signal.aborted) throw unavailable(error);
+        if (this.#closing.signal.aborted) throw new DatabaseUnavailable(error);
       }
       await this.#pause(delay);
     }
@@ -139,7 +139,10 @@ export class Database {
   }
 }
 
-function unavailable(cause?: unknown): QueryError {
-  const detail = 'The service cannot reach its database at present. Try again in a moment.';
-  return new QueryError('unavailable', detail, { retryAfter: 2 }, { cause });
+/** The database cannot be used at present. Other things may be unavailable too, such as a disk. */
+export class DatabaseUnavailable extends QueryError {
+  constructor(cause?: unknown) {
+    const detail = 'The service cannot reach its database at present. Try again in a moment.';
+    super('unavailable', detail, { retryAfter: 2 }, { cause });
+  }
 }

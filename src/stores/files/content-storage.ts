@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, open, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
+import type { ByteRange } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { FinalError } from '../drivers/final-errors.js';
 
@@ -15,9 +17,10 @@ export interface ContentStorage {
   /**
    * Reads a content of `size` bytes.
    *
+   * @param range which bytes. Default: all
    * @throws Error from the iteration, if the content does not exist or is removed during it
    */
-  read(id: string, size: number): AsyncIterable<Uint8Array>;
+  read(id: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>;
 
   /** Removes a content. Does nothing if it does not exist. */
   remove(id: string): Promise<void>;
@@ -47,8 +50,8 @@ export class DirectoryStorage implements ContentStorage {
     }
   }
 
-  read(id: string): AsyncIterable<Uint8Array> {
-    return createReadStream(this.#pathOf(id), { highWaterMark: 256 * 1024 });
+  read(id: string, _size: number, range?: ByteRange): AsyncIterable<Uint8Array> {
+    return createReadStream(this.#pathOf(id), { ...range, highWaterMark: 256 * 1024 });
   }
 
   async remove(id: string): Promise<void> {
@@ -82,9 +85,9 @@ export class TableStorage implements ContentStorage {
     }
   }
 
-  async *read(id: string, size: number): AsyncIterable<Uint8Array> {
-    let read = 0;
-    for (let number = 0; read < size; number++) {
+  async *read(id: string, size: number, range = { start: 0, end: size - 1 }): AsyncIterable<Uint8Array> {
+    let { number, read } = await this.#chunkAt(id, range.start);
+    for (; read <= range.end; number++) {
       const { bytes } = await this.database.persist((db) =>
         db
           .selectFrom('chunks')
@@ -93,9 +96,29 @@ export class TableStorage implements ContentStorage {
           .where('number', '=', number)
           .executeTakeFirstOrThrow(() => new FinalError('The content was removed while it was read.')),
       );
+      const [start, end] = [Math.max(0, range.start - read), range.end + 1 - read];
       read += bytes.length;
-      yield bytes;
+      yield bytes.subarray(start, end);
     }
+  }
+
+  /** Finds the chunk that has a byte, and how many bytes are before it. */
+  async #chunkAt(id: string, offset: number): Promise<{ number: number; read: number }> {
+    if (offset === 0) return { number: 0, read: 0 };
+    const chunks = await this.database.persist((db) =>
+      db
+        .selectFrom('chunks')
+        .select(['number', sql<number>`octet_length(bytes)`.as('length')])
+        .where('content_id', '=', id)
+        .orderBy('number')
+        .execute(),
+    );
+    let read = 0;
+    for (const { number, length } of chunks) {
+      if (offset < read + length) return { number, read };
+      read += length;
+    }
+    throw new FinalError('The content was removed while it was read.');
   }
 
   async remove(id: string): Promise<void> {

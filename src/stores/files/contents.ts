@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { refusalOfFiles } from '../../query/index.js';
+import { type ByteRange, refusalOfFiles } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { ContentStorage } from './content-storage.js';
@@ -57,8 +57,12 @@ export class Contents {
     if (!isKept) await this.remove(id).catch(() => undefined);
   }
 
-  /** Reads a complete content that a run, or the turn of a run, uses; undefined if there is none. */
-  async read(runId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined> {
+  /** Reads a complete content that a run, or the turn of a run, uses, or a range of it; undefined if there is none. */
+  async read(
+    runId: string,
+    sha256: string,
+    range?: ByteRange,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
     // `persist`, because a run reads it, and waits for the end of an outage.
     const found = await this.database.persist((db) =>
       db
@@ -70,7 +74,7 @@ export class Contents {
         .where('completed_at', 'is not', null)
         .executeTakeFirst(),
     );
-    return found && this.storage.read(found.id, found.size);
+    return found && this.storage.read(found.id, found.size, range);
   }
 
   /** Removes the complete content with a digest, if there is one and no run and no turn uses it. */

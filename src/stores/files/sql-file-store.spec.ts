@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { admissionOf, eventsOf, keptAnswer } from '../../../test/contracts/open-store.js';
+import { eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from '../runs/sql-run-store.js';
-import type { FileRetention } from './file-sweeper.js';
+import type { StoredRetention } from '../runs/retention-options.js';
 
 interface Opened {
   store: SqlRunStore;
@@ -38,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 let schemas = 0;
-const stores: Record<string, (retention: Partial<FileRetention>) => Promise<Opened>> = {
+const stores: Record<string, (retention: Partial<StoredRetention>) => Promise<Opened>> = {
   'a directory': async (retention) => {
     const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-files-'));
     const store = new SqlRunStore(await LibsqlDriver.open(join(directory, 'runs.db')), { retention });
@@ -77,7 +78,7 @@ const stores: Record<string, (retention: Partial<FileRetention>) => Promise<Open
 describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (name) => {
   let opened: Opened;
   let store: SqlRunStore;
-  const open = async (retention = {}) => {
+  const open = async (retention: Partial<StoredRetention> = {}) => {
     opened = await stores[name]!(retention);
     store = opened.store;
     await store.recover(eventsOf());
@@ -145,15 +146,18 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
     expect(await opened.count()).toBe(0);
   });
 
-  it('removes the file of a run without a session after the end of the run', async () => {
-    await open();
+  it('removes the file of a run without a session with the run', async () => {
+    await open({ runMs: 0 });
     const runId = await keep(SMALL);
     await admit(runId, SMALL);
     await store.sweep();
     expect(await read(runId, SMALL)).toBe(true);
     await end(runId);
-    await store.sweep();
-    expect(await opened.count()).toBe(0);
+    expect(await read(runId, SMALL)).toBe(true);
+    await eventually(async () => {
+      await store.sweep();
+      return (await opened.count()) === 0;
+    });
   });
 
   it('drops the oldest files beyond the limit, but none that an unfinished run uses', async () => {

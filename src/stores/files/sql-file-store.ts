@@ -1,6 +1,7 @@
-import { FileStore } from '../../query/index.js';
+import { type AttemptRef, type ByteRange, FileStore, type TurnFile } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Contents } from './contents.js';
+import { insertFiles } from './run-files.js';
 
 /** The contents of files of a SQL store, with the runs and turns that use them. */
 export class SqlFileStore extends FileStore {
@@ -30,8 +31,42 @@ export class SqlFileStore extends FileStore {
     await this.removeUnused(uses.map(({ sha256 }) => sha256));
   }
 
-  read(runId: string, sha256: string): Promise<AsyncIterable<Uint8Array> | undefined> {
-    return this.contents.read(runId, sha256);
+  read(runId: string, sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | undefined> {
+    return this.contents.read(runId, sha256, range);
+  }
+
+  /**
+   * Keeps a file of the answer of an unfinished run.
+   *
+   * @returns false if the run is not at this attempt, or is not executed by this process: then the file is not kept
+   */
+  async add(
+    { id, owner, attempt }: AttemptRef,
+    process: string,
+    file: TurnFile,
+    content: Blob,
+  ): Promise<boolean> {
+    await this.keep(id, file.sha256, content);
+    const isOwned = await this.database.attemptTransaction(async (db) => {
+      const run = await db
+        .selectFrom('runs')
+        .select('id')
+        .where('id', '=', id)
+        .where('attempt', '=', attempt)
+        .where('process', '=', process)
+        .where('ended_at', 'is', null)
+        .executeTakeFirst();
+      if (!run) return false;
+      await insertFiles(db, owner, id, [file]);
+      await db
+        .updateTable('file_uses')
+        .set({ pinned_at: null })
+        .where('run_id', '=', id)
+        .where('sha256', '=', file.sha256)
+        .execute();
+      return true;
+    });
+    return isOwned;
   }
 
   /** Removes the contents with these digests, except for those that a run or a turn still uses. */

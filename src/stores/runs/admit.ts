@@ -11,6 +11,7 @@ import {
   titleOf,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
+import { insertFiles } from '../files/run-files.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { countWaiting, loadOf, lockOwners, nextRound, type OwnerRef, ownerRefOf } from './owner-queue.js';
@@ -111,7 +112,9 @@ export async function admit(
     await insertSegments(db, driver, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
   }
   await insertTexts(db, admission.owner, record.id, query.texts);
-  if (admission.parts.some((part) => part.type === 'file')) {
+  const files = admission.parts.filter((part) => part.type === 'file');
+  if (files.length > 0) {
+    await insertFiles(db, admission.owner, record.id, files);
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
   }
   return { run: record, created: true, ahead };
@@ -142,6 +145,7 @@ export async function undoAdmission(
     .executeTakeFirst();
   if (!run) return false;
   await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
+  await db.deleteFrom('files').where('run_id', '=', runId).execute();
   await db.deleteFrom('texts').where('run_id', '=', runId).execute();
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
   const { session_key: sessionKey, queue_position: queuePosition } = run;
@@ -154,7 +158,7 @@ export async function undoAdmission(
 }
 
 function newRun(admission: Admission, now: number, starts: boolean): RunRecord {
-  const { runId, owner, session, detached, trace } = admission;
+  const { runId, owner, session, detached, trace, path } = admission;
   return {
     id: runId,
     owner,
@@ -168,6 +172,7 @@ function newRun(admission: Admission, now: number, starts: boolean): RunRecord {
     attempt: 1,
     detached,
     trace,
+    path,
   };
 }
 
@@ -193,6 +198,7 @@ function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission,
     round: 0,
     deferred_at: null,
     trace: run.trace ?? null,
+    path: run.path ?? null,
   };
 }
 

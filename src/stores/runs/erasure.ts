@@ -75,6 +75,7 @@ export class Erasure {
         .where('number', '<=', removed.at(-1)!.number)
         .execute();
       await db.deleteFrom('file_uses').where('run_id', 'in', runIds).execute();
+      await db.deleteFrom('files').where('run_id', 'in', runIds).execute();
       await db.deleteFrom('texts').where('run_id', 'in', runIds).execute();
       await db
         .updateTable('sessions')
@@ -128,6 +129,7 @@ export class Erasure {
         .where('run_id', 'in', turns)
         .returning('sha256')
         .execute();
+      await db.deleteFrom('files').where('run_id', 'in', turns).execute();
       await db.deleteFrom('texts').where('run_id', 'in', turns).execute();
       await db.deleteFrom('turns').where('session_key', '=', sessionKey).execute();
       await db

@@ -63,7 +63,6 @@ export async function finish(
     if (!ended) return undefined;
     run = ended;
     if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.answer);
-    else await db.deleteFrom('file_uses').where('run_id', '=', run.id).execute();
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }

@@ -22,6 +22,7 @@ export class LocalRun implements RunRecord {
   readonly attempt: number;
   detached: boolean;
   readonly trace: string | undefined;
+  readonly path: string | undefined;
 
   /** The newest committed envelopes. The older ones are in the database only. */
   tail: EventLog;
@@ -62,6 +63,7 @@ export class LocalRun implements RunRecord {
     this.attempt = record.attempt;
     this.detached = record.detached;
     this.trace = record.trace;
+    this.path = record.path;
     this.status = record.status;
     this.tail = new EventLog(record.lastSeq, endOffset);
   }
@@ -102,8 +104,8 @@ export class LocalRun implements RunRecord {
   /** A copy of the run's present state. */
   snapshot(): RunRecord {
     const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = this;
-    const { attempt, detached, trace } = this;
+    const { attempt, detached, trace, path } = this;
     const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
-    return { id, owner, sessionId, ...state, trace };
+    return { id, owner, sessionId, ...state, trace, path };
   }
 }

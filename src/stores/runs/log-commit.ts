@@ -115,9 +115,6 @@ export async function writeUnder(
             .select(['ending.id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes']),
         ),
     )
-    .with('unused', (of) =>
-      of.deleteFrom('file_uses').where('run_id', 'in', (uses) => uses.selectFrom('ended').select('ended.id')),
-    )
     .selectFrom('leased')
     .select(['id', sql<boolean>`true`.as('is_lease')])
     .unionAll((of) => of.selectFrom('ended').select(['id', sql<boolean>`false`.as('is_lease')]))
@@ -142,7 +139,6 @@ export async function writeAtOnce(
   const [ended] = await Promise.all([
     updatePrepared.execute<{ id: string }>(db, endings),
     insertDonePrepared.execute(db, endings),
-    deleteUsesPrepared.execute(db, endings),
     insertSegments(db, driver, segments),
   ]);
   return new Set(ended.map(({ id }) => id));
@@ -178,13 +174,6 @@ const insertDonePrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) 
         .where(sql<boolean>`true`),
     )
     .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
-);
-
-/** A run that was not ended by this has ended before, and needs no file either. */
-const deleteUsesPrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
-  withEndings(db, values)
-    .deleteFrom('file_uses')
-    .where('run_id', 'in', (of) => of.selectFrom('ending').select('ending.id')),
 );
 
 /** Sets the ends of runs, where the runs are in the state that their endings require. */

@@ -360,6 +360,7 @@ describe('Postgres', () => {
       '0009_traces',
       '0010_uploads',
       '0011_lists',
+      '0012_files',
     ]);
     for (const { store } of opened) await store.close();
   });

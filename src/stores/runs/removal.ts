@@ -47,6 +47,10 @@ export async function removeSegments(db: Db, runIds: string[], end = Infinity): 
 /** Removes runs and their logs, as far as one transaction may do that. Returns whether all of them were removed. */
 export async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
   if (await removeSegments(db, runIds)) return false;
+  // The turn of a session still needs the files.
+  const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
+  await db.deleteFrom('file_uses').where('run_id', 'in', alone).execute();
+  await db.deleteFrom('files').where('run_id', 'in', alone).execute();
   await db.deleteFrom('runs').where('id', 'in', runIds).execute();
   return true;
 }

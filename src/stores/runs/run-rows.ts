@@ -19,6 +19,7 @@ export interface RunRow {
   attempt: number;
   detached: number;
   trace: string | null;
+  path: string | null;
 }
 
 /** The columns of a `RunRow`, except for `last_seq`. */
@@ -34,6 +35,7 @@ export const COLUMNS = [
   'attempt',
   'detached',
   'trace',
+  'path',
 ] as const;
 
 /** Where the log of a run ends: null for an empty log. */
@@ -76,6 +78,7 @@ const STARTED_TEXTS = [
   'module',
   'process',
   'trace',
+  'path',
 ] as const;
 
 const STARTED_NUMBERS = [
@@ -154,6 +157,7 @@ export function recordOf(row: RunRow): RunRecord {
     attempt: row.attempt,
     detached: row.detached === 1,
     trace: row.trace ?? undefined,
+    path: row.path ?? undefined,
   };
 }
 

@@ -5,6 +5,7 @@ import process from 'node:process';
 import pg from 'pg';
 import { attemptsContract } from '../../../test/contracts/attempts.contract.js';
 import { admissionOf, eventsOf, keptAnswer, type OpenStore } from '../../../test/contracts/open-store.js';
+import { filesContract } from '../../../test/contracts/files.contract.js';
 import { listsContract } from '../../../test/contracts/lists.contract.js';
 import { ownersContract, restartedOwnersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
@@ -46,6 +47,7 @@ async function openFile(
 runStoreContract('SqlRunStore in a file', openFile);
 attemptsContract('SqlRunStore in a file', () => openFile());
 listsContract('SqlRunStore in a file', openFile);
+filesContract('SqlRunStore in a file', openFile);
 ownersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
 restartedOwnersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
 
@@ -113,6 +115,7 @@ describe('on Postgres', () => {
   runStoreContract('SqlRunStore in Postgres', openPostgres);
   attemptsContract('SqlRunStore in Postgres', () => openPostgres());
   listsContract('SqlRunStore in Postgres', openPostgres);
+  filesContract('SqlRunStore in Postgres', openPostgres);
   ownersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
   restartedOwnersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
 });

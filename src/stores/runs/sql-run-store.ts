@@ -3,6 +3,7 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  interrupted,
   KeptAnswer,
   type ListPage,
   type LogSlice,
@@ -18,15 +19,17 @@ import {
   type StoredQuery,
   type Turn,
   type TurnAnswer,
+  type TurnFile,
   type TurnsPage,
 } from '../../query/index.js';
-import { Database } from '../drivers/database.js';
+import { Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { Contents } from '../files/contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
+import { findFile } from '../files/run-files.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
 import { UploadReservations } from '../files/upload-reservations.js';
 import { voidRanges } from './attempts.js';
@@ -188,8 +191,24 @@ export class SqlRunStore extends RunStore {
   append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
     const run = this.#localRuns.findUnfinished(owner, id);
     if (!run || run.isFinishing) return;
-    if (run.isUnwritable) return Promise.reject(unwritable());
+    if (run.isUnwritable) return Promise.reject(interrupted());
     return this.#writer.append(run, envelope);
+  }
+
+  async addFile(ref: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
+    const run = this.#localRuns.findUnfinished(ref.owner, ref.id);
+    if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+    // A run waits for the end of an outage.
+    const isAdded = await this.#database.persist(
+      () => this.files.add(ref, run.process, file, content),
+      (error) => error instanceof DatabaseUnavailable,
+    );
+    if (!isAdded) throw interrupted();
+  }
+
+  async file(owner: string, runId: string, sha256: string): Promise<TurnFile | undefined> {
+    if (!isRunId(runId) || !isDigest(sha256)) return undefined;
+    return this.#database.attempt((db) => findFile(db, owner, runId, sha256));
   }
 
   async detach({ owner, id }: RunRef): Promise<boolean> {
@@ -211,7 +230,7 @@ export class SqlRunStore extends RunStore {
 
   async checkpoint({ owner, id, attempt }: AttemptRef, state: string): Promise<void> {
     const run = this.#localRuns.findUnfinished(owner, id);
-    if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw unwritable();
+    if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw interrupted();
     await this.#writer.checkpoint(run, state);
   }
 
@@ -302,11 +321,6 @@ export class SqlRunStore extends RunStore {
     // `persist`, because a follower waits for the end of an outage, as the run itself does.
     return this.#database.persist((db) => readLog(db, { id, lastSeq, ended: endedAt !== undefined }, after));
   }
-}
-
-function unwritable(): QueryError {
-  const detail = 'The log of the run can no longer be written. Send the query again.';
-  return new QueryError('interrupted', detail);
 }
 
 function reportSweep(error: unknown): void {

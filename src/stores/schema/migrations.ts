@@ -1,5 +1,6 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 import { ownerKeyOf } from './keys.js';
+import { addFiles } from './files-migration.js';
 import { addLists } from './lists-migration.js';
 import type { Tables } from './tables.js';
 
@@ -279,6 +280,9 @@ const MIGRATIONS: Record<string, (db: Kysely<unknown>) => Promise<void>> = {
 
   // Owners list their runs and sessions.
   '0011_lists': addLists,
+
+  /** Callers download files. A run knows the path that its caller used. */
+  '0012_files': addFiles,
 };
 
 /** Gives the runs that wait since an earlier version to rounds, as if they had become ready under this one. */

@@ -90,6 +90,8 @@ export interface Tables {
     void: string | null;
     /** The trace to which the run belongs; see `Admission.trace`. */
     trace: string | null;
+    /** See `Admission.path`. */
+    path: string | null;
   };
   /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */
   log: {
@@ -124,6 +126,18 @@ export interface Tables {
     length: number;
     /** JSON. */
     text: string;
+  };
+  /** The files of queries and answers, as long as the run or its turn is kept: also those whose content is not kept any more. */
+  files: {
+    run_id: string;
+    sha256: string;
+    /** JSON. */
+    owner: string;
+    /** JSON. */
+    name: string;
+    mime_type: string;
+    /** Bytes. */
+    size: number;
   };
   /** Which run or turn needs which content. */
   file_uses: {

@@ -1,0 +1,54 @@
+import { Buffer } from 'node:buffer';
+import { fileNotFound } from '../contract/refusals.js';
+import type { Awaitable, ByteRange } from '../ports/file-store.js';
+import type { RunStore } from '../ports/run-store.js';
+
+/** A file that a caller downloads: one of a query, one of an answer, or a text that a page of a session shows cut. */
+export interface DownloadedFile {
+  name: string;
+  mimeType: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256 of the content, lower-case hexadecimal. */
+  sha256: string;
+  /**
+   * Reads the content.
+   *
+   * @param range the numbers of the first and the last byte, from 0. Default: all
+   * @returns the bytes in order; undefined if the content is no longer kept
+   * @throws {QueryError} `unavailable`
+   */
+  read(range?: ByteRange): Awaitable<AsyncIterable<Uint8Array> | undefined>;
+}
+
+/**
+ * Finds a file or a long text of a run.
+ *
+ * @throws {QueryError} `not_found` · `unavailable`
+ */
+export async function downloadOf(
+  store: RunStore,
+  owner: string,
+  runId: string,
+  sha256: string,
+): Promise<DownloadedFile> {
+  const file = await store.file(owner, runId, sha256);
+  if (file) {
+    const { name, mimeType, size } = file;
+    return { name, mimeType, size, sha256, read: (range) => store.files.read(runId, sha256, range) };
+  }
+  const text = await store.text(owner, runId, sha256);
+  if (text === undefined) throw fileNotFound();
+  const bytes = Buffer.from(text);
+  return {
+    name: 'text.txt',
+    mimeType: 'text/plain; charset=utf-8',
+    size: bytes.length,
+    sha256,
+    read: (range) => once(range ? bytes.subarray(range.start, range.end + 1) : bytes),
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,217 @@
+import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import type {
+  Admission,
+  RetentionOptions,
+  RunEnd,
+  RunRecord,
+  RunStore,
+  TurnFile,
+} from '../../src/query/index.js';
+import { admissionOf, codeOf, keptAnswer, type OpenStore } from './open-store.js';
+
+const COMPLETED: RunEnd = { status: 'completed' };
+const HELLO = Buffer.from('Hello, file!');
+/** Larger than any piece in which a store writes or reads. */
+const LARGE = Buffer.alloc(5_000_000, Array.from({ length: 251 }, (_, index) => index) as never);
+const OWNERS = ['', 'ann', 'Ann', '\0ann', '\ud800', 'x'.repeat(5_000)];
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function fileOf(bytes: Uint8Array, name = 'a "file" — 文.bin'): TurnFile {
+  return { type: 'file', name, mimeType: 'application/x-test', size: bytes.length, sha256: digestOf(bytes) };
+}
+
+function blobOf(bytes: Uint8Array): Blob {
+  return new Blob([new Uint8Array(bytes)]);
+}
+
+/**
+ * Checks that a store keeps the files of queries and answers as `RunStore` says.
+ *
+ * @param name of the store
+ * @param open opens an empty store with this retention; members that are absent have their default
+ */
+export function filesContract(
+  name: string,
+  open: (retention?: Partial<RetentionOptions>) => Promise<OpenStore>,
+): void {
+  describe(`${name}: files`, () => {
+    let opened: OpenStore;
+    let store: RunStore;
+    const reopen = async (retention?: Partial<RetentionOptions>) => {
+      await opened.close();
+      opened = await open(retention);
+      store = opened.store;
+    };
+    beforeEach(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterEach(() => opened.close());
+
+    const admit = async (admission: Partial<Admission> = {}) =>
+      (await store.admit(admissionOf(admission))).run;
+    const inSession = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 9 });
+    const add = (run: RunRecord, bytes: Uint8Array, file = fileOf(bytes)) =>
+      store.addFile(run, file, blobOf(bytes));
+    const end = (run: RunRecord) => store.finish(run, COMPLETED, keptAnswer());
+    const bytesOf = async (
+      run: Pick<RunRecord, 'id'>,
+      bytes: Uint8Array,
+      range?: { start: number; end: number },
+    ) => {
+      const content = await store.files.read(run.id, digestOf(bytes), range);
+      if (!content) return undefined;
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of content) chunks.push(chunk);
+      return Buffer.concat(chunks);
+    };
+    const find = async ({ owner, id }: RunRecord, bytes: Uint8Array) =>
+      store.file(owner, id, digestOf(bytes));
+    /** Admits a query that brings a file. */
+    const admitWith = async (bytes: Uint8Array, admission: Partial<Admission> = {}) => {
+      const { runId } = admissionOf();
+      await store.files.keep(runId, digestOf(bytes), blobOf(bytes));
+      return admit({ runId, parts: [fileOf(bytes)], ...admission });
+    };
+
+    it('of an answer have their name, type and bytes, also when the run has ended', async () => {
+      const run = await admit();
+      for (const bytes of [HELLO, LARGE, Buffer.alloc(0)]) await add(run, bytes);
+      await end(run);
+      for (const bytes of [HELLO, LARGE, Buffer.alloc(0)]) {
+        expect(await find(run, bytes)).toEqual(fileOf(bytes));
+        expect((await bytesOf(run, bytes))!.equals(bytes)).toBe(true);
+      }
+    });
+
+    it('of a query have their name, type and bytes, with or without a session', async () => {
+      for (const session of [undefined, inSession('s')]) {
+        const run = await admitWith(HELLO, { session });
+        expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+        await end(run);
+        expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+        expect(await bytesOf(run, HELLO)).toEqual(HELLO);
+      }
+    });
+
+    it('are read from any byte to any byte', async () => {
+      const run = await admit();
+      await add(run, LARGE);
+      const position = fc.oneof(
+        fc.nat(LARGE.length - 1),
+        fc.constantFrom(0, 1, 65_535, 65_536, 262_144, 524_287, 524_288, 1_048_576, LARGE.length - 1),
+      );
+      await fc.assert(
+        fc.asyncProperty(position, position, async (one, other) => {
+          const range = { start: Math.min(one, other), end: Math.max(one, other) };
+          const part = (await bytesOf(run, LARGE, range))!;
+          expect(part.equals(LARGE.subarray(range.start, range.end + 1))).toBe(true);
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    it('belong to one run of one owner', async () => {
+      const runs = await Promise.all(OWNERS.map((owner) => admit({ owner })));
+      for (const run of runs) await add(run, HELLO, fileOf(HELLO, `of ${run.id}`));
+      const other = await admit();
+      await add(other, LARGE);
+      for (const run of runs) {
+        expect(await find(run, HELLO)).toEqual(fileOf(HELLO, `of ${run.id}`));
+        expect(await bytesOf(run, LARGE)).toBeUndefined();
+        expect(await find(run, LARGE)).toBeUndefined();
+        for (const { owner } of runs.filter(({ id }) => id !== run.id)) {
+          expect(await store.file(owner, run.id, digestOf(HELLO))).toBeUndefined();
+        }
+      }
+      for (const sha256 of ['', '0'.repeat(64), '\0', 'x'.repeat(64), digestOf(HELLO).toUpperCase()]) {
+        expect(await store.file('ann', runs[1]!.id, sha256)).toBeUndefined();
+      }
+    });
+
+    it('with the same content keep the first name', async () => {
+      const run = await admitWith(HELLO);
+      await add(run, HELLO, fileOf(HELLO, 'second.bin'));
+      expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+      expect(await bytesOf(run, HELLO)).toEqual(HELLO);
+    });
+
+    it('are refused for a run that has ended, that does not exist, or that another owner has', async () => {
+      const run = await admit({ owner: 'ann' });
+      for (const ref of [
+        { ...run, id: 'unknown' },
+        { ...run, owner: 'bob' },
+      ]) {
+        expect(await codeOf(() => add(ref, HELLO))).toBe('interrupted');
+      }
+      await end(run);
+      expect(await codeOf(() => add(run, HELLO))).toBe('interrupted');
+      expect(await find(run, HELLO)).toBeUndefined();
+    });
+
+    it('of a session are kept for its turns, and erased with it', async () => {
+      const [first, second] = [await admitWith(HELLO, { session: inSession('one') }), await admit()];
+      await add(first, LARGE);
+      await end(first);
+      await add(second, HELLO);
+      await opened.sweep?.();
+      expect(await bytesOf(first, LARGE)).toHaveLength(LARGE.length);
+      await store.erase('anonymous', 'one');
+      for (const bytes of [HELLO, LARGE]) {
+        expect(await find(first, bytes)).toBeUndefined();
+        expect(await bytesOf(first, bytes)).toBeUndefined();
+      }
+      expect(await bytesOf(second, HELLO)).toEqual(HELLO);
+    });
+
+    it('of a session outlive the run, as its turn does', async () => {
+      await reopen({ totalLength: 0 });
+      const run = await admitWith(HELLO, { session: inSession('one') });
+      await add(run, LARGE);
+      await end(run);
+      const alone = await admitWith(HELLO);
+      await add(alone, LARGE);
+      await end(alone);
+      await admit();
+      await opened.sweep?.();
+      expect(await store.find('anonymous', run.id)).toBeUndefined();
+      expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+      expect(await bytesOf(run, LARGE)).toHaveLength(LARGE.length);
+      // Without a session, the files are kept with the run.
+      expect(await store.find('anonymous', alone.id)).toBeUndefined();
+      expect(await find(alone, HELLO)).toBeUndefined();
+      expect(await bytesOf(alone, HELLO)).toBeUndefined();
+    });
+
+    it('are still known when their content is no longer kept', async () => {
+      await reopen({ filesBytes: 10_000 });
+      const run = await admit();
+      await add(run, HELLO);
+      await end(run);
+      // The memory store has sixteen times as many bytes for large files.
+      for (let i = 0; i < 40; i++) {
+        const other = await admit();
+        for (const length of [600, 9_000]) await add(other, Buffer.alloc(length, i + 1));
+        await end(other);
+      }
+      await opened.sweep?.();
+      expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+      expect(await bytesOf(run, HELLO)).toBeUndefined();
+    });
+
+    it('survive a restart of a durable store', async () => {
+      if (!opened.restart) return expect(store.durable).toBe(false);
+      const run = await admitWith(HELLO);
+      await add(run, LARGE);
+      await end(run);
+      store = await opened.restart();
+      expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
+      expect((await bytesOf(run, LARGE))!.equals(LARGE)).toBe(true);
+    });
+  });
+}
