@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import {
   type Envelope,
+  file,
   log,
   message,
   QueryError,
@@ -86,7 +87,7 @@ export class ChunkEnvelopes {
     const content = data instanceof Uint8Array ? data : Buffer.from((base64 ?? data) as string, 'base64');
     const extension = /^\w+\/([a-z0-9]{1,8})\b/.exec(mimeType as string)?.[1];
     const name = `file-${++this.#files}.${extension ?? 'bin'}`;
-    return { type: 'file', data: { name, mimeType, content } };
+    return file({ name, mimeType: mimeType as string, content });
   }
 }
 

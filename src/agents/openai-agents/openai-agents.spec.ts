@@ -427,6 +427,35 @@ describe('An agent of OpenAI Agents', () => {
     expect(textOf(await ask(handler))).toBe('I cannot help with that.');
   });
 
+  it('emits the files that tools return, and describes them in the result', async () => {
+    const bytes = Buffer.from('the bytes');
+    const image = { type: 'image', image: { data: new Uint8Array(bytes), mediaType: 'image/webp' } };
+    const report = {
+      type: 'file',
+      file: { data: bytes.toString('base64'), mediaType: 'text/csv', filename: '../etc/a.csv' },
+    };
+    for (const [result, name, mimeType] of [
+      [image, 'act.webp', 'image/webp'],
+      [[{ type: 'text', text: 'See:' }, report], 'a.csv', 'text/csv'],
+      [{ type: 'image', image: 'https://example.org/a.png' }, undefined, undefined],
+    ] as const) {
+      const tools = [toolOf({ execute: () => result })];
+      const { handler } = agentOf([calls('act'), says('Done')], { tools });
+      const answer = (await handler.handle(
+        await queryOf('Draw'),
+        await contextOf(),
+      )) as AsyncIterable<Envelope>;
+      const envelopes: Envelope[] = [];
+      for await (const envelope of answer) envelopes.push(envelope);
+      const [file] = ofType(envelopes, 'file');
+      expect([file?.['name'], file?.['mimeType']]).toEqual([name, mimeType]);
+      if (file) expect(bytes.equals(file['content'] as Uint8Array)).toBe(true);
+      const [{ content }] = ofType(envelopes, 'tool_result') as [{ content: unknown }];
+      expect(JSON.stringify(content)).toContain(name ?? 'example.org');
+      expect(JSON.stringify(content).length).toBeLessThan(200);
+    }
+  });
+
   it('tells equal ids of calls in several turns apart', async () => {
     const call = (city: string) => [
       { type: 'tool_call', data: { id: 'call_0', name: 'act', arguments: { city } } },

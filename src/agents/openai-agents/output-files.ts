@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { Envelope } from '../../query/index.js';
+import { type Envelope, file } from '../../query/index.js';
 
 /** A file that an agent or a tool has made. */
 export interface OutputFile {
@@ -36,9 +36,10 @@ export function outputFile(
   return outputFile(bytes, type || mimeType, baseName, filename);
 }
 
-function made(content: Uint8Array, mimeType: string, name: string): OutputFile {
+function made(content: Uint8Array, mimeType: string, label: string): OutputFile {
+  const name = nameFrom(label);
   return {
-    envelope: { type: 'file', data: { name, mimeType, content } },
+    envelope: file({ name, mimeType, content }),
     description: { type: 'file', name, mimeType },
   };
 }
@@ -47,4 +48,10 @@ function made(content: Uint8Array, mimeType: string, name: string): OutputFile {
 function nameOf(baseName: string, mimeType: string): string {
   const [, subtype = ''] = mimeType.split(/[/;]/);
   return `${baseName}.${/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin'}`;
+}
+
+/** A tool may give a path, or a name of any length. */
+function nameFrom(label: string): string {
+  const name = label.replace(/^.*[/\\]/s, '').replace(/\p{Cc}/gu, '_');
+  return name !== '' && Buffer.byteLength(name) <= 255 ? name : 'file';
 }
