@@ -1,17 +1,14 @@
 import { jest } from '@jest/globals';
 import { Agent } from '@mastra/core/agent';
-import { MastraMemory } from '@mastra/core/memory';
-import { InMemoryStore } from '@mastra/core/storage';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import type { FakeTool } from '../../../test/contracts/adapters/harness.js';
 import { mastraAgent, mastraTool, WITHOUT_RETRIES } from '../../../test/contracts/adapters/mastra.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
+import { TestMemory } from '../../../test/support/mastra-memory.js';
 import { type AgentHandler, type Envelope, HandedOver, type Query, QueryError } from '../../query/index.js';
 import { collect, contextOf, queryOf, type TestContext } from '../../testing/index.js';
 import { ChunkEnvelopes } from './chunk-envelopes.js';
 import { fromMastra, type MastraAgent, type MastraOptions } from './index.js';
-
-type Message = { id: string; threadId?: string; resourceId?: string };
 
 const END: ModelAct = { type: 'end', usage: { inputTokens: 2, outputTokens: 1 } };
 const says = (...texts: string[]): ModelStep => ({
@@ -21,46 +18,6 @@ const calls = (id = 'call-1'): ModelStep => ({
   acts: [{ type: 'call', id, name: 'act', arguments: {} }, END],
 });
 const act = (execute: FakeTool['execute'] = () => 'the result'): FakeTool => ({ name: 'act', execute });
-
-/** A memory that gives back all messages of a thread, and saves each once. */
-class TestMemory extends MastraMemory {
-  readonly threads = new Map<string, { id: string; resourceId: string }>();
-  readonly messages = new Map<string, Message>();
-
-  constructor() {
-    super({ name: 'test', storage: new InMemoryStore(), options: { threads: { generateTitle: false } } });
-  }
-
-  of(threadId: string): Message[] {
-    return [...this.messages.values()].filter((message) => message.threadId === threadId);
-  }
-
-  override getThreadById = async ({ threadId }: { threadId: string }) =>
-    (this.threads.get(threadId) ?? null) as never;
-  override saveThread = async ({ thread }: { thread: { id: string; resourceId: string } }) => {
-    this.threads.set(thread.id, thread);
-    return thread as never;
-  };
-  override saveMessages = async ({ messages }: { messages: unknown[] }) => {
-    for (const message of messages as Message[]) this.messages.set(message.id, message);
-    return messages as never;
-  };
-  override rememberMessages = async ({ threadId }: { threadId: string }) =>
-    ({ messages: [], messagesV2: this.of(threadId) }) as never;
-  override query = async ({ threadId }: { threadId: string }) =>
-    ({ messages: [], uiMessages: [], messagesV2: this.of(threadId) }) as never;
-  override deleteThread = async (threadId: string) => {
-    this.threads.delete(threadId);
-    for (const { id } of this.of(threadId)) this.messages.delete(id);
-  };
-  override getThreadsByResourceId = async () => [];
-  override getThreadsByResourceIdPaginated = async () => ({ threads: [] }) as never;
-  override getWorkingMemory = async () => null;
-  override getWorkingMemoryTemplate = async () => null;
-  override updateWorkingMemory = async () => undefined;
-  override __experimental_updateWorkingMemoryVNext = async () => ({ success: true, reason: '' });
-  override deleteMessages = async () => undefined;
-}
 
 function agentOf(
   steps: ModelStep[],

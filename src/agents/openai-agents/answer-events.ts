@@ -54,37 +54,46 @@ export class AnswerEvents {
   }
 
   #modelEvent(event: ModelEvent): Envelope | undefined {
-    if (this.#response.hasEnded) this.#response = new ModelResponse();
-    const response = this.#response;
     switch (event.type) {
       case 'output_text_delta':
-        response.hasText = true;
+        this.#current().hasText = true;
         return event.delta === '' ? undefined : message(event.delta);
       case 'model':
         return this.#providerEvent(event.event as ProviderEvent, event.providerData?.['rawModelEventSource']);
       case 'response_started':
-        response.model = modelOf(event.providerData);
+        this.#current().model = modelOf(event.providerData);
         return undefined;
       case 'response_done':
-        response.hasEnded = true;
-        if (response.isFinished === false) throw cutModel();
-        return this.#usage(event);
+        return this.#done(event);
       default:
         return undefined;
     }
   }
 
-  /** An event of the model's provider, as it is. */
+  /** The response that is received; a new one if the one before has ended. */
+  #current(): ModelResponse {
+    if (this.#response.hasEnded) this.#response = new ModelResponse();
+    return this.#response;
+  }
+
+  /** An event of the model's provider, as it is. The one that ends a response comes after the framework's own event for it. */
   #providerEvent(event: ProviderEvent, source: unknown): Envelope | undefined {
-    const response = this.#response;
-    response.model ??= modelOf(event);
+    this.#response.model ??= modelOf(event);
     if (source === 'openai-chat-completions') {
-      response.isFinished ||= Boolean(event.choices?.some((choice) => choice.finish_reason));
+      const isFinished = event.choices?.some((choice) => choice.finish_reason) === true;
+      this.#response.isFinished = this.#response.isFinished === true || isFinished;
     }
     const delta = reasoningOf(event);
     if (!delta) return undefined;
-    response.hasReasoning = true;
+    this.#current().hasReasoning = true;
     return reasoning(delta.content, { id: delta.id });
+  }
+
+  #done(event: ResponseDone): Envelope | undefined {
+    const response = this.#current();
+    response.hasEnded = true;
+    if (response.isFinished === false) throw cutModel();
+    return this.#usage(event);
   }
 
   #usage({ response: { usage: used, providerData } }: ResponseDone): Envelope | undefined {

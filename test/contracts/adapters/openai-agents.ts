@@ -80,8 +80,12 @@ export class FakeFrameworkModel implements Model {
     yield { type: 'response_started', providerData: { response: { model: FakeModel.MODEL_ID } } };
     try {
       for await (const act of this.fake.answer(request, signal)) {
-        if (act.type === 'end') yield output.done(act.usage);
-        else yield* output.add(act);
+        if (act.type !== 'end') yield* output.add(act);
+        else {
+          yield output.done(act.usage);
+          // The framework passes on the event of the provider after its own.
+          yield providerEvent({ type: 'response.completed' });
+        }
       }
     } catch (error) {
       throw error instanceof ModelRefusal ? refusal(error) : error;
