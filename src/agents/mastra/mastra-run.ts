@@ -1,12 +1,13 @@
 import { Logger } from '@nestjs/common';
 import type { Envelope, Query, QueryContext } from '../../query/index.js';
-import { cutModel, StepGate } from '../translation/index.js';
+import { cutModel } from '../translation/index.js';
 import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
 import { failureOf } from './failures.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
 import type { MastraAgent, MastraSettings } from './mastra-options.js';
 import { answerMessages, type Message, MessageReader } from './messages.js';
 import { ModelGate } from './model-gate.js';
+import { StepGate } from './step-gate.js';
 import { threadOf } from './thread.js';
 
 /** What the framework gives to `prepareStep`, and takes from it, as far as it is used. */

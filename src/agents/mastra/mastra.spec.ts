@@ -117,6 +117,13 @@ describe('An agent of Mastra', () => {
     });
   });
 
+  it('loses no part of a text that its model sends at once', async () => {
+    const words = Array.from({ length: 500 }, (_, index) => `${index} `);
+    const { model, handler } = agentOf([calls(), says(...words)], [act()]);
+    expect(textOf(await ask(handler))).toBe(words.join(''));
+    expect(model.requests).toHaveLength(2);
+  });
+
   it('begins a step when the one before was read', async () => {
     const { model, handler } = agentOf([calls(), says('Done')], [act()]);
     const answer = (await handler.handle(await queryOf('Hi'), await contextOf())) as AsyncIterable<Envelope>;

@@ -51,13 +51,17 @@ export class ModelGate {
     return { ...rest, stream: stream.pipeThrough(new TransformStream({ transform: this.#transform })) };
   }
 
-  readonly #transform = (
+  /**
+   * The framework loses parts of a model that come within one turn of the event loop, one of six. So each has a turn of its own.
+   */
+  readonly #transform = async (
     part: unknown,
     controller: TransformStreamDefaultController<unknown>,
-  ): Promise<void> | undefined => {
+  ): Promise<void> => {
     controller.enqueue(part);
     this.#ahead += 1;
-    if (this.#ahead < AHEAD || this.#isWanted || this.#isOpen) return undefined;
-    return new Promise((resolve) => (this.#pass = resolve));
+    if (this.#ahead >= AHEAD && !this.#isWanted && !this.#isOpen)
+      await new Promise<void>((resolve) => (this.#pass = resolve));
+    await new Promise((resolve) => setImmediate(resolve));
   };
 }

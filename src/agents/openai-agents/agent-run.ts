@@ -53,15 +53,10 @@ export class AgentRun {
         try {
           await this.#start(input);
           for (;;) {
-            const next = this.#events.isAfterResponse
-              ? await stream.nextOrStep(() => this.#keepSteps())
-              : await stream.next();
-            if (next.done) break;
-            const answer = this.#events.take(next.value);
-            if (answer === undefined) continue;
+            const envelopes = await stream.next(() => this.#keepSteps());
+            if (!envelopes) break;
             hasBegun = true;
-            if (Array.isArray(answer)) for (const envelope of answer) yield envelope;
-            else yield answer;
+            for (const envelope of envelopes) yield envelope;
           }
         } finally {
           await stream.end();
@@ -98,18 +93,20 @@ export class AgentRun {
     const { maxTurns, session } = settings;
     const memory = session && (await memoryOf(session, this.context));
     const filter = runner.config.callModelInputFilter;
-    await this.#stream.start(({ beforeModel, signal }) =>
-      runner.run(this.#agent, input, {
-        stream: true,
-        signal,
-        context: this.#toolContext,
-        callModelInputFilter: async (args) => {
-          await beforeModel();
-          return filter ? filter(args) : args.modelData;
-        },
-        ...(memory && { session: memory }),
-        ...(maxTurns !== undefined && { maxTurns }),
-      }),
+    await this.#stream.start(
+      ({ beforeModel, signal }) =>
+        runner.run(this.#agent, input, {
+          stream: true,
+          signal,
+          context: this.#toolContext,
+          callModelInputFilter: async (args) => {
+            await beforeModel();
+            return filter ? filter(args) : args.modelData;
+          },
+          ...(memory && { session: memory }),
+          ...(maxTurns !== undefined && { maxTurns }),
+        }),
+      (event) => this.#events.take(event),
     );
   }
 

@@ -29,11 +29,6 @@ export class AnswerEvents {
   /** @param toolFailure says what callers read of a tool that has thrown */
   constructor(private readonly toolFailure: ToolFailure) {}
 
-  /** Whether the newest event has ended a response of the model: then a step may end. */
-  get isAfterResponse(): boolean {
-    return this.#response.hasEnded;
-  }
-
   /**
    * @returns none, one or several envelopes: nothing is made for each of many small pieces but their envelope
    * @throws {QueryError} the stream of the model is cut

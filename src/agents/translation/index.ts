@@ -11,5 +11,4 @@ export {
 export { historyFile } from './history-files.js';
 export { cutModel, modelFailure } from './model-failure.js';
 export { shownResult } from './shown-result.js';
-export { StepGate } from './step-gate.js';
 export { toolFailure } from './tool-failure.js';
