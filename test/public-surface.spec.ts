@@ -1,6 +1,8 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as aiSdk from '../src/agents/ai-sdk/index.js';
+import * as mastra from '../src/agents/mastra/index.js';
+import * as openAIAgents from '../src/agents/openai-agents/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as command from '../src/agents/command/index.js';
@@ -17,6 +19,8 @@ const DOCUMENTED = [
   ['access/index.ts', 10],
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
+  ['agents/mastra/index.ts', 5],
+  ['agents/openai-agents/index.ts', 5],
   ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
   ['telemetry/index.ts', 10],
@@ -69,6 +73,10 @@ describe('The public surface', () => {
 
   it('of the adapter of the AI SDK is this name', () => {
     expect(Object.keys(aiSdk)).toEqual(['fromAiSdk']);
+  });
+
+  it('of the adapters of OpenAI Agents and Mastra is one name each', () => {
+    expect([Object.keys(openAIAgents), Object.keys(mastra)]).toEqual([['fromOpenAIAgents'], ['fromMastra']]);
   });
 
   it('of the remote agent is this name', () => {

@@ -136,6 +136,8 @@ describe('The package', () => {
       './agents/ai-sdk',
       './agents/command',
       './agents/files',
+      './agents/mastra',
+      './agents/openai-agents',
       './agents/remote',
       './openapi',
       './package.json',

@@ -15,6 +15,8 @@ export class ModelGate {
   #isWanted = false;
   #isOpen = false;
   #pass: (() => void) | undefined;
+  /** The end of the turn of the event loop in which the newest part has come; undefined after it. */
+  #turn: Promise<void> | undefined;
 
   /** The model, held back. Everything else of it is as it was. */
   gated<T extends object>(model: T): T {
@@ -58,10 +60,16 @@ export class ModelGate {
     part: unknown,
     controller: TransformStreamDefaultController<unknown>,
   ): Promise<void> => {
+    if (this.#turn) await this.#turn;
+    this.#turn = new Promise((resolve) =>
+      setImmediate(() => {
+        this.#turn = undefined;
+        resolve();
+      }),
+    );
     controller.enqueue(part);
     this.#ahead += 1;
     if (this.#ahead >= AHEAD && !this.#isWanted && !this.#isOpen)
       await new Promise<void>((resolve) => (this.#pass = resolve));
-    await new Promise((resolve) => setImmediate(resolve));
   };
 }
