@@ -70,7 +70,7 @@ export class AgentStream {
         this.#release();
       }
     }
-    if (this.#error !== undefined) throw this.#error;
+    if (this.#error !== undefined) throw this.#error as Error;
     return undefined;
   }
 
