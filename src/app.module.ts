@@ -1,6 +1,5 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { parse, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { parse } from 'node:path';
 import { Catch, type DynamicModule, Logger, Module, NotFoundException, UseGuards } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
@@ -12,26 +11,25 @@ import {
   RateLimitModule,
   readKeysFile,
 } from './access/index.js';
-import { checkCommand, commandHandler } from './agents/command/index.js';
-import { FilesHandler } from './agents/files/index.js';
 import {
-  commandOptions,
   ConfigurationError,
   credentials,
   type Environment,
-  otherVariables,
   queryOptions,
-  remoteOptions,
   retentionOptions,
+  type ServiceAgent,
 } from './config/index.js';
+import { type AnsweringOptions, loadAgent } from './load-agent.js';
 import {
+  AgentService,
   type Dispatcher,
+  getAgentToken,
   ProblemFilter,
   QueryModule,
-  type QueryModuleOptions,
   type RunStore,
   type RunTracer,
 } from './query/index.js';
+import { ServiceAgents } from './service-agents.js';
 import { openStore, postgresPool } from './stores/index.js';
 import {
   HealthController,
@@ -54,40 +52,50 @@ export class AppModule {
    * @throws {ConfigurationError} `AGENT` names no handler, `COMMAND` cannot be executed, `SPOOL_DIRECTORY` cannot be written,
    * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
-  static async of(environment: Environment): Promise<DynamicModule> {
-    const handler = await loadHandler(environment);
+  static async of(environment: Environment, agents: ServiceAgent[]): Promise<DynamicModule> {
+    const answering: AnsweringOptions[] = [];
+    for (const agent of agents) answering.push(await loadAgent(agent));
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
     await checkKeysFile(environment.API_KEYS_FILE);
-    const dispatcher = await loadDispatcher(environment.QUEUE_URL);
+    const dispatchers = await Promise.all(
+      agents.map(({ name }) => loadDispatcher(environment.QUEUE_URL, name)),
+    );
     const store = await loadStore(environment);
     const access = credentials(environment);
-    const tracer = await loadTracer(environment.AGENT);
+    const tracers = await Promise.all(agents.map(loadTracer));
     const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
-    const options = {
-      ...queryOptions(environment),
-      handler,
-      store,
-      ...(tracer && { tracer }),
-      ...(dispatcher && { dispatcher }),
-      ...(access && { owner: ownerOf }),
-    };
+    const modules = agents.map(({ name, environment: own }, index) =>
+      QueryModule.forRoot({
+        ...queryOptions(own),
+        ...answering[index]!,
+        store,
+        ...(tracers[index] && { tracer: tracers[index] }),
+        ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
+        ...(access && { owner: ownerOf }),
+        ...(name !== undefined && { name, path: `${name}/query` }),
+        role,
+        listeners: [QueryMetrics, QueryLog],
+        decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
+      }),
+    );
     return {
       module: AppModule,
       controllers: [HealthController, VersionController],
       providers: [
         { provide: APP_FILTER, useClass: UnknownRouteFilter },
+        {
+          provide: ServiceAgents,
+          inject: agents.map(({ name }) => getAgentToken(name)),
+          useFactory: (...services: AgentService[]) => new ServiceAgents(services),
+        },
+        ...(agents[0]!.name === undefined ? [] : [{ provide: AgentService, useExisting: ServiceAgents }]),
         ...(access ? [{ provide: APP_GUARD, useClass: AccessGuard }] : []),
       ],
       imports: [
         ...(access ? [AccessModule.forRoot(access)] : []),
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
         MetricsModule.forRoot(port === undefined ? {} : { port, host }),
-        QueryModule.forRoot({
-          ...options,
-          role,
-          listeners: [QueryMetrics, QueryLog],
-          decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
-        }),
+        ...modules,
       ],
     };
   }
@@ -139,10 +147,11 @@ async function loadStore(environment: Environment): Promise<RunStore> {
   }
 }
 
-async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
+/** Each of several agents has a queue of its own: a process that has a free slot for one may have none for another. */
+async function loadDispatcher(url: string, agent: string | undefined): Promise<Dispatcher | undefined> {
   if (url === '') return undefined;
   try {
-    return await openDispatcher(url);
+    return await openDispatcher(url, { suffix: agent });
   } catch (error) {
     throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
       cause: error,
@@ -151,77 +160,11 @@ async function loadDispatcher(url: string): Promise<Dispatcher | undefined> {
 }
 
 /** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
-async function loadTracer(agent: string): Promise<RunTracer | undefined> {
+async function loadTracer({ name, environment }: ServiceAgent): Promise<RunTracer | undefined> {
   try {
-    return await openTracer({ agentName: parse(agent).name });
+    return await openTracer({ agentName: name ?? parse(environment.AGENT).name });
   } catch (error) {
     new Logger('Traces').debug((error as Error).message);
     return undefined;
-  }
-}
-
-async function loadHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  const { AGENT: agent } = environment;
-  if (agent === 'files') return FilesHandler;
-  if (agent === 'remote') return loadRemoteHandler(environment);
-  if (agent === 'command') return loadCommand(environment);
-  const { default: handler, restarts } = await importModule(agent);
-  if (isHandler(handler)) return restarts === undefined ? handler : withRestarts(handler, restarts);
-  throw new ConfigurationError(
-    `AGENT is ${JSON.stringify(agent)}; its default export must be a class with a method "handle", or a function such ` +
-      'as async function* (query, context) {…}.',
-  );
-}
-
-async function loadRemoteHandler(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  try {
-    const { remoteHandler } = await import('./agents/remote/index.js');
-    return remoteHandler(remoteOptions(environment));
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
-    const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
-    throw new ConfigurationError(`AGENT is "remote": ${what}`, { cause: error });
-  }
-}
-
-async function loadCommand(environment: Environment): Promise<QueryModuleOptions['handler']> {
-  const options = { ...commandOptions(environment), env: otherVariables() };
-  try {
-    await checkCommand(options);
-  } catch (error) {
-    // Not the command itself: it may contain a password.
-    throw new ConfigurationError(`COMMAND cannot be executed. ${(error as Error).message}`, { cause: error });
-  }
-  return commandHandler(options);
-}
-
-function isHandler(value: unknown): value is QueryModuleOptions['handler'] {
-  if (typeof value !== 'function')
-    return typeof (value as { handle?: unknown } | undefined)?.handle === 'function';
-  const isClass = /^class\b/.test(Function.prototype.toString.call(value));
-  return !isClass || typeof (value.prototype as { handle?: unknown }).handle === 'function';
-}
-
-/** The module exports `restarts` beside the handler. */
-function withRestarts(
-  handler: QueryModuleOptions['handler'],
-  restarts: unknown,
-): QueryModuleOptions['handler'] {
-  if (typeof handler !== 'function') return Object.assign(handler, { restarts });
-  const isClass = /^class\b/.test(Function.prototype.toString.call(handler));
-  Object.defineProperty(isClass ? handler.prototype : handler, 'restarts', { value: restarts });
-  return handler;
-}
-
-async function importModule(path: string): Promise<{ default?: unknown; restarts?: unknown }> {
-  try {
-    return (await import(pathToFileURL(resolve(path)).href)) as { default?: unknown; restarts?: unknown };
-  } catch (error) {
-    throw new ConfigurationError(
-      `AGENT is ${JSON.stringify(path)}; it must be "files", "command", "remote" or the path of a JavaScript module that can be loaded: ` +
-        (error as Error).message,
-      { cause: error },
-    );
   }
 }

@@ -1,13 +1,17 @@
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { credentials, type Environment } from './config/index.js';
+import { credentials, type Environment, type ServiceAgent } from './config/index.js';
 
-/** Tells the operator that the service listens, and how it is configured. As text it has a command to try it. */
-export function greet(environment: Environment, { address, port, family }: AddressInfo): void {
+/** Tells the operator that the service listens, and how it is configured. As text it has a command to try each agent. */
+export function greet(
+  environment: Environment,
+  agents: ServiceAgent[],
+  { address, port, family }: AddressInfo,
+): void {
   const host = family === 'IPv6' ? `[${address}]` : address;
   const url = `http://${host}:${port}`;
   const facts = {
-    agent: environment.AGENT,
+    ...agentsIn(agents),
     store: storeOf(environment.DATABASE_URL),
     access: accessOf(environment),
   };
@@ -19,11 +23,21 @@ export function greet(environment: Environment, { address, port, family }: Addre
   // A client cannot call the address that stands for all addresses.
   const called = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const credential = credentials(environment) ? "-H 'Authorization: Bearer <key>' " : '';
-  process.stdout.write(
-    `nest-agent-query listens on ${url}\n\n${lines.join('\n')}\n\nTry it:\n\n` +
+  const commands = agents.map(
+    ({ name }) =>
       `curl -N ${credential}-H 'Content-Type: application/json' ` +
-      `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${called}/query\n\n`,
+      `-d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${called}${name === undefined ? '' : `/${name}`}/query\n\n`,
   );
+  process.stdout.write(
+    `nest-agent-query listens on ${url}\n\n${lines.join('\n')}\n\nTry it:\n\n${commands.join('')}`,
+  );
+}
+
+function agentsIn(agents: ServiceAgent[]): Record<string, string> {
+  const named = agents.map(({ name, environment: { AGENT } }) =>
+    name === undefined ? AGENT : `${name}=${AGENT}`,
+  );
+  return { [agents[0]!.name === undefined ? 'agent' : 'agents']: named.join(', ') };
 }
 
 /** The store in words, without the user and the password of a database. */

@@ -7,6 +7,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { addSecurityHeaders, limitConnections } from './access/index.js';
 import { AppModule } from './app.module.js';
 import {
+  agentsOf,
   ConfigurationError,
   connectionLimits,
   corsOrigins,
@@ -24,13 +25,14 @@ let metricsPort: number | undefined;
 
 /** The standalone service: reads the environment, listens, and shuts down in order on a signal. */
 async function main(): Promise<void> {
-  const environment = readEnvironment();
+  const environment = readEnvironment(undefined, process.argv.slice(2));
+  const agents = agentsOf(environment);
   metricsPort = environment.METRICS_PORT;
   const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
   const logger = new ServiceLogger(format, environment.LOG_LEVEL);
   Logger.overrideLogger(logger);
   const app = await NestFactory.create<NestFastifyApplication>(
-    await AppModule.of(environment),
+    await AppModule.of(environment, agents),
     adapterOf(environment),
     { logger, abortOnError: false },
   );
@@ -41,7 +43,7 @@ async function main(): Promise<void> {
   await addSecurityHeaders(server);
   stopOnSignals(app, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
   await app.listen(environment.PORT, environment.HOST);
-  greet(environment, server.address() as AddressInfo);
+  greet(environment, agents, server.address() as AddressInfo);
 }
 
 function adapterOf(environment: Environment): FastifyAdapter {
@@ -83,7 +85,7 @@ process.on('unhandledRejection', (reason) => {
 main().catch((error: NodeJS.ErrnoException) => {
   const isExplained = error instanceof ConfigurationError || error.syscall === 'listen';
   process.stderr.write(`nest-agent-query cannot start.\n${isExplained ? explain(error) : error.stack}\n`);
-  process.exit(1);
+  process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
 });
 
 function explain(error: NodeJS.ErrnoException & { port?: number }): string {

@@ -1,5 +1,5 @@
 import { type INestApplication, Logger } from '@nestjs/common';
-import { AgentService } from './query/index.js';
+import { ServiceAgents } from './service-agents.js';
 
 const logger = new Logger('Shutdown');
 
@@ -23,7 +23,7 @@ export function stopOnSignals(app: INestApplication, drainMs: number, stopDeadli
       process.exit(EXIT_CODES[signal]);
     }
     isStopping = true;
-    const { running, waiting } = app.get(AgentService).load();
+    const { running, waiting } = app.get(ServiceAgents).load();
     logger.log(
       `${signal}: ${running} runs are executing and ${waiting} are waiting. They have ${drainMs} ms to end. ` +
         'Another signal (Ctrl-C) ends the process at once.',

@@ -137,6 +137,7 @@ describe('The architecture', () => {
       'config/environment.ts',
       'config/options.ts',
       'config/secrets.ts',
+      'load-agent.ts',
       'logger.ts',
       'main.ts',
     ]);

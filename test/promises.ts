@@ -777,6 +777,46 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The service serves the handler of the module that AGENT names.',
   },
+  'service.agent-file-failure': {
+    section: 'service',
+    sentence:
+      'A module that cannot be loaded is reported with the file, the place and what to do, without a stack of Node, and ' +
+      'with an exit code of its own.',
+  },
+  'service.agent-typescript': {
+    section: 'service',
+    sentence:
+      'A TypeScript file answers where Node can execute it; elsewhere the error names the file and the command that helps.',
+  },
+  'service.watch': {
+    section: 'service',
+    sentence:
+      'With --watch, a module is loaded again when its file or a file that it imports has changed: new queries get the new ' +
+      'code, and runs that execute go on with theirs.',
+  },
+  'service.watch-failure': {
+    section: 'service',
+    sentence:
+      'A changed module that cannot be loaded is reported with the place, and the version before it goes on answering.',
+  },
+  'service.watch-hooks': {
+    section: 'service',
+    sentence: 'The hooks of a version are called when it is loaded, and when its last run has ended.',
+  },
+  'service.agents': {
+    section: 'service',
+    sentence:
+      'AGENTS serves several agents from one service, each at /{name}/query with its own runs, sessions, lists and ' +
+      'idempotency keys, also after a restart and in several processes.',
+  },
+  'service.agents-variables': {
+    section: 'service',
+    sentence: 'A variable whose name begins with that of an agent holds for this agent alone.',
+  },
+  'service.agents-shared': {
+    section: 'service',
+    sentence: 'The agents of a service share its access and its operation, and each is told apart there.',
+  },
   'service.command': {
     section: 'service',
     sentence:
@@ -1161,6 +1201,50 @@ export const PROMISES = {
   'rate.outage': {
     section: '2.12',
     sentence: 'While Postgres cannot be reached, the limit holds for each process, and queries are answered.',
+  },
+  'model.answer': {
+    section: 'service',
+    sentence:
+      'AGENT=model streams what a model at an endpoint with the interface of chat completions answers, and its usage.',
+  },
+  'model.tools': {
+    section: 'service',
+    sentence:
+      'The model of AGENT=model calls the tools of MCP servers over stdio and HTTP; calls and results are envelopes.',
+  },
+  'model.files': {
+    section: 'service',
+    sentence:
+      'A file of a kind that MODEL_INPUTS names reaches the model as it is; any other as text, as far as it can be read.',
+  },
+  'model.retry': {
+    section: 'service',
+    sentence:
+      'A request of AGENT=model that is refused for now is sent again before its first token, and never after it.',
+  },
+  'model.errors': {
+    section: 'service',
+    sentence:
+      'What the endpoint of AGENT=model refuses ends the run as what it is, without anything of the response.',
+  },
+  'model.cancel': {
+    section: 'service',
+    sentence: 'An acknowledged cancel of a run of AGENT=model has closed the request to the endpoint.',
+  },
+  'model.restart': {
+    section: 'service',
+    sentence:
+      'A run of AGENT=model whose process is killed continues after its last completed step: no tool of it is called again.',
+  },
+  'model.kwargs': {
+    section: 'service',
+    sentence:
+      'Kwargs override what MODEL_KWARGS names, and nothing else. Values of them that are not valid are refused.',
+  },
+  'model.mcp-processes': {
+    section: 'service',
+    sentence:
+      'MCP servers that are programs end with the service, also after Ctrl-C. One that has died is started again.',
   },
   'remote.answer': {
     section: 'service',

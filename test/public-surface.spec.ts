@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as aiSdk from '../src/agents/ai-sdk/index.js';
+import * as model from '../src/agents/model/index.js';
 import * as mastra from '../src/agents/mastra/index.js';
 import * as openAIAgents from '../src/agents/openai-agents/index.js';
 import * as remote from '../src/agents/remote/index.js';
@@ -19,6 +20,7 @@ const DOCUMENTED = [
   ['access/index.ts', 10],
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
+  ['agents/model/index.ts', 8],
   ['agents/mastra/index.ts', 5],
   ['agents/openai-agents/index.ts', 5],
   ['agents/remote/index.ts', 2],
@@ -73,6 +75,10 @@ describe('The public surface', () => {
 
   it('of the adapter of the AI SDK is this name', () => {
     expect(Object.keys(aiSdk)).toEqual(['fromAiSdk']);
+  });
+
+  it('of the agent model is these names', () => {
+    expect(Object.keys(model).sort()).toEqual(['mcpServersOf', 'modelHandler']);
   });
 
   it('of the adapters of OpenAI Agents and Mastra is one name each', () => {

@@ -8,10 +8,11 @@ import {
   STREAM_DEFAULTS,
 } from '../query/index.js';
 import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
+import { MODEL_INPUTS, MODEL_KWARGS, MODEL_RANGES, TEMPERATURES } from '../agents/model/model-options.js';
 import { LOG_LEVELS, type LogLevelName } from '../logger.js';
-import { isAddressOrNetwork, isName, isOriginOrAll } from './lists.js';
-import { faultOfAddress, faultOfHeaders, faultOfKeys, faultOfSecret } from './secrets.js';
-import { Each, mustBe, Secret, Text, WholeNumber } from './variable.js';
+import { isAddressOrNetwork, isName, isOneOf, isOriginOrAll } from './lists.js';
+import { faultOfAddress, faultOfHeaders, faultOfKey, faultOfKeys, faultOfSecret } from './secrets.js';
+import { Decimal, Each, mustBe, Secret, Text, WholeNumber } from './variable.js';
 
 /** The variables of the standalone service. Sizes are bytes, times milliseconds. */
 export class Environment {
@@ -106,9 +107,17 @@ export class Environment {
   @IsIn(LOG_LEVELS, { message: mustBe(LOG_LEVELS.map((level) => `"${level}"`).join(', ')) })
   readonly LOG_LEVEL: LogLevelName = 'info';
 
-  /** `files`, `command` or `remote` for a built-in agent, or the path of a module whose default export is a handler. */
+  /** `files`, `model`, `command` or `remote` for a built-in agent, or the path of a module (JavaScript or TypeScript) whose default export is a handler. */
   @Text()
   readonly AGENT: string = 'files';
+
+  /** Several agents instead of `AGENT`: `name=agent` of each, with commas between them. Each is at `/{name}/query`. */
+  @Text({ mayBeEmpty: true })
+  readonly AGENTS: string = '';
+
+  /** Whether a module is loaded again when its files change. The argument `--watch` sets it. */
+  @IsIn(['true', 'false'], { message: mustBe('"true" or "false"') })
+  readonly WATCH: 'true' | 'false' = 'false';
 
   /** With `AGENT=command`: what `/bin/sh -c` executes for each query. */
   @Text({ mayBeEmpty: true })
@@ -125,6 +134,58 @@ export class Environment {
   /** Headers of every request to the remote service, such as `X-Api-Key: …`; one in each line. */
   @Secret(faultOfHeaders)
   readonly REMOTE_HEADERS: string = '';
+
+  /** With `AGENT=model`: where the endpoint is. Requests are sent to `{MODEL_BASE_URL}/chat/completions`. */
+  @Secret(faultOfAddress)
+  readonly MODEL_BASE_URL: string = '';
+
+  /** The name of the model, as the endpoint has it. */
+  @Text({ mayBeEmpty: true })
+  readonly MODEL: string = '';
+
+  /** The credential for the endpoint. */
+  @Secret(faultOfKey)
+  readonly MODEL_API_KEY: string = '';
+
+  /** What the model is told before the conversation: a text, or the path of a file that begins with `/`, `./` or `../`. */
+  @Text({ mayBeEmpty: true })
+  readonly MODEL_INSTRUCTIONS: string = '';
+
+  /** How much chance there is in the answers. If absent, the endpoint decides. */
+  @Decimal(TEMPERATURES)
+  readonly MODEL_TEMPERATURE: number | undefined = undefined;
+
+  /** The most tokens of one step of an answer. */
+  @WholeNumber(MODEL_RANGES.maxOutputTokens, { mayBeAbsent: true })
+  readonly MODEL_MAX_OUTPUT_TOKENS: number | undefined = undefined;
+
+  /** What callers may override by kwargs, with commas between them. If empty, nothing. */
+  @Each(isOneOf(MODEL_KWARGS), `of ${MODEL_KWARGS.join(', ')}, with commas between them`)
+  readonly MODEL_KWARGS: string = '';
+
+  /** How many tokens the model can take. The oldest turns of a session are left out beyond that. */
+  @WholeNumber(MODEL_RANGES.contextTokens, { mayBeAbsent: true })
+  readonly MODEL_CONTEXT_TOKENS: number | undefined = undefined;
+
+  /** The kinds of files that the model takes as they are, with commas between them. Any other file becomes a text. */
+  @Each(isOneOf(MODEL_INPUTS), `of ${MODEL_INPUTS.join(', ')}, with commas between them`)
+  readonly MODEL_INPUTS: string = '';
+
+  /** The path of a file that names the MCP servers whose tools the model may call. */
+  @Text({ mayBeEmpty: true })
+  readonly MCP_SERVERS: string = '';
+
+  /** How often the model may be asked for one answer. */
+  @WholeNumber(MODEL_RANGES.maxSteps, { mayBeAbsent: true })
+  readonly MODEL_MAX_STEPS: number | undefined = undefined;
+
+  /** How often a request to the endpoint is sent again that has failed before its first token. */
+  @WholeNumber(MODEL_RANGES.retries, { mayBeAbsent: true })
+  readonly MODEL_RETRIES: number | undefined = undefined;
+
+  /** How long the endpoint may be silent. */
+  @WholeNumber(MODEL_RANGES.silenceMs, { mayBeAbsent: true })
+  readonly MODEL_SILENCE_MS: number | undefined = undefined;
 
   /** Where runs, logs, sessions and files are kept: `file:<path>`, `postgres://…` or `memory:`. */
   @Text()

@@ -8,6 +8,11 @@ export function isName(text: string): boolean {
   return text !== '';
 }
 
+/** Whether a text is one of some words. */
+export function isOneOf(words: readonly string[]): (text: string) => boolean {
+  return (text) => words.includes(text);
+}
+
 /** Whether a text is the origin of a page as browsers send it (RFC 6454 §6.2), or `*` for all. */
 export function isOriginOrAll(text: string): boolean {
   if (text === '*') return true;

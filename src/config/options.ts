@@ -5,6 +5,7 @@ import {
   type ConnectionLimits,
   type JwtOptions,
 } from '../access/index.js';
+import type { ModelInputKind, ModelKwarg } from '../agents/model/model-options.js';
 import type { Environment } from './environment.js';
 import { headersOf } from './secrets.js';
 import { entriesOf } from './variable.js';
@@ -51,6 +52,24 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
 /** The options of the agent `remote`. */
 export function remoteOptions({ REMOTE_URL, REMOTE_HEADERS }: Environment) {
   return { url: REMOTE_URL, headers: headersOf(REMOTE_HEADERS) };
+}
+
+/** The options of the agent `model`, without its MCP servers. */
+export function modelOptions(environment: Environment) {
+  return {
+    baseUrl: environment.MODEL_BASE_URL,
+    model: environment.MODEL,
+    apiKey: environment.MODEL_API_KEY || undefined,
+    instructions: environment.MODEL_INSTRUCTIONS || undefined,
+    temperature: environment.MODEL_TEMPERATURE,
+    maxOutputTokens: environment.MODEL_MAX_OUTPUT_TOKENS,
+    kwargs: entriesOf(environment.MODEL_KWARGS) as ModelKwarg[],
+    contextTokens: environment.MODEL_CONTEXT_TOKENS,
+    inputs: entriesOf(environment.MODEL_INPUTS) as ModelInputKind[],
+    maxSteps: environment.MODEL_MAX_STEPS,
+    retries: environment.MODEL_RETRIES,
+    silenceMs: environment.MODEL_SILENCE_MS,
+  };
 }
 
 /** The retention that the environment sets. A member that is undefined stands for the default of the store. */

@@ -36,6 +36,36 @@ describe('The environment of the service', () => {
       { AGENT: 'remote', REMOTE_URL: 'http://host', REMOTE_HEADERS: 'X-Key: a\nsecret' },
       ['REMOTE_HEADERS is not valid: its line 2 must be "Name: value".'],
     ],
+    [
+      { AGENT: 'model', MODEL: 'm' },
+      ['AGENT is "model", and MODEL_BASE_URL and MODEL do not say which model answers. Set both.'],
+    ],
+    [
+      { MODEL: 'm', MCP_SERVERS: './mcp.json' },
+      ['MODEL, MCP_SERVERS have no effect without AGENT=model. Set it, or unset them.'],
+    ],
+    [
+      { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://user:secret@host' },
+      ['MODEL_BASE_URL must be a URL that begins with https: or http:, without a user.'],
+    ],
+    [
+      { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://host', MODEL_API_KEY: 'sec\nret' },
+      ['MODEL_API_KEY must consist of visible ASCII characters.'],
+    ],
+    [
+      { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://host', MODEL_TEMPERATURE: 'hot' },
+      ['MODEL_TEMPERATURE is "hot"; it must be a number from 0 to 2.'],
+    ],
+    [
+      { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://host', MODEL_KWARGS: 'model,key' },
+      [
+        'MODEL_KWARGS is "model,key"; it must be of model, instructions, temperature, max_output_tokens, with commas between them.',
+      ],
+    ],
+    [
+      { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://host', MODEL_INPUTS: 'smell' },
+      ['MODEL_INPUTS is "smell"; it must be of image, pdf, audio, with commas between them.'],
+    ],
   ])('explains %j without a secret', (variables, faults) => {
     expect(faultsOf(variables as Record<string, string>)).toEqual(faults);
   });
@@ -182,7 +212,7 @@ describe('The environment of the service', () => {
   });
 
   it('ignores the variables of other programs', () => {
-    const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENTS', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
+    const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENCY', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
     expect(faultsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
   });
 

@@ -1,5 +1,8 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { faultsOfAgents } from './agent-faults.js';
+import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
+import { variablesOf } from './arguments.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
 import { hasCredentials, hasTokens } from './options.js';
@@ -8,27 +11,54 @@ import { misspelled } from './unknown-variables.js';
 /** The service cannot start with this environment. The message has a line for each faulty variable. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
+  /** The exit code of the process. */
+  readonly exitCode: number;
+
+  constructor(message: string, { exitCode = 1, ...options }: ErrorOptions & { exitCode?: number } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
 }
 
 /**
  * Reads the environment. An empty variable counts as absent.
  *
+ * @param parameters the arguments of the process, which set variables too
  * @throws {ConfigurationError} it names each faulty variable, its value and what it may be, and each variable that looks like
  * one of ours and is none
  */
-export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+export function readEnvironment(
+  environmentVariables: NodeJS.ProcessEnv = process.env,
+  parameters: string[] = [],
+): Environment {
+  const set = variablesOf(parameters);
+  const variables = { ...environmentVariables, ...set.variables };
   const known = Object.keys(new Environment());
   const given = Object.fromEntries(
     known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
   );
   const environment = plainToInstance(Environment, given);
-  const faults = [
-    ...misspelled(Object.keys(variables), known),
+  const { agents, faults } = readAgents(environment, variables);
+  const isOfNoAgent = (name: string) =>
+    !agents.some((agent) => agent.name !== undefined && name.startsWith(prefixOf(agent.name)));
+  const all = [
+    ...set.faults,
+    ...misspelled(Object.keys(variables).filter(isOfNoAgent), known),
     ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
     ...contradictions(environment),
+    ...faults,
+    ...faultsOfAgents(environment, agents),
   ];
-  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  if (all.length > 0) throw new ConfigurationError(all.join('\n'));
   return environment;
+}
+
+/** The agents of a valid environment. */
+export function agentsOf(
+  environment: Environment,
+  variables: NodeJS.ProcessEnv = process.env,
+): ServiceAgent[] {
+  return readAgents(environment, variables).agents;
 }
 
 /**
@@ -37,13 +67,16 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
  */
 export function otherVariables(variables: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const known = Object.keys(new Environment());
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => !known.includes(name)));
+  return Object.fromEntries(
+    Object.entries(variables).filter(
+      ([name]) => !known.includes(name) && !known.includes(withoutAgent(name)),
+    ),
+  );
 }
 
 /** Variables that have no effect, or are not safe, with the values of others. */
 function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
-  const { AGENT, COMMAND, COMMAND_PROCESSES, REMOTE_URL, REMOTE_HEADERS } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
   const faults: [boolean, string][] = [
@@ -62,25 +95,9 @@ function contradictions(environment: Environment): string[] {
       'JWT_ISSUER and JWT_AUDIENCE have no effect without JWT_JWKS_URL or JWT_SECRET. Set one of these, or unset them.',
     ],
     [
-      AGENT === 'command' && COMMAND === '',
-      'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as COMMAND=\'python3 agent.py\'.',
-    ],
-    [
-      AGENT !== 'command' && (COMMAND !== '' || COMMAND_PROCESSES !== undefined),
-      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
-    ],
-    [
       DATABASE_URL === 'memory:' && RETENTION_FILE_MS !== undefined,
       'RETENTION_FILE_MS has no effect with DATABASE_URL=memory:, which keeps a file as long as its session. ' +
         'Unset RETENTION_FILE_MS, or let DATABASE_URL name a file or a Postgres database.',
-    ],
-    [
-      AGENT === 'remote' && REMOTE_URL === '',
-      'AGENT is "remote", and REMOTE_URL does not say where the remote service is. Set REMOTE_URL.',
-    ],
-    [
-      AGENT !== 'remote' && REMOTE_URL + REMOTE_HEADERS !== '',
-      'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
     ],
     [
       QUEUE_URL !== '' && !isShared,

@@ -21,6 +21,11 @@ export function faultOfAddress(text: string): string | undefined {
   return 'must be a URL that begins with https: or http:, without a user.';
 }
 
+/** What is wrong with a key that is sent in a header. */
+export function faultOfKey(text: string): string | undefined {
+  return /^[\x21-\x7e]+$/.test(text) ? undefined : 'must consist of visible ASCII characters.';
+}
+
 /** What is wrong with a list of headers. */
 export function faultOfHeaders(text: string): string | undefined {
   const faulty = linesOf(text).findIndex((line) => !/^[\w!#$%&'*+.^`|~-]+:[ \t]*[^ \t]/.test(line));

@@ -17,6 +17,23 @@ export function WholeNumber(range: Range, { mayBeAbsent = false } = {}): Propert
   };
 }
 
+/** A number with or without a fraction, which may be absent. */
+export function Decimal([least, most]: Range): PropertyDecorator {
+  const validate = (value: unknown) =>
+    value === undefined || (typeof value === 'number' && value >= least && value <= most);
+  const rule = ValidateBy(
+    { name: 'decimal', validator: { validate } },
+    { message: mustBe(`a number from ${least} to ${most}`) },
+  );
+  const read = Transform(({ value }: { value: unknown }) =>
+    /^\d+(?:\.\d+)?$/.test(String(value)) ? Number(value) : value,
+  );
+  return (target, property) => {
+    read(target, property);
+    rule(target, property);
+  };
+}
+
 export function Text({ mayBeEmpty = false } = {}): PropertyDecorator {
   const isText = (value: unknown) => typeof value === 'string' && (mayBeEmpty || value.trim() !== '');
   return ValidateBy(

@@ -78,6 +78,7 @@ export {
 } from './options/query.options.js';
 export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
 export { settlesWithin } from './platform/deadline.js';
+export { loggerOf } from './platform/module-logger.js';
 export { harmless } from './platform/harmless.js';
 export { type HostRequest, rawRequest } from './platform/host.js';
 export { Settings } from './options/settings.js';

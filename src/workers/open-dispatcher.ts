@@ -15,6 +15,8 @@ export interface DispatcherOptions {
    * Default `DEFAULT_QUEUE_NAME`.
    */
   name?: string | undefined;
+  /** Follows the name, and a `-`: each of several modules that share a store needs a queue of its own. Default: none. */
+  suffix?: string | undefined;
 }
 
 /**
@@ -48,7 +50,8 @@ export async function openDispatcher(url: string, options: DispatcherOptions = {
     throw new Error('The queue URL must be postgres://<user>@<host>/<database> or redis://<host>.');
   }
   const server = new URL(url);
-  const name = server.searchParams.get('queue') ?? options.name ?? DEFAULT_QUEUE_NAME;
+  const named = server.searchParams.get('queue') ?? options.name ?? DEFAULT_QUEUE_NAME;
+  const name = options.suffix === undefined ? named : `${named}-${options.suffix}`;
   if (name === '' || name.includes(':')) throw new Error('The name of a queue must be a text without ":".');
   server.searchParams.delete('queue');
   // Loaded only for the server that is used.

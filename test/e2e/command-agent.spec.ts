@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
 import { anyRuns } from '../support/child-processes.js';
-import { ask, cancel, request } from '../support/client.js';
+import { ask, cancel, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -59,6 +59,22 @@ describe('The agent command', () => {
 
   /** The ids that the program has printed. */
   const pidsIn = (text: string) => /"content":"(\d+) (\d+)\\n"/.exec(text)!.slice(1).map(Number);
+
+  it(promise('files.answer', 'of a program, which writes it in base64'), async () => {
+    const lines = [
+      '{"name":"a.txt","mimeType":"text/plain","base64":"SGk="}',
+      '{"name":"a.txt","mimeType":"x/y","base64":"?"}',
+    ];
+    const { url } = await start(lines.map((data) => `echo '{"type":"file","data":${data}}'`).join(';'));
+    const reply = await ask(url, 'x');
+    const [made, done] = await reply.allEnvelopes();
+    const { path } = made!.data as { path: string };
+    expect(made).toMatchObject({ type: 'file', data: { name: 'a.txt', mimeType: 'text/plain', size: 2 } });
+    expect(await (await get(url, path)).whole()).toBe('Hi');
+    const message =
+      'The agent emitted something that is not an envelope: `data.base64` of a `file` is not base64.';
+    expect(done!.data).toEqual({ status: 'failed', error: { code: 'invalid_envelope', message } });
+  });
 
   it(promise('service.command'), async () => {
     const { url } = await start('python3 describe.py');

@@ -136,6 +136,7 @@ describe('The package', () => {
       './agents/ai-sdk',
       './agents/command',
       './agents/files',
+      './agents/model',
       './agents/mastra',
       './agents/openai-agents',
       './agents/remote',

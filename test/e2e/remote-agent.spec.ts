@@ -5,7 +5,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
-import { ask, cancel, FULL, request } from '../support/client.js';
+import { ask, cancel, FULL, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { randomFrom } from '../support/random.mjs';
@@ -82,6 +82,35 @@ describe('The agent remote of the service', () => {
       { type: 'message', data: { content: 'word 2 ' } },
       { type: 'done', data: { status: 'completed' } },
     ]);
+  });
+
+  it(promise('files.answer', 'of a remote agent, also if its download is cut'), async () => {
+    await writeFile(
+      join(directory, 'files.mjs'),
+      `export default async function* () {
+        yield { type: 'file', data: { name: 'a.bin', mimeType: 'x/y', content: new Uint8Array(3_000_000).fill(7) } };
+        yield { type: 'message', data: { content: 'Here it is.' } };
+      }`,
+    );
+    inner = await startInner({ AGENT: './files.mjs' });
+    proxy = await CuttingProxy.before(inner.url);
+    outer = await startOuter(proxy.url);
+    const content = Buffer.alloc(3_000_000, 7);
+    for (const position of [undefined, 500, 100_000, 2_900_000]) {
+      if (position !== undefined) proxy.cutAfter(position);
+      const reply = await ask(outer.url, 'x');
+      const sha256 = createHash('sha256').update(content).digest('hex');
+      const path = `/query/${reply.runId}/files/${sha256}`;
+      expect(await reply.allEnvelopes()).toEqual([
+        { type: 'file', data: { name: 'a.bin', mimeType: 'x/y', size: 3_000_000, sha256, path } },
+        { type: 'message', data: { content: 'Here it is.' } },
+        { type: 'done', data: { status: 'completed' } },
+      ]);
+      const download = await get(outer.url, path);
+      await download.whole();
+      expect(download.bytes.equals(content)).toBe(true);
+    }
+    expect(proxy.cuts).toBeGreaterThan(1);
   });
 
   it(promise('remote.cut'), async () => {

@@ -7,7 +7,10 @@ export const LOCKED_NEST = 12;
 /** Packages that are installed here without a lock file are resolved as on this day, so that every run has the same. */
 export const RELEASED_BEFORE = '2026-11-20';
 
-const EVERYTHING_OVER_HTTP = ['test/e2e'];
+/** Without the agents of the service, which know Nest only through the module. */
+const EVERYTHING_OVER_HTTP = [
+  'test/e2e/(?!agent-|command-|files-agent|model-|remote-|several-agents|langgraph)',
+];
 
 /** The tests of what Node itself does: HTTP, streams, files, processes, signals, and packages with native code. */
 const WHAT_NODE_DOES = [
@@ -33,6 +36,9 @@ const WHAT_NODE_DOES = [
   'agents/files/parser-pool',
 ];
 
+/** Node removes the types of TypeScript from 22.18 on, and loads modules in another way than before. */
+const HOW_NODE_LOADS_MODULES = ['e2e/agent-modules', 'e2e/agent-reloads'];
+
 /**
  * The combinations besides Nest 12 on the Node of the machine, on which `npm test` executes everything. Nest 11 is tried on
  * the lowest Node that the package promises, so that one combination tells about both ends.
@@ -40,5 +46,5 @@ const WHAT_NODE_DOES = [
 export const COMBINATIONS = {
   'nest-11': { node: NODE.lowest, nest: 11, specs: EVERYTHING_OVER_HTTP },
   'node-22': { node: NODE[22], nest: LOCKED_NEST, specs: WHAT_NODE_DOES },
-  'node-24': { node: NODE[24], nest: LOCKED_NEST, specs: WHAT_NODE_DOES },
+  'node-24': { node: NODE[24], nest: LOCKED_NEST, specs: [...WHAT_NODE_DOES, ...HOW_NODE_LOADS_MODULES] },
 };

@@ -21,8 +21,12 @@ export interface Service extends ServiceProcess {
 }
 
 /** Starts `dist/main.js` on a free port, and does not wait until it listens. */
-export function spawnService(environment: Record<string, string> = {}, cwd?: string): ServiceProcess {
-  const child = spawn(process.execPath, [MAIN], {
+export function spawnService(
+  environment: Record<string, string> = {},
+  cwd?: string,
+  parameters: string[] = [],
+): ServiceProcess {
+  const child = spawn(process.execPath, [MAIN, ...parameters], {
     cwd,
     env: {
       PATH: process.env['PATH'],
@@ -43,8 +47,12 @@ export function spawnService(environment: Record<string, string> = {}, cwd?: str
 }
 
 /** Starts the service; rejects with its output if it ends before it listens. */
-export async function startService(environment: Record<string, string> = {}, cwd?: string): Promise<Service> {
-  const service = spawnService(environment, cwd);
+export async function startService(
+  environment: Record<string, string> = {},
+  cwd?: string,
+  parameters: string[] = [],
+): Promise<Service> {
+  const service = spawnService(environment, cwd, parameters);
   const { output, exited, process: child } = service;
   const url = await new Promise<string>((listening, failed) => {
     const look = () => {

@@ -44,6 +44,7 @@ export class AiSdkRun {
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
     let hasBegun = false;
+    let lastReason: string | undefined;
     try {
       const source = await this.#source(query);
       const { messages, turnsLeftOut } = await new PromptReader(this.context, this.settings).read(query);
@@ -60,10 +61,13 @@ export class AiSdkRun {
         }
         if (isCut(part)) throw cutModel();
         if (part.type === 'finish-step') this.#checkpoints.stepEmitted();
+        if (part.type === 'finish') lastReason = part.finishReason;
         this.#gate.wanted();
       }
       // A run that is asked to stop ends its stream in order.
-      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#failure !== undefined) throw this.#failure as Error;
+      if (lastReason === 'tool-calls')
+        yield log('The answer ends here because the agent may take no more steps');
     } catch (error) {
       if (!signal.aborted) throw modelFailure(error, hasBegun) ?? error;
     } finally {

@@ -1,8 +1,5 @@
-import { Buffer } from 'node:buffer';
 import type { ModelMessage } from 'ai';
-
-/** Bytes of UTF-8 per token. English has four, other languages and program texts have fewer. */
-const BYTES_PER_TOKEN = 3;
+import { estimateTextTokens } from '../translation/index.js';
 
 /** What models count for the frame of a message. */
 const MESSAGE_TOKENS = 4;
@@ -11,17 +8,9 @@ const MESSAGE_TOKENS = 4;
 const IMAGE_TOKENS = 1_500;
 const BYTES_PER_TOKEN_OF_FILE = 64;
 
-/**
- * Estimates how many tokens messages have. No two models count in the same way, and the tables of one are larger than this
- * package: the estimate is rather too high.
- */
+/** Estimates how many tokens messages have. */
 export function estimateTokens(messages: ModelMessage[]): number {
   return messages.reduce((sum, { content }) => sum + MESSAGE_TOKENS + tokensOfContent(content), 0);
-}
-
-/** Estimates how many tokens a text has. */
-export function estimateTextTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
 function tokensOfContent(content: ModelMessage['content']): number {

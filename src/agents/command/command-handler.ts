@@ -1,10 +1,18 @@
-import { Logger } from '@nestjs/common';
-import { AgentHandler, type Envelope, log, type Query, type QueryContext } from '../../query/index.js';
+import type { Logger } from '@nestjs/common';
+import {
+  AgentHandler,
+  type Envelope,
+  log,
+  loggerOf,
+  type Query,
+  type QueryContext,
+} from '../../query/index.js';
 import { type CommandOptions, type CommandSettings, settingsOf } from './command-options.js';
 import { OutputLines } from './output-lines.js';
 import { ProcessSlots } from './process-slots.js';
 import { Program } from './program.js';
 import { failureOf } from './program-failure.js';
+import { withContent } from './program-file.js';
 import { queryLine } from './query-line.js';
 import { RunFiles } from './run-files.js';
 
@@ -24,11 +32,12 @@ export function commandHandler(options: CommandOptions): AgentHandler {
 }
 
 class CommandHandler extends AgentHandler {
-  static readonly #logger = new Logger('Command');
+  readonly #logger: Logger;
   readonly #slots: ProcessSlots;
 
   constructor(private readonly settings: CommandSettings) {
     super();
+    this.#logger = loggerOf('Command', settings.name);
     this.#slots = new ProcessSlots(settings.processes);
   }
 
@@ -48,10 +57,10 @@ class CommandHandler extends AgentHandler {
       const lines = new OutputLines(this.settings.lineLength);
       for await (const bytes of program.output()) {
         // A program that stops may still write.
-        if (!signal.aborted) for (const envelope of lines.add(bytes)) yield envelope;
+        if (!signal.aborted) for (const envelope of lines.add(bytes)) yield withContent(envelope);
       }
       if (signal.aborted) return;
-      for (const envelope of lines.end()) yield envelope;
+      for (const envelope of lines.end()) yield withContent(envelope);
       const failure = failureOf(await program.ended());
       if (failure && !signal.aborted) throw failure;
     } finally {
@@ -66,7 +75,7 @@ class CommandHandler extends AgentHandler {
     const paths: string[] = [];
     for (const part of query.parts) if (part.type === 'file') paths.push(await files.copy(part, signal));
     const program = await Program.start(this.settings, queryLine(query, context, paths), (line) =>
-      CommandHandler.#logger.log(`Run ${runId}: ${line}`),
+      this.#logger.log(`Run ${runId}: ${line}`),
     );
     signal.addEventListener('abort', () => void program.stop());
     if (signal.aborted) void program.stop();

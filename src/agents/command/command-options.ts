@@ -5,6 +5,8 @@ import { isInRange, type Range, RANGES, rangeText, RUN_DEFAULTS } from '../../qu
 export interface CommandOptions {
   /** What `/bin/sh -c` executes for each query, such as `python3 agent.py`. */
   command: string;
+  /** Names the program in each line of the log. Default: nothing. */
+  name?: string | undefined;
   /** The directory in which it is executed. Default: that of this process. */
   cwd?: string | undefined;
   /** The variables of its environment. Default: those of this process, with all secrets that are among them. */
@@ -23,7 +25,7 @@ export interface CommandOptions {
 }
 
 /** The options with their defaults. */
-export interface CommandSettings extends Pick<CommandOptions, 'command' | 'cwd' | 'env'> {
+export interface CommandSettings extends Pick<CommandOptions, 'command' | 'name' | 'cwd' | 'env'> {
   processes: number;
   stopDeadlineMs: number;
   lineLength: number;
@@ -42,6 +44,7 @@ export function settingsOf(options: CommandOptions): CommandSettings {
     throw new TypeError('CommandOptions.command must be a text that is not empty.');
   const settings: CommandSettings = {
     command: options.command,
+    name: options.name,
     cwd: options.cwd,
     env: options.env,
     processes: options.processes ?? 16,

@@ -8,6 +8,7 @@ import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { Envelope, FilePart, QueryPart } from '../../query/index.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
+import { eventually } from '../../../test/support/conditions.js';
 import { contextOf } from '../../../test/support/handler-context.js';
 import { FilesHandler, FilesLimits } from './index.js';
 
@@ -291,6 +292,30 @@ describe('FilesHandler', () => {
         'At least 1 file',
       );
     });
+  });
+
+  it('shows the progress of a file that takes long, in bytes', async () => {
+    const content = 'city,sum\n' + 'Paris,12\n'.repeat(200_000);
+    const file = new File([content], 'slow.csv');
+    let hasProgress = false;
+    // The second half is slow: it comes when the first half is shown as read.
+    const slice = (start: number, end: number) => ({
+      arrayBuffer: async () => {
+        if (start > content.length / 2) await eventually(() => hasProgress);
+        return file.slice(start, end).arrayBuffer();
+      },
+    });
+    const slow = { name: file.name, size: file.size, slice } as unknown as File;
+    const part: FilePart = { type: 'file', name: 'slow.csv', mimeType: 'text/csv', sha256: '', file: slow };
+    const envelopes: Envelope[] = [];
+    for await (const envelope of usual.handle({ parts: [part], kwargs: {} }, contextOf())) {
+      envelopes.push(envelope);
+      hasProgress ||= envelope.type === 'progress';
+    }
+    const shown = envelopes.filter(({ type }) => type === 'progress').map(({ data }) => data);
+    expect(shown[0]).toMatchObject({ total: content.length, unit: 'bytes', label: 'Reading slow.csv' });
+    expect((shown[0] as { done: number }).done).toBeGreaterThan(content.length / 4);
+    expect(textOf(envelopes)).toContain('200,000 rows');
   });
 
   it('takes its limits from the host', async () => {

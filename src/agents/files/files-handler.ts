@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { AgentHandler, log, message } from '../../query/index.js';
+import { AgentHandler, log, message, progress } from '../../query/index.js';
 import type { Envelope, FilePart, Query, QueryContext, QueryPart } from '../../query/index.js';
 import { FilesLimits } from './files-limits.js';
 import { describeText } from './formats/text.js';
@@ -70,6 +70,34 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
     }
   }
 
+  /**
+   * The text of a file, or its description if it has no text that can be read: for agents that pass it on, such as to a model.
+   * The sentence of a file that is broken or too costly is its text.
+   */
+  async textOf(part: FilePart, context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>): Promise<string> {
+    const text = await this.#whole({ kind: 'text' }, part, context);
+    // What is shown of a file stands below its name.
+    return text.startsWith('### ') ? text : this.#whole({ kind: 'describe' }, part, context);
+  }
+
+  async #whole(
+    question: Question,
+    part: FilePart,
+    context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>,
+  ): Promise<string> {
+    const job = this.#pool.ask(question, [part], context);
+    const cancel = () => job.cancel();
+    context.signal.addEventListener('abort', cancel);
+    let whole = '';
+    try {
+      for await (const step of job.steps()) if ('text' in step) whole += step.text;
+    } finally {
+      context.signal.removeEventListener('abort', cancel);
+      job.cancel();
+    }
+    return whole;
+  }
+
   /** Called by Nest once all runs have ended. Ends the processes, which otherwise end by themselves. */
   onApplicationShutdown(): Promise<void> {
     return this.#pool.close();
@@ -99,7 +127,7 @@ async function* describeParts(parts: QueryPart[], context: QueryContext, ask: As
   }
   if (files.length === parts.length || signal.aborted) return;
   const known = await knownFiles(parts, context);
-  if (known.length > 0) yield* messagesOf(ask({ kind: 'suggest' }, known), signal, '');
+  if (known.length > 0) yield* messagesOf(ask({ kind: 'suggest' }, known), signal, 'Reading the files');
   else yield message('Send files along with the text, and this agent says what is in them.\n');
 }
 
@@ -119,10 +147,11 @@ async function* answerRequests(
       yield* describeTextPart(part.text, position);
       continue;
     }
-    yield log(`Answering ${plain(part.text.trim())}${position}`);
+    const label = `Answering ${plain(part.text.trim())}`;
+    yield log(`${label}${position}`);
     const job = ask(request, known);
     if (await job.waits(WAITING_MS)) yield log('The request waits until other files have been read');
-    yield* messagesOf(job, signal, '');
+    yield* messagesOf(job, signal, label);
   }
 }
 
@@ -135,19 +164,26 @@ async function* answerAbout(part: FilePart, job: ParserJob, signal: AbortSignal)
   if (await job.waits(WAITING_MS)) {
     yield log(`${plain(part.name)} waits until other files have been read`);
   }
-  yield* messagesOf(job, signal, `### ${code(part.name)}\n\n`, mismatchOf(part));
+  const label = `Reading ${plain(part.name)}`;
+  yield* messagesOf(job, signal, label, `### ${code(part.name)}\n\n`, mismatchOf(part));
 }
 
-/** The answer of a job, between a heading and an ending. An empty answer has no message. */
+/** The answer of a job, between a heading and an ending, and its progress. An empty answer has no message. */
 async function* messagesOf(
   job: ParserJob,
   signal: AbortSignal,
-  heading: string,
+  label: string,
+  heading = '',
   ending = '',
 ): AsyncGenerator<Envelope> {
   let before = heading;
-  for await (const { text, isLast } of job.texts()) {
+  for await (const step of job.steps()) {
     if (signal.aborted) return;
+    if ('read' in step) {
+      yield progress(step.read, { total: job.size, unit: 'bytes', label });
+      continue;
+    }
+    const { text, isLast } = step;
     if (isLast && before === '' && text === '' && !job.hasText) return;
     yield message(`${before}${text}${isLast ? `${ending}\n\n` : ''}`);
     before = '';

@@ -23,6 +23,16 @@ const V8_OUT_OF_MEMORY = /^FATAL ERROR: .*(?:memory|Allocation failed)/m;
 export type ParserOutcome =
   ParserEnd | { type: 'unavailable' } | { type: 'died'; isOutOfMemory: boolean; cause: string };
 
+/** Hears of the execution of a request. */
+export interface ExecutionListener {
+  /** The process has started, and its time begins. */
+  onBegin: () => void;
+  /** The next piece of the answer. */
+  onPiece: (piece: string) => void;
+  /** The process has got so many bytes of the files. */
+  onFetched: (bytes: number) => void;
+}
+
 /**
  * A process of the pool, as the service sees it. Whatever happens to it, no method throws or rejects. It keeps the service
  * running only while it works on a request.
@@ -75,21 +85,15 @@ export class ParserChild {
   /**
    * Sends a request, once the process has started.
    *
-   * @param onBegin called when the process has started, and its time begins
-   * @param onPiece called with each piece of the answer
+   * @param listener hears what happens until the outcome
    */
-  async execute(
-    request: ParserRequest,
-    files: Blob[],
-    onBegin: () => void,
-    onPiece: (piece: string) => void,
-  ): Promise<ParserOutcome> {
+  async execute(request: ParserRequest, files: Blob[], listener: ExecutionListener): Promise<ParserOutcome> {
     this.#ref(true);
     this.hasWorked = true;
     try {
       if ((await this.#started) === undefined) return await this.#died;
-      onBegin();
-      return await Promise.race([this.#request(request, files, onPiece), this.#died]);
+      listener.onBegin();
+      return await Promise.race([this.#request(request, files, listener), this.#died]);
     } finally {
       this.#onMessage = () => undefined;
       this.#ref(false);
@@ -115,7 +119,7 @@ export class ParserChild {
   async #request(
     request: ParserRequest,
     files: Blob[],
-    onPiece: (piece: string) => void,
+    { onPiece, onFetched }: ExecutionListener,
   ): Promise<ParserEnd | { type: 'unavailable' }> {
     const [small] = files.length === 1 && files[0]!.size <= SENT_AT_ONCE ? files : [];
     const content = small && (await bytesOf(small));
@@ -123,7 +127,7 @@ export class ParserChild {
     return new Promise((resolve) => {
       this.#onMessage = (message) => {
         if (message.type === 'piece') onPiece(message.piece);
-        else if (message.type === 'read') void this.#answer(files, message);
+        else if (message.type === 'read') void this.#answer(files, message, onFetched);
         else if (message.type !== 'ready') resolve(message);
       };
       this.#send({ type: 'request', request, content });
@@ -161,9 +165,15 @@ export class ParserChild {
     };
   }
 
-  async #answer(files: Blob[], { file, id, start, end }: FromParser & { type: 'read' }): Promise<void> {
+  async #answer(
+    files: Blob[],
+    { file, id, start, end }: FromParser & { type: 'read' },
+    onFetched: ExecutionListener['onFetched'],
+  ): Promise<void> {
     const blob = files[file];
-    this.#send({ type: 'bytes', file, id, bytes: blob && (await bytesOf(blob.slice(start, end))) });
+    const bytes = blob && (await bytesOf(blob.slice(start, end)));
+    onFetched(bytes?.length ?? 0);
+    this.#send({ type: 'bytes', file, id, bytes });
   }
 
   #send(message: ToParser): void {

@@ -5,6 +5,12 @@ import type { Question } from './parser-protocol.js';
 /** Milliseconds for which pieces of an answer are gathered, so that the answer to an ordinary file is one text. */
 const GATHERED_MS = 250;
 
+/** Milliseconds without an answer after which a job says how far it has come, again and again. */
+const PROGRESS_MS = 1000;
+
+/** A part of what a job says: a text of the answer, or how many bytes of its files have been read. */
+export type JobStep = { text: string; isLast: boolean } | { read: number };
+
 /** One question about files, and the answer as far as it is known. */
 export class ParserJob implements Queued {
   /** Whether it has had its first turn and must take another, because files that take long gave way to others. */
@@ -19,6 +25,7 @@ export class ParserJob implements Queued {
   #length = 0;
   /** Characters that are known from an earlier turn. */
   #known = 0;
+  #read = 0;
   #change!: Promise<void>;
   #announce!: () => void;
 
@@ -58,6 +65,11 @@ export class ParserJob implements Queued {
     this.#changed();
   }
 
+  /** Bytes of its files were fetched. What is fetched a second time does not count. */
+  fetched(bytes: number): void {
+    this.#read = Math.min(this.size, this.#read + bytes);
+  }
+
   end(): void {
     this.#isEnded = true;
     this.#changed();
@@ -81,12 +93,17 @@ export class ParserJob implements Queued {
   }
 
   /**
-   * The answer, in as many texts as it takes time. The last one, which may be empty, says so. Ends without a last one, and
-   * without an exception, when the job is cancelled.
+   * The answer, in as many texts as it takes time, and how far the reading has come where that takes long. The last text, which
+   * may be empty, says so. Ends without a last one, and without an exception, when the job is cancelled.
    */
-  async *texts(): AsyncGenerator<{ text: string; isLast: boolean }> {
+  async *steps(): AsyncGenerator<JobStep> {
+    let told = 0;
     for (let isLast = false; !isLast;) {
-      while (this.#text === '' && !this.#isEnded) await this.#change;
+      while (!(await this.#saysWithin(PROGRESS_MS))) {
+        if (this.#read === told) continue;
+        told = this.#read;
+        yield { read: told };
+      }
       const deadline = Date.now() + GATHERED_MS;
       while (!this.#isEnded && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
       if (this.#isCancelled) return;
@@ -95,6 +112,14 @@ export class ParserJob implements Queued {
       isLast = this.#isEnded;
       yield { text, isLast };
     }
+  }
+
+  /** Whether there is a text, or the end, within so many milliseconds. */
+  async #saysWithin(milliseconds: number): Promise<boolean> {
+    const deadline = Date.now() + milliseconds;
+    const says = () => this.#text !== '' || this.#isEnded;
+    while (!says() && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
+    return says();
   }
 
   async #changeWithin(milliseconds: number): Promise<void> {

@@ -18,7 +18,7 @@ function partOf(content: string): FilePart {
 
 async function textOf(job: ParserJob): Promise<string> {
   let whole = '';
-  for await (const { text } of job.texts()) whole += text;
+  for await (const step of job.steps()) if ('text' in step) whole += step.text;
   return whole;
 }
 

@@ -120,7 +120,11 @@ export class ParserPool {
       timer = setTimeout(() => stop(running, 'time'), seconds * 1000 + GRACE_MS);
     };
     const files = job.files.map(({ file }) => file);
-    const outcome = await child.execute(request, files, onBegin, (piece) => job.add(piece));
+    const outcome = await child.execute(request, files, {
+      onBegin,
+      onPiece: (piece) => job.add(piece),
+      onFetched: (bytes) => job.fetched(bytes),
+    });
     clearTimeout(timer);
     this.#running.delete(running);
     await this.#keep(child, outcome);

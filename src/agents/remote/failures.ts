@@ -34,6 +34,15 @@ export function notResumed(status: number, cause: unknown): QueryError {
   return new QueryError(isGone ? 'interrupted' : 'handler_failed', detail, {}, { cause });
 }
 
+/** The remote service does not return a file of its answer. */
+export function fileNotFetched(status: number, cause: unknown): QueryError {
+  const detail =
+    status === 404 || status === 410
+      ? 'The remote agent no longer has a file of its answer. Send the query again.'
+      : `The remote agent refused a file of its answer with the status ${status}. The service has logged the cause.`;
+  return new QueryError('handler_failed', detail, {}, { cause });
+}
+
 /** No connection can be made. */
 export function unreachable(cause: Error): QueryError {
   return new QueryError('unavailable', 'The remote agent cannot be reached. Try again later.', {}, { cause });

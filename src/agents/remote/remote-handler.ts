@@ -1,4 +1,5 @@
-import { AgentHandler, type Envelope, type Query, type QueryContext } from '../../query/index.js';
+import type { Logger } from '@nestjs/common';
+import { AgentHandler, type Envelope, loggerOf, type Query, type QueryContext } from '../../query/index.js';
 import { type RemoteOptions, settingsOf } from './remote-options.js';
 import { RemoteRun } from './remote-run.js';
 import { RemoteService } from './remote-service.js';
@@ -10,14 +11,16 @@ const RESTARTS = 1_000;
 class RemoteHandler extends AgentHandler {
   override readonly restarts = RESTARTS;
   readonly #service: RemoteService;
+  readonly #logger: Logger;
 
   constructor(options: RemoteOptions) {
     super();
+    this.#logger = loggerOf('RemoteAgent', options.name);
     this.#service = new RemoteService(settingsOf(options));
   }
 
   override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
-    return new RemoteRun(this.#service, query, context).envelopes();
+    return new RemoteRun(this.#service, query, context, this.#logger).envelopes();
   }
 
   /** Called by Nest once all runs have ended. */

@@ -6,6 +6,8 @@ export interface RemoteOptions {
   url: string;
   /** Headers of every request, such as a credential. Their values are kept out of the log. Default: none. */
   headers?: Record<string, string>;
+  /** Names the remote service in the lines of the log. Default: nothing. */
+  name?: string | undefined;
   /**
    * Milliseconds for which a query is sent again while the remote service cannot be reached, or has no room for it. Default
    * 60,000. A run that the remote service has begun is resumed for as long as the run may last.
@@ -39,13 +41,19 @@ export interface RemoteSettings {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly patienceMs: number;
+  readonly name: string | undefined;
 }
 
 /** @throws {TypeError} an option is not valid; the message has no value of a header and no part of the URL */
-export function settingsOf({ url, headers = {}, patienceMs = PATIENCE_MS }: RemoteOptions): RemoteSettings {
+export function settingsOf({
+  url,
+  headers = {},
+  patienceMs = PATIENCE_MS,
+  name,
+}: RemoteOptions): RemoteSettings {
   if (!(patienceMs >= 0)) throw new TypeError('remoteHandler: "patienceMs" must be a number from 0 on.');
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
-  return { url: baseOf(url), headers, patienceMs };
+  return { url: baseOf(url), headers, patienceMs, name };
 }
 
 function baseOf(text: string): URL {

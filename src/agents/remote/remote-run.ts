@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 import { type Envelope, HandedOver, type Query, type QueryContext, QueryError } from '../../query/index.js';
 import { Cut } from './cut.js';
 import { EventReader, isStream } from './event-reader.js';
 import { cutForGood, mayBeExecuted, notResumed, unreachable } from './failures.js';
+import { remoteFile } from './remote-file.js';
 import { type Position, RemoteLog } from './remote-log.js';
 import type { RemoteService } from './remote-service.js';
 import { RequestBody } from './request-body.js';
@@ -21,8 +22,6 @@ const NAME_MS = 1_000;
 
 /** An attempt of one run: sends its query, or resumes the remote run that an earlier attempt has begun. */
 export class RemoteRun {
-  static readonly #logger = new Logger('RemoteAgent');
-
   /** The log of the remote run; of none until the service has named it. */
   #log = new RemoteLog(undefined);
   #storedAt = 0;
@@ -32,6 +31,7 @@ export class RemoteRun {
     private readonly service: RemoteService,
     private readonly query: Query,
     private readonly context: QueryContext,
+    private readonly logger: Logger,
   ) {
     this.#headers = traceHeaders(context.trace);
   }
@@ -50,7 +50,7 @@ export class RemoteRun {
             const envelope = this.#log.take(event);
             if (this.#log.hasEnded) return;
             if (!envelope) continue;
-            yield envelope;
+            yield envelope.type === 'file' ? this.#file(envelope) : envelope;
             if (performance.now() - this.#storedAt >= CHECKPOINT_MS) await this.#store();
           }
         }
@@ -62,6 +62,10 @@ export class RemoteRun {
       if (reader && this.#log.id === undefined) this.service.keepsRuns = false;
       if (this.context.signal.aborted) await this.#cancel();
     }
+  }
+
+  #file(envelope: Envelope): Envelope {
+    return remoteFile(envelope, this.service, this.#log.id, this.#headers, this.context.signal);
   }
 
   async #begin(): Promise<EventReader> {
@@ -138,7 +142,7 @@ export class RemoteRun {
   async #resume(cuts: number): Promise<EventReader> {
     const { signal, runId } = this.context;
     if (cuts > 0) {
-      RemoteRun.#logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
+      this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
       await waitBefore(cuts, 0, signal);
     }
     for (let tries = 1; ; tries += 1) {

@@ -72,6 +72,22 @@ export class RemoteService {
     });
   }
 
+  /** Downloads a file of a run from a byte on. */
+  file(
+    runId: string,
+    sha256: string,
+    offset: number,
+    headers: http.OutgoingHttpHeaders,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    return this.#send({
+      method: 'GET',
+      path: `/query/${runId}/files/${sha256}`,
+      headers: { ...(offset > 0 && { Range: `bytes=${offset}-` }), ...headers },
+      signal,
+    });
+  }
+
   /** Asks for the end of a run, and returns the status of the response. */
   async cancel(runId: string, signal: AbortSignal): Promise<number> {
     const response = await this.#send({ method: 'DELETE', path: `/query/${runId}`, signal });

@@ -1,7 +1,10 @@
 import { fileBytes, type FilePart, fileText, fileType, isTextFile, QueryError } from '../../query/index.js';
 
 /** A kind of files that a model may take as they are. */
-export type ModelInput = 'image' | 'pdf' | 'audio' | 'video';
+type FileKind = 'image' | 'pdf' | 'audio' | 'video';
+
+/** A kind of files that a model may take as they are, or one media type. */
+export type ModelInput = FileKind | `${string}/${string}`;
 
 /** The kinds of files that a model gets as they are, unless it is told otherwise. */
 export const DEFAULT_INPUTS: readonly ModelInput[] = ['image', 'pdf', 'audio'];
@@ -29,7 +32,7 @@ export class FileContents {
    */
   constructor(
     private readonly inputs: readonly ModelInput[],
-    private readonly textOf: TextOfFile = plainText,
+    private readonly textOf: TextOfFile = plainTextOf,
   ) {}
 
   /** Whether there is room for so many bytes. */
@@ -41,7 +44,7 @@ export class FileContents {
   async of(part: FilePart): Promise<ModelFile> {
     const mimeType = await fileType(part);
     const kind = kindOf(mimeType);
-    if (!kind || !this.inputs.includes(kind))
+    if (!this.inputs.some((input) => input === kind || input === mimeType))
       return { type: 'text', text: framed(part, mimeType, await this.textOf(part)) };
     if (!this.hasRoomFor(part.file.size))
       throw new QueryError(
@@ -54,14 +57,15 @@ export class FileContents {
 }
 
 /** Which kind of files a media type belongs to; undefined for all that models do not take as they are. */
-export function kindOf(mimeType: string): ModelInput | undefined {
+function kindOf(mimeType: string): FileKind | undefined {
   if (mimeType === 'application/pdf') return 'pdf';
   // It is a text in the eyes of models.
   if (mimeType === 'image/svg+xml') return undefined;
   return (['image', 'audio', 'video'] as const).find((kind) => mimeType.startsWith(`${kind}/`));
 }
 
-async function plainText(part: FilePart): Promise<string> {
+/** The text of a text file; of any other, that it has none. */
+export async function plainTextOf(part: FilePart): Promise<string> {
   if (!(await isTextFile(part))) return 'The content of this file cannot be shown as text.';
   return fileText(part);
 }

@@ -3,12 +3,13 @@ export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from
 export {
   DEFAULT_INPUTS,
   FileContents,
-  kindOf,
   type ModelFile,
   type ModelInput,
+  plainTextOf,
   type TextOfFile,
 } from './file-contents.js';
 export { historyFile } from './history-files.js';
 export { cutModel, modelFailure } from './model-failure.js';
 export { shownResult } from './shown-result.js';
+export { estimateTextTokens } from './text-tokens.js';
 export { toolFailure } from './tool-failure.js';

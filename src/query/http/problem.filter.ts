@@ -4,9 +4,11 @@ import {
   Catch,
   type ExceptionFilter,
   HttpException,
-  Logger,
+  type Logger,
   Optional,
 } from '@nestjs/common';
+import { Settings } from '../options/settings.js';
+import { loggerOf } from '../platform/module-logger.js';
 import { drain } from '../body/drain.js';
 import { type ErrorCode, type HostCode, QueryError, titleOf } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
@@ -33,10 +35,18 @@ const DRAINED_MS = 5_000;
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  readonly #logger = new Logger('Query');
+  readonly #logger: Logger;
 
-  /** @param observers of the module that has the endpoint; absent for other routes */
-  constructor(@Optional() private readonly observers?: Observers) {}
+  /**
+   * @param observers of the module that has the endpoint; absent for other routes
+   * @param settings of that module
+   */
+  constructor(
+    @Optional() private readonly observers?: Observers,
+    @Optional() settings?: Settings,
+  ) {
+    this.#logger = loggerOf('Query', settings?.name);
+  }
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();

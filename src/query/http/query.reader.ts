@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
@@ -10,6 +10,7 @@ import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { LoopShare } from '../platform/loop-share.js';
+import { loggerOf } from '../platform/module-logger.js';
 import { RunStore } from '../ports/run-store.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
@@ -27,7 +28,6 @@ export interface ReadQuery {
 /** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()
 export class QueryReader implements OnApplicationShutdown {
-  readonly #logger = new Logger('Query');
   readonly #uploads: Uploads;
 
   constructor(
@@ -94,7 +94,9 @@ export class QueryReader implements OnApplicationShutdown {
   }
 
   #notRemoved(error: unknown): void {
-    this.#logger.warn(`The files of a query could not be removed: ${(error as Error).message}`);
+    loggerOf('Query', this.settings.name).warn(
+      `The files of a query could not be removed: ${(error as Error).message}`,
+    );
   }
 
   async #open(part: FilePartDto, index: number): Promise<void> {

@@ -1,7 +1,7 @@
 import {
   Inject,
   Injectable,
-  Logger,
+  type Logger,
   Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -20,6 +20,7 @@ import type { RunOptions } from '../options/query.options.js';
 import { isInRange, type Range, rangeText, shown } from '../options/ranges.js';
 import { Settings } from '../options/settings.js';
 import { Clock } from '../platform/clock.js';
+import { loggerOf } from '../platform/module-logger.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
@@ -78,7 +79,7 @@ const END_READING_MS = 1_000;
  */
 @Injectable()
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
-  readonly #logger = new Logger('AgentService');
+  readonly #logger: Logger;
   readonly #options: RunOptions;
   readonly #dispatcher: Dispatcher;
   readonly #groups: FollowerGroups;
@@ -97,18 +98,23 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     @Optional() private readonly observers: Observers = new Observers([]),
   ) {
     const { runs, limits, role, dispatcher, tracer } = settings;
+    this.#logger = loggerOf('AgentService', settings.name);
     this.#options = runs;
     this.#traces = new Traces(tracer);
     this.#dispatcher = dispatcher ?? new SignalDispatcher(store.signals);
     this.#groups = new FollowerGroups(store.signals, (event, message) => {
       if (observers.want(event)) observers.tell(event, message);
     });
-    this.#scheduler = new Scheduler(role === 'api' ? 0 : runs.maxRunning, {
-      take: (count) => store.take(count),
-      adopt: (run) => this.#admissions.adopt(run),
-      offer: () => this.#dispatcher.offer(),
-      cancelledLate: (run) => this.#cancelInBackground([run]),
-    });
+    this.#scheduler = new Scheduler(
+      role === 'api' ? 0 : runs.maxRunning,
+      {
+        take: (count) => store.take(count),
+        adopt: (run) => this.#admissions.adopt(run),
+        offer: () => this.#dispatcher.offer(),
+        cancelledLate: (run) => this.#cancelInBackground([run]),
+      },
+      loggerOf('Scheduler', settings.name),
+    );
     const files = new Files(store.files, spool, limits);
     const services = {
       store,
@@ -121,6 +127,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       groups: this.#groups,
       observers,
       traces: this.#traces,
+      logger: loggerOf('Runner', settings.name),
     };
     this.#admissions = new Admissions(services, settings, this.#scheduler, (runs) =>
       this.#cancelInBackground(runs),

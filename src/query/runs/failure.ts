@@ -1,9 +1,7 @@
 import { inspect, types } from 'node:util';
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 import { type ErrorCode, type HostCode, QueryError } from '../contract/errors.js';
 import type { RunEnd } from '../contract/wire.js';
-
-const logger = new Logger('Runner');
 
 /**
  * The end of a run that failed. The operator's log gets everything; the caller gets the code and sentence of a `QueryError`,
@@ -11,8 +9,9 @@ const logger = new Logger('Runner');
  *
  * @param runId the run
  * @param thrown what was thrown, of any type
+ * @param logger of the module
  */
-export function reportFailure(runId: string, thrown: unknown): RunEnd {
+export function reportFailure(runId: string, thrown: unknown, logger: Logger): RunEnd {
   const { code, message, logged, cause } = failureOf(thrown);
   logger.error(`Run ${runId}: ${logged}`, textOf(cause));
   return { status: 'failed', error: { code, message } };

@@ -1,3 +1,4 @@
+import type { Logger } from '@nestjs/common';
 import type { FollowerGroups } from '../event-log/run-followers.js';
 import type { Files } from '../files/files.js';
 import type { RunOptions } from '../options/query.options.js';
@@ -22,4 +23,5 @@ export interface RunnerServices {
   readonly observers: Observers;
   readonly traces: Traces;
   readonly clock: Clock;
+  readonly logger: Logger;
 }

@@ -1,5 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/handed-over.js';
 import type { RunEnd } from '../contract/wire.js';
@@ -69,8 +68,6 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
  */
 export class Runner implements FollowersListener {
-  static readonly #logger = new Logger('Runner');
-
   readonly followers: RunFollowers;
   readonly observation: Observation;
   /** Resolves when the run has ended or has left this process. */
@@ -204,7 +201,7 @@ export class Runner implements FollowersListener {
 
   /** Stops the run with an error. A handler that was asked to stop may do so by throwing: that error is ignored. */
   stopFailed(error: unknown): void {
-    if (!this.#end) this.stop(reportFailure(this.id, error));
+    if (!this.#end) this.stop(reportFailure(this.id, error, this.services.logger));
   }
 
   /** Stops the handler, and gives the run back to the queue for its next attempt. */
@@ -345,7 +342,7 @@ export class Runner implements FollowersListener {
 
   /** The handler was asked to stop and has not stopped in time. */
   #missedDeadline(): void {
-    Runner.#logger.warn(
+    this.services.logger.warn(
       `Run ${this.id}: the handler still executes ${this.services.options.stopDeadlineMs} ms after its signal was ` +
         'aborted. The run ends without it. The handler should watch context.signal.',
     );
@@ -363,7 +360,7 @@ export class Runner implements FollowersListener {
       finished = await this.#recordOutcome();
       followers.notify();
     } catch (error) {
-      Runner.#logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
+      this.services.logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
       followers.disconnectAll();
     }
     // The run that was lost may be in this process again, with another runner.

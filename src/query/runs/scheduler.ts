@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
@@ -50,7 +50,6 @@ export interface SchedulerEvents {
  * store until a process takes it.
  */
 export class Scheduler implements RunnerEvents, DispatchReceiver {
-  readonly #logger = new Logger('Scheduler');
   readonly #alive = new Map<string, Runner>();
   readonly #running = new Set<Runner>();
   /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
@@ -78,6 +77,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   constructor(
     private readonly slots: number,
     private readonly events: SchedulerEvents,
+    private readonly logger: Logger,
   ) {}
 
   get(runId: string): Runner | undefined {
@@ -290,7 +290,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     } catch (error) {
       // The store tells when it can be used again.
       const isOutage = error instanceof QueryError && error.code === 'unavailable';
-      if (!isOutage) this.#logger.error('Waiting runs cannot be started.', (error as Error).stack);
+      if (!isOutage) this.logger.error('Waiting runs cannot be started.', (error as Error).stack);
     }
     this.#startTaken(taken, count);
   }

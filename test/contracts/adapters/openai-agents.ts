@@ -26,8 +26,7 @@ export const openAIAgentsHarness: AdapterHarness = {
   name: 'openai-agents',
   create: (model, tools) => openAIAgentsHandler(model, tools),
   cannot: {
-    backPressure:
-      'The framework reads an answer of a model as fast as it comes. It is held back between steps.',
+    backPressure: 'the framework reads an answer of a model as fast as it comes',
   },
 };
 

@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises';
+import { extname, isAbsolute, relative } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+import { ModuleFailure } from './module-failure.js';
+import { OWN_CODE } from './module-versions.js';
+import { type SyntaxFault, syntaxFaultOf } from './syntax-fault.js';
+
+/** What the author sees of the stack of an exception. */
+const MAX_FRAMES = 5;
+
+const TYPESCRIPT = /\.[cm]?tsx?$/;
+
+/**
+ * Makes what an import has thrown a failure for the author of the module.
+ *
+ * @param path of the module that was imported
+ */
+export async function explainFailure(thrown: unknown, path: string): Promise<ModuleFailure> {
+  const options = { cause: thrown };
+  if (!(thrown instanceof Error)) {
+    return new ModuleFailure('exception', `It throws while it is loaded: ${inspect(thrown)}`, options);
+  }
+  const { code, message } = thrown as NodeJS.ErrnoException;
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
+    return new ModuleFailure('dependency', unknownExtension(message, path), options);
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+    const place = placeOf(await syntaxFaultOf(thrown, path));
+    return new ModuleFailure('dependency', `${message}.${place}\n${howToRun(path)}`, options);
+  }
+  const notFound = notFoundIn(code, message);
+  if (notFound) return new ModuleFailure('dependency', notFound, options);
+  const fault = await syntaxFaultOf(thrown, path);
+  if (fault) {
+    const source = fault.source ?? (await lineOf(fault));
+    return new ModuleFailure(
+      'syntax',
+      `Syntax error: ${fault.message}${placeOf({ ...fault, source })}`,
+      options,
+    );
+  }
+  if (thrown instanceof SyntaxError) return new ModuleFailure('syntax', `Syntax error: ${message}`, options);
+  const frames = framesOf(thrown);
+  return new ModuleFailure(
+    'exception',
+    `It throws while it is loaded: ${thrown.name}: ${message}${frames}`,
+    options,
+  );
+}
+
+/** A module awaits something at its top level that never comes, and nothing else keeps the process alive. */
+export function neverLoaded(): ModuleFailure {
+  return new ModuleFailure(
+    'exception',
+    'It is never loaded: its top level awaits a promise that nothing settles.',
+  );
+}
+
+function unknownExtension(message: string, path: string): string {
+  const file = /for (.+)$/.exec(message)?.[1] ?? path;
+  if (TYPESCRIPT.test(file))
+    return `Node ${process.versions.node} cannot execute ${file}.\n${howToRun(path)}`;
+  return (
+    `Node cannot execute ${file}: the extension "${extname(file)}" is not that of a module. A program in another ` +
+    `language is served with AGENT=command and COMMAND.`
+  );
+}
+
+/** The command that executes TypeScript on any version of Node. */
+function howToRun(path: string): string {
+  const program = shortPath(process.argv[1] ?? 'dist/main.js');
+  return (
+    'Node 22.18 and newer execute TypeScript whose types can be removed, in files .ts, .mts and .cts. For any other, run ' +
+    `npm install tsx, and then: AGENT=${shortPath(path)} node --import tsx ${program}`
+  );
+}
+
+function shortPath(path: string): string {
+  const short = relative('', path);
+  return short.startsWith('..') || isAbsolute(short) ? path : `./${short}`;
+}
+
+function notFoundIn(code: string | undefined, message: string): string | undefined {
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return undefined;
+  const [, name = '', importer] =
+    /^Cannot find (?:package|module) '(.+?)'(?: imported from (\S.*)|\nRequire stack:\n- (.+))?/.exec(
+      message,
+    ) ?? [];
+  const [, required] = /Require stack:\n- (.+)/.exec(message) ?? [];
+  const from = withoutQuery(importer ?? required ?? 'It');
+  if (!/^(\.|\/|file:|[A-Za-z]:\\)/.test(name)) {
+    const [, packageName = name] = /^((?:@[^/]+\/)?[^/]+)/.exec(name) ?? [];
+    return `${from} imports the package "${packageName}", which is not installed. Run npm install ${packageName}`;
+  }
+  const [, meant] = /Did you mean to import "(.+?)"/.exec(message) ?? [];
+  const hint = meant === undefined ? '' : ` Did you mean ${JSON.stringify(meant)}?`;
+  return `${from} imports ${withoutQuery(name)}, and there is no such file.${hint}`;
+}
+
+function placeOf(fault: SyntaxFault | undefined): string {
+  if (!fault) return '';
+  const { path, line, column, source } = fault;
+  const place = `\n${path}:${line}:${column}`;
+  if (source === undefined) return place;
+  const indent = source.slice(0, column - 1).replace(/[^\t]/g, ' ');
+  return `${place}\n${source}\n${indent}^`;
+}
+
+async function lineOf({ path, line }: SyntaxFault): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  return text.split('\n')[line - 1];
+}
+
+/** The lines of a stack that are of the author's files, and not of Node or of this package. */
+function framesOf({ stack = '' }: Error): string {
+  const frames = stack
+    .split('\n')
+    .filter((line) => /^ +at /.test(line) && /file:|[/\\]/.test(line))
+    .filter((line) => !line.includes('node:') && !line.includes(OWN_CODE))
+    .filter((line) => !line.includes(fileURLToPath(OWN_CODE)));
+  return frames
+    .slice(0, MAX_FRAMES)
+    .map((line) => `\n${withoutQuery(line)}`)
+    .join('');
+}
+
+/** Without the number that `--watch` gives to a version of a file. */
+function withoutQuery(text: string): string {
+  return text.replace(/\?agent-version=\d+/, '');
+}

@@ -1,0 +1,122 @@
+import { readFile } from 'node:fs/promises';
+import { checkCommand, commandHandler } from './agents/command/index.js';
+import { FilesHandler } from './agents/files/index.js';
+import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
+import {
+  commandOptions,
+  ConfigurationError,
+  modelOptions,
+  otherVariables,
+  remoteOptions,
+  type ServiceAgent,
+} from './config/index.js';
+import type { QueryModuleOptions } from './query/index.js';
+
+type Handler = QueryModuleOptions['handler'];
+
+/** The options of a module by which an agent answers. */
+export type AnsweringOptions = Pick<QueryModuleOptions, 'handler' | 'admit'>;
+
+/**
+ * Loads an agent of the service: a built-in one, or a module.
+ *
+ * @throws {ConfigurationError} there is no such agent, or it cannot answer with these variables
+ */
+export async function loadAgent(agent: ServiceAgent): Promise<AnsweringOptions> {
+  const { AGENT: kind } = agent.environment;
+  if (kind === 'files') return { handler: FilesHandler };
+  if (kind === 'model') return loadModel(agent);
+  if (kind === 'remote') return { handler: await loadRemoteHandler(agent) };
+  if (kind === 'command') return { handler: await loadCommand(agent) };
+  return { handler: await loadFile(agent) };
+}
+
+/** How a sentence about the agent begins. */
+function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): string {
+  const who = name === undefined ? 'AGENT' : `The agent "${name}" of AGENTS`;
+  return `${who} is ${JSON.stringify(agent)}`;
+}
+
+async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
+  try {
+    const { remoteHandler } = await import('./agents/remote/index.js');
+    return remoteHandler({ ...remoteOptions(agent.environment), name: agent.name });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
+    const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
+    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+  }
+}
+
+async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {
+  const prefix = agent.name === undefined ? '' : `The agent ${JSON.stringify(agent.name)}: `;
+  const options = modelOptions(agent.environment);
+  const instructions = await textOrFile(`${prefix}MODEL_INSTRUCTIONS`, options.instructions);
+  try {
+    const { mcpServersOf, modelHandler } = await import('./agents/model/index.js');
+    const { MCP_SERVERS: path } = agent.environment;
+    const mcpServers = path === '' ? {} : mcpServersOf(await fileText(`${prefix}MCP_SERVERS`, path));
+    const handler = modelHandler({ ...options, instructions, mcpServers }, otherVariables());
+    // Kwargs that are not valid are refused before the query becomes a run.
+    return { handler, admit: (query) => handler.check(query) };
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
+    const what = isMissing
+      ? 'it needs packages. Run npm install ai@6 @ai-sdk/openai-compatible@2 @ai-sdk/mcp@1.'
+      : message;
+    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+  }
+}
+
+/** A text, or the content of the file that it names. */
+async function textOrFile(variable: string, text: string | undefined): Promise<string | undefined> {
+  const isPath = text !== undefined && /^\.{0,2}\/[^\n]*$/.test(text);
+  return isPath ? fileText(variable, text) : text;
+}
+
+async function fileText(variable: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ConfigurationError(
+      `${variable} is ${JSON.stringify(path)}; it must be a file that the service can read (${code}).`,
+      { cause: error },
+    );
+  }
+}
+
+async function loadCommand(agent: ServiceAgent): Promise<Handler> {
+  const options = { ...commandOptions(agent.environment), env: otherVariables(), name: agent.name };
+  try {
+    await checkCommand(options);
+  } catch (error) {
+    // Not the command itself: it may contain a password.
+    const whose = agent.name === undefined ? '' : ` of the agent "${agent.name}"`;
+    throw new ConfigurationError(`COMMAND${whose} cannot be executed. ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return commandHandler(options);
+}
+
+async function loadFile(agent: ServiceAgent): Promise<Handler> {
+  const { AGENT: path, WATCH } = agent.environment;
+  try {
+    return WATCH === 'true' ? await watchModule(path) : await loadModule(path);
+  } catch (error) {
+    if (!(error instanceof ModuleFailure)) throw error;
+    const { reason, message } = error;
+    const isMissing = reason === 'file';
+    const what = isMissing
+      ? '; it must be "files", "model", "command", "remote" or the path of a JavaScript module'
+      : '';
+    throw new ConfigurationError(`${subjectOf(agent)}${what}. ${message}`, {
+      cause: error,
+      exitCode: EXIT_CODES[reason],
+    });
+  }
+}

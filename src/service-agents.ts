@@ -1,0 +1,24 @@
+import type { AgentService } from './query/index.js';
+
+/** All agents of the service together. */
+export class ServiceAgents implements Pick<AgentService, 'check'> {
+  constructor(private readonly agents: Pick<AgentService, 'check' | 'load'>[]) {}
+
+  /**
+   * Checks whether the service accepts queries for all agents.
+   *
+   * @throws {QueryError} why it does not: `draining` · `unavailable`
+   */
+  async check(): Promise<void> {
+    await Promise.all(this.agents.map((agent) => agent.check()));
+  }
+
+  /** How many runs of all agents execute and wait in this process. */
+  load(): { running: number; waiting: number } {
+    const loads = this.agents.map((agent) => agent.load());
+    return {
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
+  }
+}
