@@ -1,10 +1,12 @@
 import { ADAPTER_CASES, type AdapterCase } from './contracts/adapters/cases.js';
 import { aiSdkAgentHarness, aiSdkHarness } from './contracts/adapters/ai-sdk.js';
+import { mastraHarness } from './contracts/adapters/mastra.js';
+import { openAIAgentsHarness } from './contracts/adapters/openai-agents.js';
 import type { AdapterHarness } from './contracts/adapters/harness.js';
 import { read, tableRows } from './support/documents.js';
 
 /** Those with a column in the table, and those that are described below it. */
-const ADAPTERS: AdapterHarness[] = [aiSdkHarness];
+const ADAPTERS: AdapterHarness[] = [aiSdkHarness, openAIAgentsHarness, mastraHarness];
 const OTHERS: AdapterHarness[] = [aiSdkAgentHarness];
 
 const DOCUMENT = 'docs/agents.md';

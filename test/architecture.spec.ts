@@ -165,6 +165,8 @@ describe('The architecture', () => {
     ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],
     ['eventsource-parser', ['agents/remote']],
+    ['@openai/agents', ['agents/openai-agents']],
+    ['@mastra/core', ['agents/mastra']],
     ['ai', ['agents/ai-sdk', 'agents/model']],
     ['@ai-sdk/openai-compatible', ['agents/model']],
     ['@ai-sdk/mcp', ['agents/model']],

@@ -1270,6 +1270,33 @@ export const PROMISES = {
     sentence:
       'When AGENT=remote and the service behind it are killed and start again, nothing is lost, and no query becomes two runs.',
   },
+  'openai-agents.answer': {
+    section: 'service',
+    sentence:
+      'An agent of OpenAI Agents streams its text, its tool calls and its usage, and remembers them in its session.',
+  },
+  'openai-agents.files': {
+    section: 'service',
+    sentence: 'An agent of OpenAI Agents gets images and PDF documents as they are.',
+  },
+  'openai-agents.errors': {
+    section: 'service',
+    sentence:
+      'What the endpoint of an agent of OpenAI Agents refuses ends the run, without anything of the response.',
+  },
+  'openai-agents.cancel': {
+    section: 'service',
+    sentence: 'An acknowledged cancel of an agent of OpenAI Agents has closed the request to its model.',
+  },
+  'mastra.memory': {
+    section: 'service',
+    sentence:
+      'An agent of Mastra keeps a memory for each session of each owner, which is erased with the session.',
+  },
+  'mastra.cancel': {
+    section: 'service',
+    sentence: 'An acknowledged cancel of an agent of Mastra has aborted the request to its model.',
+  },
   'cli.help': {
     section: 'service',
     sentence: 'The command nest-agent-query without arguments prints its help.',

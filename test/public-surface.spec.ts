@@ -2,6 +2,8 @@ import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as aiSdk from '../src/agents/ai-sdk/index.js';
 import * as model from '../src/agents/model/index.js';
+import * as mastra from '../src/agents/mastra/index.js';
+import * as openAIAgents from '../src/agents/openai-agents/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as command from '../src/agents/command/index.js';
@@ -19,6 +21,8 @@ const DOCUMENTED = [
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
   ['agents/model/index.ts', 8],
+  ['agents/mastra/index.ts', 5],
+  ['agents/openai-agents/index.ts', 5],
   ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
   ['telemetry/index.ts', 10],
@@ -75,6 +79,10 @@ describe('The public surface', () => {
 
   it('of the agent model is these names', () => {
     expect(Object.keys(model).sort()).toEqual(['mcpServersOf', 'modelHandler']);
+  });
+
+  it('of the adapters of OpenAI Agents and Mastra is one name each', () => {
+    expect([Object.keys(openAIAgents), Object.keys(mastra)]).toEqual([['fromOpenAIAgents'], ['fromMastra']]);
   });
 
   it('of the remote agent is this name', () => {

@@ -137,6 +137,8 @@ describe('The package', () => {
       './agents/command',
       './agents/files',
       './agents/model',
+      './agents/mastra',
+      './agents/openai-agents',
       './agents/remote',
       './openapi',
       './package.json',
