@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as aiSdk from '../src/agents/ai-sdk/index.js';
+import * as langGraph from '../src/agents/langgraph/index.js';
 import * as model from '../src/agents/model/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
@@ -18,6 +19,7 @@ const DOCUMENTED = [
   ['access/index.ts', 10],
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
+  ['agents/langgraph/index.ts', 6],
   ['agents/model/index.ts', 8],
   ['agents/remote/index.ts', 2],
   ['openapi/index.ts', 1],
@@ -75,6 +77,10 @@ describe('The public surface', () => {
 
   it('of the agent model is these names', () => {
     expect(Object.keys(model).sort()).toEqual(['mcpServersOf', 'modelHandler']);
+  });
+
+  it('of the adapter of LangGraph is this name', () => {
+    expect(Object.keys(langGraph)).toEqual(['fromLangGraph']);
   });
 
   it('of the remote agent is this name', () => {
