@@ -1,13 +1,20 @@
+import { MemorySaver } from '@langchain/langgraph';
 import { ADAPTER_CASES, type AdapterCase } from './contracts/adapters/cases.js';
 import { aiSdkAgentHarness, aiSdkHarness } from './contracts/adapters/ai-sdk.js';
 import { mastraHarness } from './contracts/adapters/mastra.js';
 import { openAIAgentsHarness } from './contracts/adapters/openai-agents.js';
 import type { AdapterHarness } from './contracts/adapters/harness.js';
+import { langGraphHarness, langGraphWithoutMemoryHarness } from './contracts/adapters/langgraph.js';
 import { read, tableRows } from './support/documents.js';
 
 /** Those with a column in the table, and those that are described below it. */
-const ADAPTERS: AdapterHarness[] = [aiSdkHarness, openAIAgentsHarness, mastraHarness];
-const OTHERS: AdapterHarness[] = [aiSdkAgentHarness];
+const ADAPTERS: AdapterHarness[] = [
+  aiSdkHarness,
+  langGraphHarness(() => new MemorySaver()),
+  openAIAgentsHarness,
+  mastraHarness,
+];
+const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
 
 const DOCUMENT = 'docs/agents.md';
 

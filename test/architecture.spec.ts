@@ -169,6 +169,8 @@ describe('The architecture', () => {
     ['@mastra/core', ['agents/mastra']],
     ['ai', ['agents/ai-sdk', 'agents/model']],
     ['@ai-sdk/openai-compatible', ['agents/model']],
+    ['@langchain/core', ['agents/langgraph']],
+    ['@langchain/langgraph', ['agents/langgraph']],
     ['@ai-sdk/mcp', ['agents/model']],
   ])('imports %s in %j only', (name, spokes) => {
     for (const file of files.filter((each) => importedPackages(each).includes(name)))

@@ -1246,6 +1246,29 @@ export const PROMISES = {
     sentence:
       'MCP servers that are programs end with the service, also after Ctrl-C. One that has died is started again.',
   },
+  'langgraph.memory': {
+    section: 'module',
+    sentence:
+      'A graph of LangGraph with a checkpointer remembers each session of each owner, until the session is erased.',
+  },
+  'langgraph.cancel': {
+    section: 'module',
+    sentence: 'An acknowledged cancel of a run of LangGraph has aborted the request to the model.',
+  },
+  'langgraph.files': {
+    section: 'module',
+    sentence:
+      'A file that a graph of LangGraph makes can be downloaded, and a graph without a checkpointer gets it in the next turn.',
+  },
+  'langgraph.question': {
+    section: 'module',
+    sentence: 'What a node of LangGraph asks ends the run, and the next query of the session is the answer.',
+  },
+  'langgraph.killed': {
+    section: 'module',
+    sentence:
+      'A run of LangGraph with a checkpointer goes on after its process was killed at any moment: no completed step is repeated or lost.',
+  },
   'remote.answer': {
     section: 'service',
     sentence:

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
 import * as aiSdk from '../src/agents/ai-sdk/index.js';
+import * as langGraph from '../src/agents/langgraph/index.js';
 import * as model from '../src/agents/model/index.js';
 import * as mastra from '../src/agents/mastra/index.js';
 import * as openAIAgents from '../src/agents/openai-agents/index.js';
@@ -20,6 +21,7 @@ const DOCUMENTED = [
   ['access/index.ts', 10],
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
+  ['agents/langgraph/index.ts', 6],
   ['agents/model/index.ts', 8],
   ['agents/mastra/index.ts', 5],
   ['agents/openai-agents/index.ts', 5],
@@ -81,8 +83,12 @@ describe('The public surface', () => {
     expect(Object.keys(model).sort()).toEqual(['mcpServersOf', 'modelHandler']);
   });
 
-  it('of the adapters of OpenAI Agents and Mastra is one name each', () => {
-    expect([Object.keys(openAIAgents), Object.keys(mastra)]).toEqual([['fromOpenAIAgents'], ['fromMastra']]);
+  it('of the adapters of LangGraph, OpenAI Agents and Mastra is one name each', () => {
+    expect([langGraph, openAIAgents, mastra].map((adapter) => Object.keys(adapter))).toEqual([
+      ['fromLangGraph'],
+      ['fromOpenAIAgents'],
+      ['fromMastra'],
+    ]);
   });
 
   it('of the remote agent is this name', () => {

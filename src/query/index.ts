@@ -43,6 +43,7 @@ export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes
 export type * from './contract/wire.js';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
+export { emittedFile } from './files/answer-files.js';
 export { FileContent } from './files/content.js';
 export {
   fileBytes,

@@ -1,5 +1,12 @@
 import { isObservable, type Observable } from 'rxjs';
-import { type Envelope, envelopeText, type HandlerAnswer, RUN_DEFAULTS, RunStream } from '../query/index.js';
+import {
+  emittedFile,
+  type Envelope,
+  envelopeText,
+  type HandlerAnswer,
+  RUN_DEFAULTS,
+  RunStream,
+} from '../query/index.js';
 
 /**
  * Reads an answer to its end: what a handler returns, or the Observable of `AgentService`.
@@ -18,10 +25,16 @@ export async function collect(
   const envelopes: Envelope[] = [];
   const take = (envelope: Envelope) => {
     // The service has checked what it streams, and only there is `done` an envelope.
-    if (!(source instanceof RunStream)) envelopeText(envelope, RUN_DEFAULTS.envelopeLength);
+    if (!(source instanceof RunStream)) check(envelope);
     envelopes.push(envelope);
   };
   if (isObservable(source)) await source.forEach(take);
   else for await (const envelope of source) take(envelope);
   return envelopes;
+}
+
+/** The content of a file is no JSON, and is left for the test to read. */
+function check(envelope: Envelope): void {
+  if ((envelope as Partial<Envelope> | null)?.type === 'file') emittedFile(envelope.data);
+  else envelopeText(envelope, RUN_DEFAULTS.envelopeLength);
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { IsNumber } from 'class-validator';
 import { concat, of, throwError } from 'rxjs';
-import { log, message, type QueryContext, toolCall } from '../query/index.js';
+import { file, log, message, type QueryContext, toolCall } from '../query/index.js';
 import { collect, contextOf, queryOf, ScriptedHandler, TestClock } from './index.js';
 
 const PNG = Buffer.from(
@@ -137,6 +137,11 @@ describe('collect', () => {
     expect(await collect(Promise.resolve(of(...envelopes)))).toEqual(envelopes);
   });
 
+  it('leaves the content of a file for the test to read', async () => {
+    const picture = file({ name: 'a.png', mimeType: 'image/png', content: new Uint8Array([1]) });
+    expect(await collect(of(picture))).toEqual([picture]);
+  });
+
   it('rejects with what the answer fails with', async () => {
     const failure = new Error('broken');
     await expect(
@@ -151,6 +156,10 @@ describe('collect', () => {
 
   it.each([
     [{ type: 'message', data: {} }, 'a `message` needs `data.content`, a string'],
+    [
+      { type: 'file', data: { name: 'a/b' } },
+      '`data.name` of a `file` must not contain "/" or "\\": it is a label, not a path',
+    ],
     [{ type: 'done', data: { status: 'completed' } }, 'the type `done` is reserved for the end of the run'],
   ])('refuses %j, as the service does', async (envelope, reason) => {
     await expect(collect(of(envelope))).rejects.toMatchObject({

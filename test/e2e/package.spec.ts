@@ -80,6 +80,19 @@ describe('The package', () => {
     expect(stdout).toBe('JWT needs a package that is not installed. Run npm install jose.\n');
   });
 
+  it('imports an adapter without its framework, and names the package that is missing', async () => {
+    const use = `
+      import { fromLangGraph } from 'nest-agent-query/agents/langgraph';
+      import { collect, contextOf, queryOf } from 'nest-agent-query/testing';
+      const handler = fromLangGraph({ stream: async () => [], getState: async () => ({ values: {}, next: [] }) });
+      await collect(handler.handle(await queryOf('Hi'), await contextOf())).catch((error) => console.log(error.message));`;
+    await writeFile(join(project, 'adapter.js'), use);
+    const { stdout } = await run(process.execPath, ['adapter.js'], { cwd: project });
+    expect(stdout).toBe(
+      'The adapter for LangGraph needs the package @langchain/core. Run npm install @langchain/core.\n',
+    );
+  });
+
   it('has a command', async () => {
     const { stdout } = await run(join(project, 'node_modules/.bin/nest-agent-query'), [
       'keys',
@@ -136,6 +149,7 @@ describe('The package', () => {
       './agents/ai-sdk',
       './agents/command',
       './agents/files',
+      './agents/langgraph',
       './agents/model',
       './agents/mastra',
       './agents/openai-agents',

@@ -43,7 +43,7 @@ export class AnswerFiles {
    * @throws what reading the content throws
    */
   async receive(data: unknown): Promise<ReceivedFile> {
-    const { name, mimeType, content } = checked(data);
+    const { name, mimeType, content } = emittedFile(data);
     const contents = new Contents(this.limits, this.spool, {
       count: (bytes) => this.#count(bytes),
       end: () => undefined,
@@ -99,8 +99,12 @@ function write(writer: ContentWriter, bytes: Uint8Array): void {
   }
 }
 
-/** @throws {QueryError} `invalid_envelope` */
-function checked(data: unknown): EmittedFileEnvelope['data'] {
+/**
+ * Checks the data of a file that a handler has emitted. Its content is not read.
+ *
+ * @throws {QueryError} `invalid_envelope`
+ */
+export function emittedFile(data: unknown): EmittedFileEnvelope['data'] {
   const { name, mimeType, content } = (data ?? {}) as Record<string, unknown>;
   const nameFault = faultOfFileName(name);
   if (nameFault !== undefined) throw invalidEnvelope(`\`data.name\` of a \`file\` ${nameFault}`);
