@@ -121,7 +121,7 @@ describe('The agent model, with an endpoint that does what it likes', () => {
   });
 
   it('takes usage of any form', async () => {
-    const usage = { prompt_tokens: -5, completion_tokens: 1e999, total_tokens: null };
+    const usage = { prompt_tokens: -5, completion_tokens: 1.5, total_tokens: null };
     endpoint.answers(bytes(`${says('Hi')}data: ${JSON.stringify({ choices: [], usage })}\n\n${STOP}`));
     const { envelopes, error } = await outcome(start());
     expect([error, envelopes[0]]).toEqual([undefined, { type: 'message', data: { content: 'Hi' } }]);
