@@ -4,12 +4,14 @@
  *   npm run bench                                the default form, some ten minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
+ *   npm run bench -- --only agents               what each kind of agent costs; prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
  *   npm run bench -- --only growth --chart FILE  how the cost grows; prints, and writes its chart to the file
  */
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureAgents } from './agents/index.mjs';
 import { growthChart } from './chart.mjs';
 import { syncMs } from './databases.mjs';
 import { MEASURES } from './measures.mjs';
@@ -17,10 +19,13 @@ import { PEERS } from './peers/index.mjs';
 import { startLoad, startServer } from './process.mjs';
 import { report, table } from './report.mjs';
 
+/** The agents have no peers: they are measured by programs of their own. */
+const AGENTS = 'agents';
+
 const { values } = parseArgs({
   options: {
     chart: { type: 'string' },
-    only: { type: 'string', default: Object.keys(MEASURES).join() },
+    only: { type: 'string', default: [...Object.keys(MEASURES), AGENTS].join() },
     peers: { type: 'string', default: Object.keys(PEERS).join() },
     rounds: { type: 'string', default: '3' },
     scale: { type: 'string', default: '1' },
@@ -52,7 +57,8 @@ function medians(figures) {
 
 const results = {};
 const chosen = values.peers.split(',');
-for (const id of values.only.split(',')) {
+const only = values.only.split(',');
+for (const id of only.filter((id) => id !== AGENTS)) {
   const one = MEASURES[id];
   const peers = one.peers.filter((peer) => chosen.includes(peer));
   const figures = Object.fromEntries(peers.map((peer) => [peer, []]));
@@ -66,13 +72,17 @@ for (const id of values.only.split(',')) {
 }
 for (const server of kept.values()) await server.stop();
 await load.stop();
+const agents = only.includes(AGENTS) ? await measureAgents() : '';
+if (agents) console.log(`\n${agents}`);
 
 const isWhole =
-  Object.keys(MEASURES).every((id) => results[id]) && chosen.length === Object.keys(PEERS).length;
+  agents !== '' &&
+  Object.keys(MEASURES).every((id) => results[id]) &&
+  chosen.length === Object.keys(PEERS).length;
 if (isWhole) {
   const seconds = Math.round((Date.now() - began) / 1000);
   const diskMs = await syncMs();
-  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore, diskMs });
+  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore, diskMs, agents });
   console.log(`\n${text}`);
   writeFileSync(`${import.meta.dirname}/RESULTS.md`, text);
 }

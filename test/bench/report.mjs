@@ -53,7 +53,7 @@ function versions() {
 
 const git = (...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 
-export function report(results, { rounds, scale, seconds, loadBefore, diskMs }) {
+export function report(results, { rounds, scale, seconds, loadBefore, diskMs, agents }) {
   const [{ model }, ...others] = cpus();
   const commit = `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', 'src') ? ' with changes' : ''}`;
   const reached = targets(results).map(({ what, measured, isReached }) => [
@@ -98,6 +98,12 @@ Where it falls short:
 ${Object.keys(results)
   .map((id) => table(id, results[id]))
   .join('\n')}
+### (k) agents: events a second that a caller gets, and those of the framework, the program or the service behind the agent alone
+
+\`\`\`text
+${agents}
+\`\`\`
+
 ## What can lie
 
 - Absolute figures belong to one machine and hour; compare what stands in one table.

@@ -76,6 +76,16 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     expect(error!.detail).not.toMatch(/127\.0\.0\.1|<html>|ECONN/);
   });
 
+  it('keeps a key from the log that the endpoint repeats', async () => {
+    endpoint.answers((response) => {
+      response.writeHead(401, { 'Content-Type': 'application/json' });
+      response.end('{"error":{"message":"Incorrect API key: sk-1"}}');
+    });
+    const { error } = await outcome(start({ apiKey: 'sk-1' }));
+    expect((error!.cause as Error).message).toContain('answered 401: Incorrect API key: ***');
+    expect((error!.cause as Error).message).not.toContain('sk-1');
+  });
+
   it('fails when nothing comes for too long, before the answer and in it', async () => {
     endpoint.answers((response) => void response.flushHeaders());
     const handler = start({ silenceMs: 200 });

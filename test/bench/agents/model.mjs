@@ -3,7 +3,7 @@
  * each beside the AI SDK itself in the same round. Prints the medians of several rounds in turn, and their ratios: of the rates,
  * and of the deltas a second of CPU time, which other work on the machine does not change.
  *
- *     npm run build && node test/bench/model-agent.mjs [--deltas 20000] [--rounds 5]
+ *     npm run build && node test/bench/agents/model.mjs [--deltas 20000] [--rounds 5]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,15 +15,15 @@ import { parseArgs } from 'node:util';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamText, ToolLoopAgent } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
-import { fromAiSdk } from '../../dist/agents/ai-sdk/index.js';
-import { contextOf, queryOf } from '../../dist/testing/index.js';
+import { fromAiSdk } from '../../../dist/agents/ai-sdk/index.js';
+import { contextOf, queryOf } from '../../../dist/testing/index.js';
 
 const { values } = parseArgs({
   options: { deltas: { type: 'string', default: '20000' }, rounds: { type: 'string', default: '5' } },
 });
 const DELTAS = Number(values.deltas);
 const ROUNDS = Number(values.rounds);
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
 
 /** An endpoint that sends its deltas as fast as they are read, 50 in each chunk. */
 const ENDPOINT = `

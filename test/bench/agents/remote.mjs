@@ -2,7 +2,7 @@
  * What the agent `remote` costs: envelopes per second of a run, through a service with `AGENT=remote` and read directly from the
  * service behind it. Prints both and their ratio, medians of several rounds in turn.
  *
- * npm run build && node test/bench/remote-agent.mjs [--envelopes 50000] [--rounds 5]
+ * npm run build && node test/bench/agents/remote.mjs [--envelopes 50000] [--rounds 5]
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   options: { envelopes: { type: 'string', default: '50000' }, rounds: { type: 'string', default: '5' } },
 });
 const ENVELOPES = Number(values.envelopes);
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
 const AGENT = `export default async function* ({ kwargs }) {
   for (let n = 0; n < kwargs.envelopes; n += 1) yield { type: 'message', data: { content: 'token ' + n } };
 }`;

@@ -2,7 +2,7 @@
  * What the agent `command` costs: how many lines a second of a program arrive through the service as events, compared with reading
  * the output of the same program directly.
  *
- *     node test/bench/command-agent.mjs [lines]
+ *     node test/bench/agents/command.mjs [lines]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ const LINES = Number(process.argv[2] ?? 100_000);
 const ROUNDS = 5;
 /** The environment of the program in both cases: `PYTHONUNBUFFERED`, for example, changes its rate. */
 const ENVIRONMENT = { PATH: process.env.PATH };
-const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
+const MAIN = resolve(import.meta.dirname, '../../../dist/main.js');
 
 /** Programs that write so many lines: of text, and of JSON. */
 const PROGRAMS = {
