@@ -18,6 +18,7 @@ import {
 import { greet } from './greeting.js';
 import { neverBlock, ServiceLogger } from './logger.js';
 import { CORS_OPTIONS, problemOf } from './query/index.js';
+import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
 /** The port of the metrics, for an error. */
@@ -41,7 +42,8 @@ async function main(): Promise<void> {
   const server = app.getHttpServer();
   limitConnections(server, connectionLimits(environment));
   await addSecurityHeaders(server);
-  stopOnSignals(app, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
+  const load = () => app.get(ServiceAgents).load();
+  stopOnSignals(app, load, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
   await app.listen(environment.PORT, environment.HOST);
   greet(environment, agents, server.address() as AddressInfo);
 }

@@ -1,5 +1,5 @@
 import { type INestApplication, Logger } from '@nestjs/common';
-import { ServiceAgents } from './service-agents.js';
+import type { Load } from './query/index.js';
 
 const logger = new Logger('Shutdown');
 
@@ -12,10 +12,16 @@ const EXIT_CODES = { SIGTERM: 143, SIGINT: 130 } as const;
  * Stops the service on SIGTERM and SIGINT: in order, and then with the exit code 0. A second signal ends the process at once.
  * The whole shutdown has one time bound, whatever clients, handlers, files and databases do.
  *
+ * @param load tells how many runs execute and wait
  * @param drainMs how long runs may continue
  * @param stopDeadlineMs how long their handlers may take to stop after that
  */
-export function stopOnSignals(app: INestApplication, drainMs: number, stopDeadlineMs: number): void {
+export function stopOnSignals(
+  app: INestApplication,
+  load: () => Pick<Load, 'running' | 'waiting'>,
+  drainMs: number,
+  stopDeadlineMs: number,
+): void {
   let isStopping = false;
   const stop = (signal: keyof typeof EXIT_CODES) => {
     if (isStopping) {
@@ -23,7 +29,7 @@ export function stopOnSignals(app: INestApplication, drainMs: number, stopDeadli
       process.exit(EXIT_CODES[signal]);
     }
     isStopping = true;
-    const { running, waiting } = app.get(ServiceAgents).load();
+    const { running, waiting } = load();
     logger.log(
       `${signal}: ${running} runs are executing and ${waiting} are waiting. They have ${drainMs} ms to end. ` +
         'Another signal (Ctrl-C) ends the process at once.',

@@ -55,7 +55,7 @@ class Asked {
   async #read(answer: AsyncIterable<Envelope>): Promise<void> {
     for await (const { type, data } of answer) {
       if (type === 'log') this.logs.push((data as { message: string }).message);
-      else this.text += (data as { content: string }).content;
+      else if (type === 'message') this.text += (data as { content: string }).content;
     }
     this.isEnded = true;
   }

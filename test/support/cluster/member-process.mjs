@@ -9,7 +9,7 @@ import { steeredAgent } from './steered-agent.mjs';
 
 const options = JSON.parse(process.argv[2]);
 const { database, role, leaseMs, postgres, restarts, spans, dist = '../../../dist' } = options;
-const { QueryModule } = await import(`${dist}/index.js`);
+const { AgentService, QueryModule } = await import(`${dist}/index.js`);
 const { stopOnSignals } = await import(`${dist}/shutdown.js`);
 const { openStore } = await import(`${dist}/stores/index.js`);
 const { HealthController, openTracer } = await import(`${dist}/telemetry/index.js`);
@@ -28,6 +28,6 @@ const module = {
   ],
 };
 const app = await NestFactory.create(module, new FastifyAdapter(), { abortOnError: false });
-stopOnSignals(app, runs.drainMs, runs.stopDeadlineMs);
+stopOnSignals(app, () => app.get(AgentService, { strict: false }).load(), runs.drainMs, runs.stopDeadlineMs);
 await app.listen(0, '127.0.0.1');
 console.log(`listens on ${await app.getUrl()}`);
