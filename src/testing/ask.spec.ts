@@ -7,6 +7,7 @@ import { eventually } from '../../test/support/conditions.js';
 import { ADAPTERS, type AdapterName, adapterNamed } from '../../test/support/host.js';
 import {
   AgentService,
+  file,
   log,
   message,
   QueryError,
@@ -15,7 +16,8 @@ import {
 } from '../query/index.js';
 import { ask, Clock, ScriptedHandler, TestClock } from './index.js';
 
-const FILE = { name: 'a.txt', mimeType: 'text/plain', size: 1, sha256: 'f', path: '/a' };
+/** The SHA-256 of `a`. */
+const SHA256 = 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb';
 
 describe.each(ADAPTERS)('ask on %s', (adapter) => {
   let app: INestApplication;
@@ -27,12 +29,14 @@ describe.each(ADAPTERS)('ask on %s', (adapter) => {
       message('Hel'),
       log('half'),
       message('lo'),
-      { type: 'file', data: FILE },
+      file({ name: 'a.txt', mimeType: 'text/plain', content: Buffer.from('a') }),
     ]);
     await create(adapter, { handler });
     const [first, second] = await Promise.all([ask(app, 'a'), ask(app, 'b')]);
     const end = { status: 'completed' };
-    expect(first).toMatchObject({ status: 200, text: 'Hello', files: [FILE], end, problem: undefined });
+    const path = `/query/${first.runId}/files/${SHA256}`;
+    const files = [{ name: 'a.txt', mimeType: 'text/plain', size: 1, sha256: SHA256, path }];
+    expect(first).toMatchObject({ status: 200, text: 'Hello', files, end, problem: undefined });
     expect(first.envelopes.map(({ type }) => type)).toEqual(['message', 'log', 'message', 'file', 'done']);
     expect([first.lastEventId, first.runId]).toEqual([
       `${first.runId}.5`,

@@ -126,6 +126,30 @@ describe.each(ADAPTERS)('A file of an answer on %s', (adapter) => {
     expect([head.status, head.headers['content-length'], await head.whole()]).toEqual([200, '18', '']);
   });
 
+  it(
+    promise('files.download', 'also under a name that UTF-8 cannot represent, or that has signs of headers'),
+    async () => {
+      const names = {
+        'a\ud800.txt': `attachment; filename="a?.txt"; filename*=UTF-8''a%EF%BF%BD.txt`,
+        "it's(1)*; x.txt": `attachment; filename="it's(1)*; x.txt"; filename*=UTF-8''it%27s%281%29%2a%3B%20x.txt`,
+      };
+      for (const [name, disposition] of Object.entries(names)) {
+        const url = await start(answers({ name, content: Buffer.from(TEXT) }));
+        const asked = await askAs(url);
+        await asked.whole();
+        const whole = await download(url, pathOf(asked.runId, TEXT));
+        expect([whole.status, whole.headers['content-disposition'], await whole.whole()]).toEqual([
+          200,
+          disposition,
+          TEXT,
+        ]);
+        await host!.idle();
+        await host!.close();
+        host = undefined;
+      }
+    },
+  );
+
   it(promise('files.download', 'of any size, in ranges, while it is not in memory'), async () => {
     const pieces = function* () {
       for (let at = 0; at < LARGE.length; at += 300_000) yield LARGE.subarray(at, at + 300_000);

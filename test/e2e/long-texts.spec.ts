@@ -76,7 +76,7 @@ describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
       expect(whole.headers).toMatchObject({
         'content-type': 'text/plain; charset=utf-8',
         'content-length': `${Buffer.byteLength(text)}`,
-        'content-disposition': 'attachment; filename="text.txt"',
+        'content-disposition': `attachment; filename=text.txt; filename*=UTF-8''text.txt`,
         etag: `"${digestOf(text)}"`,
         'x-content-type-options': 'nosniff',
         'content-security-policy': 'sandbox',

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { Logger, StreamableFile } from '@nestjs/common';
 import { create as contentDisposition } from 'content-disposition';
@@ -35,7 +36,7 @@ export async function fileReply(request: HostRequest, file: DownloadedFile): Pro
   const content = await begun(await file.read(range));
   const body = new StreamableFile(content, {
     type: mimeType,
-    disposition: contentDisposition(name),
+    disposition: dispositionOf(name),
     length: range ? range.end - range.start + 1 : size,
   });
   // What has been sent is not the file: the caller must not take it for one.
@@ -75,6 +76,21 @@ async function* continued(
   } finally {
     await iterator.return?.();
   }
+}
+
+/** `Content-Disposition` with the name in both forms (RFC 6266 §4.3): the extended one is of RFC 5987, now RFC 8187. */
+function dispositionOf(name: string): string {
+  // UTF-8 has no lone surrogates.
+  const label = Buffer.from(name).toString();
+  const header = contentDisposition(label);
+  return header.includes('filename*=') ? header : `${header}; filename*=UTF-8''${extended(label)}`;
+}
+
+function extended(label: string): string {
+  return encodeURIComponent(label).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16)}`,
+  );
 }
 
 /** Whether the caller has the file already: `If-None-Match` names it. */
