@@ -8,8 +8,12 @@ import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
 import type { FileStore } from '../ports/file-store.js';
 import type { TurnFile, TurnText } from '../contract/wire.js';
 
+const logger = new Logger('Query');
+
 /** Moves the files of queries between the store that keeps them and the handlers that read them. */
 export class Files {
+  readonly #besides = new Map<string, Promise<void>>();
+
   /**
    * @param store keeps the contents
    * @param spool has the contents that are too large for memory while a run reads them
@@ -23,20 +27,43 @@ export class Files {
   ) {}
 
   /**
-   * Keeps the files of a query for a run that is about to be admitted. If one file cannot be kept, none is.
+   * Keeps the files of a query for a run. If one file cannot be kept, none is.
    *
+   * @param isAdmitted whether the run was admitted. Otherwise it is about to be
    * @returns whether the query has files
    * @throws {QueryError} `storage_full` · `unavailable`
    */
-  async keep(runId: string, query: Query): Promise<boolean> {
+  async keep(runId: string, query: Query, isAdmitted = false): Promise<boolean> {
     const files = query.parts.filter((part) => part.type === 'file');
     try {
-      for (const { sha256, file } of files) await this.store.keep(runId, sha256, file);
+      for (const { sha256, file } of files) await this.store.keep(runId, sha256, file, isAdmitted);
     } catch (error) {
       await this.release(runId);
       throw error;
     }
     return files.length > 0;
+  }
+
+  /**
+   * Keeps the files of a query for downloads, beside the run, which does not wait for it. A failure is logged: then they cannot be
+   * downloaded.
+   *
+   * @param release called when the files are not needed for this any more
+   */
+  keepBeside(runId: string, query: Query, release: () => void): void {
+    const kept = this.keep(runId, query, true)
+      .then(() => undefined)
+      .catch((error: Error) => logger.warn(`Run ${runId}: its files cannot be downloaded: ${error.message}`))
+      .finally(() => {
+        this.#besides.delete(runId);
+        release();
+      });
+    this.#besides.set(runId, kept);
+  }
+
+  /** Resolves when nothing of a run is being kept beside it in this process. */
+  async settled(runId: string): Promise<void> {
+    await this.#besides.get(runId);
   }
 
   /** Tells the store that the run was not admitted. Never rejects: the store's sweep removes what is left. */

@@ -22,14 +22,15 @@ export interface ByteRange {
  */
 export abstract class FileStore {
   /**
-   * Keeps a content for a run that will be admitted next. It can be read when this has resolved.
+   * Keeps a content for a run. It can be read when this has resolved.
    *
    * @param runId the id of the run
    * @param sha256 the digest of the content, lower-case hexadecimal
    * @param content the bytes
+   * @param isAdmitted whether the run was admitted. Otherwise it will be admitted next, or released. Default false
    * @throws {QueryError} `storage_full` · `unavailable`
    */
-  abstract keep(runId: string, sha256: string, content: Blob): Awaitable<void>;
+  abstract keep(runId: string, sha256: string, content: Blob, isAdmitted?: boolean): Awaitable<void>;
 
   /** Gives up the contents of a run that was not admitted. */
   abstract release(runId: string): Awaitable<void>;

@@ -113,14 +113,25 @@ export class Admissions {
       const named = { id: submitted.id, owner, sessionId: submitted.sessionId };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
-      runner = new Runner(this.services, this.scheduler, named, query, disconnect, release, trace);
+      const uses = hasFiles(query) ? new Uses(release) : undefined;
+      runner = new Runner(
+        this.services,
+        this.scheduler,
+        named,
+        query,
+        disconnect,
+        uses?.begin() ?? release,
+        trace,
+      );
       this.scheduler.add(runner);
-      keepsFiles = !refusal && (await files.keep(runner.id, query));
+      const isAlone = this.#needsFilesAlone(admission);
+      keepsFiles = !refusal && !isAlone && (await files.keep(runner.id, query));
       const admitted = store.admit(admission);
       const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
       if (created) {
         runner.observation.admitted(run, query);
         trace?.admitted(run.status === 'waiting');
+        if (isAlone && uses) files.keepBeside(runner.id, query, uses.begin());
         this.#dispatch(runner, run, ahead, hasSlot);
         return { run, created };
       }
@@ -218,6 +229,12 @@ export class Admissions {
     return path === undefined || path === this.services.path || !PATH.test(path) ? undefined : path;
   }
 
+  /** Whether only the handler of this run in this process needs the files, besides callers who download them. */
+  #needsFilesAlone({ session, mayStart }: Admission): boolean {
+    const { store, handler } = this.services;
+    return session === undefined && (!store.durable || (mayStart && (handler.restarts ?? 0) === 0));
+  }
+
   #dispatch(runner: Runner, run: RunRecord, ahead: RunRecord[], hasSlot: boolean): void {
     if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
@@ -225,6 +242,25 @@ export class Admissions {
     if (ahead.length === 0) this.scheduler.enqueued();
     else if (this.services.options.sessionPolicy === 'interrupt') this.cancel(ahead);
   }
+}
+
+/** Counts what uses the files of a query. They are released with the last use. */
+class Uses {
+  #count = 0;
+
+  constructor(private readonly release: () => void) {}
+
+  /** Returns a function that ends the use. It is called once. */
+  begin(): () => void {
+    this.#count++;
+    return () => {
+      if (--this.#count === 0) this.release();
+    };
+  }
+}
+
+function hasFiles({ parts }: Query): boolean {
+  return parts.some(({ type }) => type === 'file');
 }
 
 async function traced(trace: GuardedTrace, admit: () => Promise<AdmittedQuery>): Promise<AdmittedQuery> {

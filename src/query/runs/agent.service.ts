@@ -82,6 +82,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   readonly #logger: Logger;
   readonly #options: RunOptions;
   readonly #dispatcher: Dispatcher;
+  readonly #files: Files;
   readonly #groups: FollowerGroups;
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
@@ -116,6 +117,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       loggerOf('Scheduler', settings.name),
     );
     const files = new Files(store.files, spool, limits);
+    this.#files = files;
     const services = {
       store,
       handler,
@@ -250,7 +252,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found`: the owner has no such run and no turn of it, or it has no such file · `unavailable`
    */
   async file(owner: string, runId: string, sha256: string): Promise<DownloadedFile> {
-    return downloadOf(this.store, owner, runId, sha256);
+    return downloadOf(this.store, this.#files, owner, runId, sha256);
   }
 
   /**

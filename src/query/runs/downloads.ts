@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { fileNotFound } from '../contract/refusals.js';
+import type { Files } from '../files/files.js';
 import type { Awaitable, ByteRange } from '../ports/file-store.js';
 import type { RunStore } from '../ports/run-store.js';
 
@@ -22,12 +23,13 @@ export interface DownloadedFile {
 }
 
 /**
- * Finds a file or a long text of a run.
+ * Finds a file or a long text of a run. A file that is just being kept is waited for.
  *
  * @throws {QueryError} `not_found` · `unavailable`
  */
 export async function downloadOf(
   store: RunStore,
+  files: Files,
   owner: string,
   runId: string,
   sha256: string,
@@ -35,6 +37,7 @@ export async function downloadOf(
   const file = await store.file(owner, runId, sha256);
   if (file) {
     const { name, mimeType, size } = file;
+    await files.settled(runId);
     return { name, mimeType, size, sha256, read: (range) => store.files.read(runId, sha256, range) };
   }
   const text = await store.text(owner, runId, sha256);

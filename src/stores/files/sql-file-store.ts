@@ -12,8 +12,8 @@ export class SqlFileStore extends FileStore {
     super();
   }
 
-  async keep(runId: string, sha256: string, content: Blob): Promise<void> {
-    const pin = { run_id: runId, sha256, pinned_at: this.database.now() };
+  async keep(runId: string, sha256: string, content: Blob, isAdmitted = false): Promise<void> {
+    const pin = { run_id: runId, sha256, pinned_at: isAdmitted ? null : this.database.now() };
     await this.database.attempt((db) =>
       db
         .insertInto('file_uses')
