@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
+import { freePort } from '../support/free-port.js';
 import { randomFrom } from '../support/random.mjs';
 import { PatientCaller } from '../support/patient-caller.js';
 import { type Service, startService } from '../support/service.js';
@@ -175,7 +175,7 @@ describe('The agent remote of the service', () => {
       const words = 60;
       const openGate = (word: number) => writeFile(join(directory, 'gate'), String(word));
       await openGate(0);
-      const [innerPort, outerPort] = [await freePort(), await freePort()];
+      const [innerPort, outerPort] = [`${await freePort()}`, `${await freePort()}`];
       const startBoth = {
         inner: async () => (inner = await startInner({ PORT: innerPort, DATABASE_URL: 'file:./inner.db' })),
         outer: async () =>
@@ -229,11 +229,3 @@ const KILLS = [
   [{ which: 'outer', signal: 'SIGTERM' }],
   [{ which: 'outer', signal: 'SIGKILL' }],
 ] as const;
-
-async function freePort(): Promise<string> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
-}

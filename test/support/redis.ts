@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { eventually } from './conditions.js';
-import { freePort } from './postgres.js';
+import { freePort } from './free-port.js';
 
 /** Why no Redis can be started; empty if it can. No npm package contains its binaries. */
 export const NO_REDIS = missing();

@@ -56,7 +56,7 @@ export class AnswerFiles {
       return { name, mimeType, content: received };
     } catch (error) {
       await contents.writes.discard();
-      throw error;
+      throw ofAnswer(error);
     }
   }
 
@@ -167,7 +167,7 @@ function isAsyncIterable(content: object): content is AsyncIterable<Uint8Array> 
 }
 
 /** The file of an answer exceeds a limit: the sentence says that it is not one of the query. */
-export function ofAnswer(error: unknown): unknown {
+function ofAnswer(error: unknown): unknown {
   if (!(error instanceof QueryError) || error.code !== 'limit_exceeded') return error;
   return new QueryError('limit_exceeded', `The agent emitted too much. ${error.detail}`, error.extras);
 }

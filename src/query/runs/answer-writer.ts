@@ -2,7 +2,7 @@ import { envelopeText } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from '../contract/wire.js';
 import type { RunFollowers } from '../event-log/run-followers.js';
-import { type AnswerFiles, ofAnswer } from '../files/answer-files.js';
+import type { AnswerFiles } from '../files/answer-files.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { Backpressure } from './backpressure.js';
 import { EmittedFiles, isFile } from './emitted-files.js';
@@ -114,9 +114,7 @@ export class AnswerWriter {
   async #storeFile(data: unknown): Promise<void> {
     if (this.run.hasEnded) return;
     const record = this.#record!;
-    const { name, mimeType, content } = await this.#files!.contents.receive(data).catch((error: unknown) => {
-      throw ofAnswer(error) as Error;
-    });
+    const { name, mimeType, content } = await this.#files!.contents.receive(data);
     const { size, sha256 } = content;
     try {
       const file: TurnFile = { type: 'file', name, mimeType, size, sha256 };

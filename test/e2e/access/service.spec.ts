@@ -5,6 +5,7 @@ import { promise } from '../../promises.js';
 import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import { type Service, spawnService, startService } from '../../support/service.js';
+import { freePort } from '../../support/free-port.js';
 
 /** A long name makes long entries. */
 const SESSION = 's'.repeat(190);
@@ -191,13 +192,3 @@ describe('The configuration of the service', () => {
     await once(server, 'close');
   });
 });
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
