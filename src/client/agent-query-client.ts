@@ -18,7 +18,7 @@ export interface AskOptions extends FollowOptions {
   /** Whether the run continues when nobody follows it. Default false: the service decides. */
   detached?: boolean | undefined;
   /** Is told the bytes of the body that were sent, and how many there are, if known. Only for queries with files. */
-  onUpload?: ((sentBytes: number, totalBytes?: number) => void) | undefined;
+  onUpload?: ((sentBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
 /** What every call may have. */

@@ -25,7 +25,7 @@ export interface Submission {
   body: QueryBody;
   idempotencyKey: string;
   isDetached: boolean;
-  onUpload?: ((sentBytes: number, totalBytes?: number) => void) | undefined;
+  onUpload?: ((sentBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
 /** What a request has led to: events; a run whose events have to be asked for; or the end of the log. */

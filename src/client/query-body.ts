@@ -50,7 +50,7 @@ export class QueryBody {
    * parts the browser keeps outside of the memory of the page.
    */
   async open(
-    onSent: ((bytes: number, total?: number) => void) | undefined,
+    onSent: ((bytes: number, total: number | undefined) => void) | undefined,
   ): Promise<string | Blob | ReadableStream<Uint8Array>> {
     if (this.#pieces.every((piece) => typeof piece === 'string')) return this.#pieces.join('');
     if (this.#wasRead && !this.#isRepeatable)
@@ -81,7 +81,9 @@ export class QueryBody {
     return new Blob(slices);
   }
 
-  #stream(onSent: ((bytes: number, total?: number) => void) | undefined): ReadableStream<Uint8Array> {
+  #stream(
+    onSent: ((bytes: number, total: number | undefined) => void) | undefined,
+  ): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder();
     const texts = this.#texts();
     let sent = 0;

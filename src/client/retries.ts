@@ -50,7 +50,10 @@ export class Retries {
     this.isAnswered ||= error.status !== undefined;
     const most = this.isAnswered ? this.most : Math.min(this.most, UNANSWERED);
     const asked = error.retryAfterMs ?? 0;
-    if (this.#attempt >= most || asked > LONGEST_RETRY_AFTER_MS) throw error;
+    if (this.#attempt >= most || asked > LONGEST_RETRY_AFTER_MS) {
+      this.reset();
+      throw error;
+    }
     const attempt = (this.#attempt += 1);
     const delayMs = Math.max(asked, this.#backoff());
     onResume?.({ attempt, delayMs, after, error });
@@ -65,6 +68,7 @@ export class Retries {
 }
 
 async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
   await new Promise<void>((resolve) => {
     const wake = () => {
       clearTimeout(timer);

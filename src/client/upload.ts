@@ -32,7 +32,7 @@ declare const XMLHttpRequest: new () => Request;
 export async function upload(
   connection: Connection,
   { headers: own, body, signal }: RequestParts,
-  onUpload: (sentBytes: number, totalBytes?: number) => void,
+  onUpload: (sentBytes: number, totalBytes: number | undefined) => void,
 ): Promise<Sent> {
   const headers = await connection.headers(own);
   signal?.throwIfAborted();
