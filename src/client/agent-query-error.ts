@@ -67,12 +67,10 @@ export function invalidResponse(message: string, cause?: unknown): AgentQueryErr
 }
 
 /** Reads why a request was refused. */
-export async function refusalOf(response: Response): Promise<AgentQueryError> {
-  const { status, headers } = response;
-  const text = await response.text().catch(() => '');
-  const retryAfterMs = retryAfterOf(headers.get('Retry-After'));
+export function refusalOf(status: number, body: string, retryAfter: string | null): AgentQueryError {
+  const retryAfterMs = retryAfterOf(retryAfter);
   try {
-    const problem = JSON.parse(text) as Problem;
+    const problem = JSON.parse(body) as Problem;
     if (typeof problem.code === 'string' && typeof problem.detail === 'string')
       return new AgentQueryError(problem.code, problem.detail, { status, problem, retryAfterMs });
   } catch {

@@ -86,8 +86,12 @@ export class Connection {
       const send = this.#options.fetch ?? globalThis.fetch;
       // Without `duplex`, Node sends no stream.
       const response = await send(url, body instanceof ReadableStream ? { ...init, duplex: 'half' } : init);
-      if (!response.ok) throw await refusalOf(response);
-      return response;
+      const { ok, status } = response;
+      if (ok) return response;
+      // Browsers return a response whose status line was cut, with a status such as 2 or 20.
+      if (status < 200) throw connectionLost('The response was cut.');
+      const text = await response.text().catch(() => '');
+      throw refusalOf(status, text, response.headers.get('Retry-After'));
     } catch (error) {
       if (error instanceof AgentQueryError) throw error;
       if (signal?.aborted) throw signal.reason;
@@ -128,6 +132,8 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text().catch((cause: unknown) => {
     throw connectionLost('The response was cut.', cause);
   });
+  // Browsers return a response whose headers were cut: without a body.
+  if (text === '') throw connectionLost('The response was cut.');
   try {
     return JSON.parse(text) as T;
   } catch (cause) {

@@ -34,15 +34,20 @@ export class EventReader {
     });
   }
 
+  /** Reads what comes next from the connection. @throws as `next()` */
+  async readMore(): Promise<void> {
+    const { value, done } = await this.#read(this.idleMs);
+    if (done) throw connectionLost('The stream stopped before its end.');
+    this.#parser.feed(this.#decoder.decode(value, { stream: true }));
+    if (this.#isTooLong) throw invalidResponse('An event of the stream is too long.');
+  }
+
   /** @throws {AgentQueryError} `connection_lost`: the response has ended or is silent · `invalid_response` */
   async next(): Promise<EventSourceMessage> {
     while (this.#next === this.#events.length) {
       this.#events = [];
       this.#next = 0;
-      const { value, done } = await this.#read(this.idleMs);
-      if (done) throw connectionLost('The stream stopped before its end.');
-      this.#parser.feed(this.#decoder.decode(value, { stream: true }));
-      if (this.#isTooLong) throw invalidResponse('An event of the stream is too long.');
+      await this.readMore();
     }
     return this.#events[this.#next++]!;
   }

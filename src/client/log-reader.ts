@@ -190,8 +190,9 @@ export class LogReader {
         this.#know(id);
         return 'admitted';
       }
+      const events = await this.#read(response);
       this.#know(response.headers.get('Content-Location')?.split('/').at(-1));
-      return this.#read(response);
+      return events;
     } catch (error) {
       const failure = body.failure ?? error;
       this.#isRefused = failure instanceof AgentQueryError && failure.status !== undefined;
@@ -221,14 +222,21 @@ export class LogReader {
       headers,
       signal: this.#signal,
     });
-    return response.status === 204 ? 'ended' : this.#read(response);
+    return response.status === 204 ? 'ended' : await this.#read(response);
   }
 
-  #read(response: Response): EventReader {
-    if (!response.body || !response.headers.get('Content-Type')?.startsWith(STREAM))
+  /** Browsers return a response whose headers were cut. Only bytes of its body prove that the headers are whole. */
+  async #read(response: Response): Promise<EventReader> {
+    if (!response.body) throw invalidResponse('The response is no stream.');
+    const setRetry = (ms: number) => (this.#retries.retryMs = ms);
+    const events = new EventReader(response.body, this.connection.idleMs, setRetry);
+    await events.readMore();
+    if (!response.headers.get('Content-Type')?.startsWith(STREAM)) {
+      events.leave();
       throw invalidResponse('The response is no event stream.');
+    }
     this.#retries.isAnswered = true;
-    return new EventReader(response.body, this.connection.idleMs, (ms) => (this.#retries.retryMs = ms));
+    return events;
   }
 
   #entryOf({ id, data }: { id?: string | undefined; data: string }): LogEntry {

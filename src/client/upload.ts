@@ -47,12 +47,18 @@ export async function upload(
       const { loaded, total } = event as Event & { loaded: number; total: number };
       onUpload(loaded, total);
     });
-    const settle = () => {
-      const runId = request.readyState >= 2 && runIdOf(request);
+    request.addEventListener('readystatechange', () => {
+      const runId = runIdOf(request);
       if (runId) resolve({ runId, close });
-    };
-    request.addEventListener('readystatechange', settle);
-    request.addEventListener('load', () => void refusalOf(responseOf(request)).then(reject));
+    });
+    request.addEventListener('load', () => {
+      const { status, responseText } = request;
+      reject(
+        status < 300
+          ? connectionLost('The response was cut.')
+          : refusalOf(status, responseText, request.getResponseHeader('Retry-After')),
+      );
+    });
     request.addEventListener('error', () =>
       reject(connectionLost('The upload was cut, or no response came.')),
     );
@@ -64,19 +70,14 @@ export async function upload(
   });
 }
 
-/** The run, as soon as its id is known: from the headers, the first event, or the JSON of a detached run. */
+/**
+ * The run, as soon as its id is certain: with the first bytes of a stream, or the JSON of a detached run. Browsers return a
+ * response whose headers were cut.
+ */
 function runIdOf(request: Request): string | undefined {
-  const { status, responseText } = request;
-  if (status === 200)
-    return (
-      request.getResponseHeader('Content-Location')?.split('/').at(-1) ??
-      /^id: *(.+)\.\d+$/m.exec(responseText)?.[1]
-    );
-  return status === 202 ? request.getResponseHeader('Location')?.split('/').at(-1) : undefined;
-}
-
-function responseOf(request: Request): Response {
-  const retryAfter = request.getResponseHeader('Retry-After');
-  const headers = new Headers(retryAfter === null ? {} : { 'Retry-After': retryAfter });
-  return new Response(request.responseText, { status: request.status, headers });
+  const { readyState, status, responseText } = request;
+  if (status === 202 && readyState === 4) return /"id":"(.+?)"/.exec(responseText)?.[1];
+  if (status !== 200 || responseText === '') return undefined;
+  const id = /^id: (.+)\.\d+$/m.exec(responseText)?.[1];
+  return id ?? request.getResponseHeader('Content-Location')?.split('/').at(-1);
 }
