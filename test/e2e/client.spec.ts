@@ -28,8 +28,8 @@ async function read(answer: AsyncIterable<AnswerEnvelope>): Promise<Envelope[]> 
   return envelopes;
 }
 
-const refusalOf = (failing: Promise<unknown>): Promise<AgentQueryError> =>
-  failing.then(
+const refusalOf = (refused: Promise<unknown>): Promise<AgentQueryError> =>
+  refused.then(
     () => Promise.reject(new Error('It was not refused.')),
     (error: unknown) => error as AgentQueryError,
   );
