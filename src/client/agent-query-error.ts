@@ -45,14 +45,11 @@ export class AgentQueryError extends Error {
   constructor(
     readonly code: ClientErrorCode | Problem['code'],
     message: string,
-    { status, problem, retryAfterMs, runId, cause }: ErrorDetails = {},
+    { cause, ...details }: ErrorDetails = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
-    this.status = status;
-    this.problem = problem;
-    this.errors = problem?.errors;
-    this.retryAfterMs = retryAfterMs;
-    this.runId = runId;
+    this.errors = details.problem?.errors;
+    Object.assign(this, details);
   }
 }
 

@@ -42,6 +42,12 @@ export interface RequestParts {
 /** How often a request that is not part of an answer is tried again. */
 const REPEATS = 3;
 
+/**
+ * Without `duplex`, Node sends no stream. Without the other two, Node keeps a copy of all that was sent, for a redirect that
+ * cannot follow a stream anyway (Fetch Standard, HTTP-network-or-cache fetch).
+ */
+const OF_STREAM = { duplex: 'half', redirect: 'error', window: null } as const;
+
 /** Requests to one endpoint. */
 export class Connection {
   readonly maxRetries: number;
@@ -84,8 +90,7 @@ export class Connection {
     const init = { method, headers, body: body ?? null, signal: either(signal, silence.signal) };
     try {
       const send = this.#options.fetch ?? globalThis.fetch;
-      // Without `duplex`, Node sends no stream.
-      const response = await send(url, body instanceof ReadableStream ? { ...init, duplex: 'half' } : init);
+      const response = await send(url, body instanceof ReadableStream ? { ...init, ...OF_STREAM } : init);
       const { ok, status } = response;
       if (ok) return response;
       // Browsers return a response whose status line was cut, with a status such as 2 or 20.

