@@ -106,17 +106,6 @@ export class Outputs {
 
 type Output = Pick<NodeJS.WriteStream, 'writableLength' | 'cork' | 'uncork'>;
 
-/**
- * Lets the output of this process wait in its memory if its reader does not read. Node would otherwise stop the whole process
- * until a pipe has room again.
- */
-export function neverBlock(...outputs: NodeJS.WriteStream[]): void {
-  for (const output of outputs) {
-    const { _handle: handle } = output as { _handle?: { setBlocking?(isBlocking: boolean): void } };
-    handle?.setBlocking?.(false);
-  }
-}
-
 function levelsTo(least: LogLevelName): LogLevel[] {
   const names = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(least) + 1);
   return [...new Set(names.map((name) => (name === 'info' ? 'log' : name)))];

@@ -1329,6 +1329,59 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The command keys create prints a new key once, and the line that configures its digest.',
   },
+  'cli.ask': {
+    section: 'service',
+    sentence: 'The command ask sends words or stdin as the text, files and kwargs.',
+  },
+  'cli.outputs': {
+    section: 'service',
+    sentence: 'The command ask writes the answer to stdout as it arrives, and everything else to stderr.',
+  },
+  'cli.resume': {
+    section: 'service',
+    sentence: 'The command ask continues an answer whose connection is cut, and writes each piece once.',
+  },
+  'cli.interrupt': {
+    section: 'service',
+    sentence: 'A signal to the command ask cancels the run, which it says. A second signal ends it at once.',
+  },
+  'cli.reader': {
+    section: 'service',
+    sentence: 'The command ask ends quietly when the reader of its stdout has gone, and cancels the run.',
+  },
+  'cli.json': {
+    section: 'service',
+    sentence: 'With --json each envelope, run, session or turn is a line of JSON.',
+  },
+  'cli.detach': {
+    section: 'service',
+    sentence:
+      'The command ask with --detach prints the id of a run that goes on, and follow prints its answer.',
+  },
+  'cli.output-files': {
+    section: 'service',
+    sentence: 'With --output the files of an answer are saved, and none that is there is overwritten.',
+  },
+  'cli.exit-codes': {
+    section: 'service',
+    sentence: 'The exit code tells whether the run, the command line, the service or the connection failed.',
+  },
+  'cli.manage': {
+    section: 'service',
+    sentence: 'The commands runs, sessions, session, cancel and erase show and change what a caller has.',
+  },
+  'cli.serve': {
+    section: 'service',
+    sentence: 'The command serve starts the service, with a flag for each variable, which wins over it.',
+  },
+  'cli.serve-packages': {
+    section: 'service',
+    sentence: 'The command serve names all packages that are missing, and one command that installs them.',
+  },
+  'cli.start-up': {
+    section: 'service',
+    sentence: 'Commands that ask a service load nothing of Nest.',
+  },
   'client.any-cut': {
     section: 'client',
     sentence:

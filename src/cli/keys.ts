@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { createApiKey } from '../access/index.js';
+import { createApiKey } from '../access/keys/api-key.js';
 
 /** `nest-agent-query keys …` */
 export function keysCommand(): Command {
-  const keys = new Command('keys').description('Make API keys for the service.');
+  const keys = new Command('keys').description('Make API keys for the service.').helpCommand(false);
   keys
     .command('create')
     .description('Print a new API key once, and the line that configures it.')

@@ -1,11 +1,61 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { askCommand } from './ask.js';
+import { cancelCommand } from './cancel.js';
+import { completeCommand, completionCommand } from './completion.js';
+import { followCommand } from './follow.js';
 import { keysCommand } from './keys.js';
+import { runsCommand, sessionsCommand } from './lists.js';
+import { runCommand } from './run-command.js';
+import { serveCommand } from './serve.js';
+import { addServiceOptions } from './service.js';
+import { eraseCommand, sessionCommand } from './session.js';
+
+const AFTER_HELP = `
+Examples:
+  $ nest-agent-query serve ./my-agent.mjs
+  $ nest-agent-query ask "What is in this file?" -f report.pdf
+  $ nest-agent-query sessions --url https://example.org/research
+
+Exit codes:
+    0  everything went well
+    1  the run failed or was cancelled, or the service cannot start
+    2  the command line is wrong, or a file cannot be read
+    3  the service refused the request
+    4  nobody answers at the URL, or no service of this kind
+  130  interrupted by Ctrl-C; 143: by SIGTERM
+
+More about a command: nest-agent-query <command> --help
+`;
 
 /** The command line of the package. A command is a file of this folder, which is added here. */
 const program = new Command('nest-agent-query')
-  .description('Tools for the service nest-agent-query.')
-  .addCommand(keysCommand());
+  .description('Ask the service nest-agent-query, start it, and look after its runs.')
+  .version(version(), '-V, --version', 'show the version')
+  .addHelpText('after', AFTER_HELP);
+addServiceOptions(program);
 
 const given = process.argv.slice(2);
-await program.parseAsync(given.length > 0 ? given : ['--help'], { from: 'user' });
+
+const serve = await serveCommand(given.includes('serve') ? given : []);
+const help = new Command('help').argument('[command]').description('Show the help of a command.');
+
+const clients = { showGlobalOptions: true };
+add('Ask a service:', [askCommand(), followCommand(), cancelCommand()], clients);
+add('Look after it:', [runsCommand(), sessionsCommand(), sessionCommand(), eraseCommand()], clients);
+add('Run a service:', [serve, keysCommand()]);
+add('This command line:', [completionCommand()]);
+program.addCommand(completeCommand(program), { hidden: true });
+program.addHelpCommand(help.helpGroup('This command line:'));
+
+await runCommand(program, given.length > 0 ? given : ['--help']);
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function add(heading: string, commands: Command[], help = {}): void {
+  for (const command of commands) program.addCommand(command.helpGroup(heading).configureHelp(help));
+}

@@ -2,7 +2,6 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { faultsOfAgents } from './agent-faults.js';
 import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
-import { variablesOf } from './arguments.js';
 import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
 import { hasCredentials, hasTokens } from './options.js';
@@ -23,16 +22,10 @@ export class ConfigurationError extends Error {
 /**
  * Reads the environment. An empty variable counts as absent.
  *
- * @param parameters the arguments of the process, which set variables too
  * @throws {ConfigurationError} it names each faulty variable, its value and what it may be, and each variable that looks like
  * one of ours and is none
  */
-export function readEnvironment(
-  environmentVariables: NodeJS.ProcessEnv = process.env,
-  parameters: string[] = [],
-): Environment {
-  const set = variablesOf(parameters);
-  const variables = { ...environmentVariables, ...set.variables };
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const known = Object.keys(new Environment());
   const given = Object.fromEntries(
     known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
@@ -42,7 +35,6 @@ export function readEnvironment(
   const isOfNoAgent = (name: string) =>
     !agents.some((agent) => agent.name !== undefined && name.startsWith(prefixOf(agent.name)));
   const all = [
-    ...set.faults,
     ...misspelled(Object.keys(variables).filter(isOfNoAgent), known),
     ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
     ...contradictions(environment),

@@ -286,11 +286,6 @@ describe('The service with --watch', () => {
     ],
     [{ AGENT: 'remote', REMOTE_URL: 'http://127.0.0.1:1' }, ['--watch'], 'WATCH and --watch have no effect'],
     [{ WATCH: 'yes' }, [], 'WATCH is "yes"; it must be "true" or "false".'],
-    [
-      {},
-      ['--wach'],
-      '"--wach" is not an argument of this service. It takes --watch; variables of the environment set',
-    ],
   ])(promise('service.environment', '%j %j'), async (environment, parameters, sentence) => {
     await start({ 'agent.mjs': saying("'one'") });
     const refused = spawnService(environment, directory, parameters);

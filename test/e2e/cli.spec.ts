@@ -1,55 +1,212 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { apiKeysOf } from '../../src/access/index.js';
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { apiKeysOf, createApiKey } from '../../src/access/index.js';
+import { Environment } from '../../src/config/index.js';
+import { command, CommandProcess } from '../support/command-line.js';
+import { freePort } from '../support/free-port.js';
 import { promise } from '../promises.js';
 
-const MAIN = resolve(import.meta.dirname, '../../dist/cli/main.js');
-
-/** Executes the command `nest-agent-query`, and returns what it has written and its exit code. */
-async function run(...parameters: string[]): Promise<{ stdout: string; stderr: string; code: number }> {
-  const env = { PATH: process.env['PATH'] };
-  return promisify(execFile)(process.execPath, [MAIN, ...parameters], { env }).then(
-    (output) => ({ ...output, code: 0 }),
-    ({ stdout, stderr, code }: { stdout: string; stderr: string; code: number }) => ({
-      stdout,
-      stderr,
-      code,
-    }),
-  );
-}
+const ROOT = resolve(import.meta.dirname, '../..');
 
 describe('The command line', () => {
   it(promise('cli.help'), async () => {
-    const { stdout, stderr, code } = await run();
+    const { stdout, stderr, code } = await command([]);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(/^Usage: nest-agent-query /);
-    expect(stdout).toMatch(/^ {2}keys /m);
-    expect(await run('--help')).toEqual({ stdout, stderr, code });
-    expect(await run('no-such-command')).toMatchObject({
-      code: 1,
+    for (const name of [
+      'ask',
+      'follow',
+      'runs',
+      'sessions',
+      'cancel',
+      'erase',
+      'serve',
+      'keys',
+      'completion',
+    ])
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+    expect(await command(['--help'])).toEqual({ stdout, stderr, code });
+    expect(await command(['no-such-command'])).toMatchObject({
+      code: 2,
       stderr: expect.stringContaining("unknown command 'no-such-command'"),
     });
+    expect(await command(['ask', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/--session <id>[^]*--url <url>/),
+    });
+    expect((await command(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it(promise('cli.keys-create'), async () => {
-    const { stdout, stderr, code } = await run('keys', 'create', 'ann.b-c_1');
+    const { stdout, stderr, code } = await command(['keys', 'create', 'ann.b-c_1']);
     expect([code, stderr]).toEqual([0, '']);
     const keys = stdout.match(/^naq_[\w-]{43}$/gm)!;
     expect(keys).toHaveLength(1);
     const sha256 = createHash('sha256').update(keys[0]).digest('hex');
     expect(apiKeysOf(/^API_KEYS=(.*)$/m.exec(stdout)![1])).toEqual([{ name: 'ann.b-c_1', sha256 }]);
     expect(stdout.split(`ann.b-c_1:${sha256}`)).toHaveLength(3);
-    expect((await run('keys', 'create', 'ann.b-c_1')).stdout).not.toContain(keys[0]);
+    expect((await command(['keys', 'create', 'ann.b-c_1'])).stdout).not.toContain(keys[0]);
   });
 
   it.each([[[]], [['a b']], [['']], [['a'.repeat(65)]], [['naq_a']], [['ann', 'bob']]])(
     promise('cli.keys-create', 'refuses the names %j'),
     async (names) => {
-      const { stdout, stderr, code } = await run('keys', 'create', ...names);
-      expect([code, stdout]).toEqual([1, '']);
+      const { stdout, stderr, code } = await command(['keys', 'create', ...names]);
+      expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^error: .+\n$/);
     },
   );
+
+  it.each([
+    [['ask', 'a', '-f', '/no/such.csv'], '"/no/such.csv" is no file to send. There is no such file.'],
+    [['ask', 'a', '-f', '/tmp'], '"/tmp" is a directory. Name its files.'],
+    [['ask'], 'There is no text: stdin is empty.'],
+    [['ask', '-', '-f', '-'], 'Both the text and a file are "-".'],
+    [['ask', 'a', '--kwargs', '[1]'], `It must be a JSON object, such as '{"temperature":0.2}'.`],
+    [['ask', 'a', '-s', 'b', '--kwargs', '{"session_id":"c"}'], 'Both --session and session_id'],
+    [['ask', 'a', '--url', 'localhost:3000'], 'It must begin with http:// or https://'],
+    [['ask', 'a', '--key', 'a b'], 'The key must consist of visible ASCII characters.'],
+    [['follow'], "missing required argument 'run'"],
+    [['follow', 'a', '--after', '-1'], 'It must be a whole number from 0.'],
+    [['runs', '--status', 'ended'], 'Allowed choices are waiting, running'],
+    [['erase', 's'], 'There is no terminal to ask on. Give --yes'],
+  ])(promise('cli.exit-codes', '2: %j'), async (parameters, sentence) => {
+    const { stdout, stderr, code } = await command(parameters);
+    expect([stdout, code]).toEqual(['', 2]);
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toContain(sentence);
+  });
+
+  it(promise('cli.exit-codes', '4: nobody answers'), async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { stdout, stderr, code } = await command(['runs'], { AGENT_QUERY_URL: url });
+    expect([stdout, code]).toEqual(['', 4]);
+    expect(stderr).toContain(`No response came from ${url}/query`);
+    expect(stderr).toContain('(ECONNREFUSED). (connection_lost)');
+  });
+
+  it.each([[['--help']], [['ask', '--help']], [['runs', '--url', 'ftp://x']], [['complete', '--', 'as']]])(
+    promise('cli.start-up', '%j'),
+    async (parameters) => {
+      const trace = `data:text/javascript,${encodeURIComponent(TRACE)}`;
+      const { stderr } = await command(parameters, { NODE_OPTIONS: `--import "${trace}"` });
+      const loaded = stderr.split('\n').filter((line) => line.startsWith('loaded '));
+      expect(loaded.some((line) => line.includes('/commander/'))).toBe(true);
+      expect(loaded.filter((line) => /\/@nestjs\/|\/class-validator\//.test(line))).toEqual([]);
+    },
+  );
+});
+
+/** Writes the address of each module that is loaded. */
+const HOOKS = `
+import { writeSync } from 'node:fs';
+export async function load(url, context, next) { writeSync(2, 'loaded ' + url + '\\n'); return next(url, context); }`;
+const TRACE = `
+import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(HOOKS)}));`;
+
+describe('The command serve', () => {
+  const serving: CommandProcess[] = [];
+  const serve = (parameters: string[], environment: Record<string, string> = {}) => {
+    const service = new CommandProcess(['serve', ...parameters], environment);
+    serving.push(service);
+    return service;
+  };
+  afterEach(async () => {
+    for (const service of serving.splice(0)) {
+      service.child.kill();
+      await service.end();
+    }
+  });
+
+  it(promise('cli.serve'), async () => {
+    const { key, configured } = createApiKey('me');
+    const API_KEYS = `me:${configured.sha256}`;
+    const variables = { API_KEYS, PORT: 'none', DATABASE_URL: 'file:/no/such/directory', LOG_FORMAT: 'json' };
+    const flags = ['--port', '0', '--database', 'memory:', '--log-format', 'text'];
+    const service = serve([...flags, 'command', '--command', 'echo Hello'], variables);
+    await service.until('nest-agent-query listens on');
+    const [, url = ''] = /listens on (\S+)/.exec(service.stdout)!;
+    expect(service.stdout).toMatch(/agent +command\n/);
+    const answered = { stdout: 'Hello\n', code: 0 };
+    expect(await command(['ask', 'Hi', '--url', url], { AGENT_QUERY_KEY: key })).toMatchObject(answered);
+    expect(await command(['--key', key, 'ask', 'Hi', '--url', url])).toMatchObject(answered);
+    expect(await command(['ask', 'Hi', '--url', url])).toMatchObject({
+      stdout: '',
+      stderr: expect.stringContaining('(unauthorized)\nSet AGENT_QUERY_KEY to an API key'),
+      code: 3,
+    });
+    service.child.kill('SIGTERM');
+    expect((await service.end()).code).toBe(0);
+  });
+
+  it(promise('cli.serve', 'as the program of a container'), async () => {
+    const main = join(ROOT, 'dist/main.js');
+    expect(await command(['--wach'], {}, '', main)).toMatchObject({
+      stdout: '',
+      stderr: expect.stringContaining("unknown option '--wach'\n(Did you mean --watch?)"),
+      code: 2,
+    });
+    const { stdout } = await command(['--help'], {}, '', main);
+    expect(stdout).toMatch(/^Usage: node dist\/main\.js \[options\] \[agent\]\n/);
+  });
+
+  it(promise('cli.serve', 'every variable that is no secret has a flag in the help'), async () => {
+    const { stdout, code } = await command(['serve', '--help']);
+    expect(code).toBe(0);
+    const flags: Record<string, string> = { DATABASE_URL: '--database', QUEUE_URL: '--queue' };
+    const secrets = ['JWT_SECRET', 'MODEL_API_KEY', 'REMOTE_HEADERS'];
+    for (const [variable, value] of Object.entries(new Environment())) {
+      const flag = flags[variable] ?? `--${variable.toLowerCase().replaceAll('_', '-')}`;
+      const line = stdout.split('\n').find((each) => each.startsWith(`  ${flag} `));
+      expect([variable, line !== undefined]).toEqual([variable, !secrets.includes(variable)]);
+      const isShown = value !== '' && value !== undefined && !['false', 'true'].includes(String(value));
+      if (isShown) expect(line).toContain(`(${String(value)})`);
+    }
+  });
+
+  it.each([
+    [['--port', 'x'], 1, 'PORT is "x"; it must be a whole number from 0 to 65535.'],
+    [['--prot', '1'], 2, "unknown option '--prot'\n(Did you mean --port?)"],
+    [['a.mjs', 'b.mjs'], 2, 'too many arguments'],
+    [['no-such.mjs', '--database', 'memory:'], 66, 'AGENT is "no-such.mjs"; it must be'],
+  ])(promise('cli.serve', 'refuses %j'), async (parameters, code, sentence) => {
+    const refused = await serve(parameters).end();
+    expect([refused.code, refused.stdout]).toEqual([code, '']);
+    expect(refused.stderr).toContain(sentence);
+  });
+
+  it(promise('cli.serve-packages'), async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'packages-'));
+    try {
+      const missing = ['@ai-sdk', 'ai', 'fastest-levenshtein', 'helmet', 'libsql', 'prom-client'];
+      await mkdir(join(directory, 'node_modules'));
+      for (const name of await readdir(join(ROOT, 'node_modules')))
+        if (!missing.includes(name))
+          await symlink(join(ROOT, 'node_modules', name), join(directory, 'node_modules', name));
+      for (const name of ['dist', 'package.json'])
+        await cp(join(ROOT, name), join(directory, name), { recursive: true });
+      const main = join(directory, 'dist/cli/main.js');
+      expect(await command(['serve', 'model'], {}, '', main)).toEqual({
+        stdout: '',
+        stderr: `nest-agent-query cannot start.
+Packages that the service needs are not installed: fastest-levenshtein, helmet, prom-client, libsql, ai, \
+@ai-sdk/openai-compatible, @ai-sdk/mcp. Install them with
+
+npm install fastest-levenshtein@^1.0.16 helmet@^8.3.0 prom-client@^15.1.3 libsql@^0.5.0 ai@^6.0.0 \
+@ai-sdk/openai-compatible@^2.0.0 @ai-sdk/mcp@^1.0.0
+`,
+        code: 1,
+      });
+      const withoutModel = await command(['serve', '--database', 'memory:'], {}, '', main);
+      expect(withoutModel.stderr).toMatch(
+        /\nnpm install fastest-levenshtein@\S+ helmet@\S+ prom-client@\S+\n$/,
+      );
+      expect((await command(['--help'], {}, '', main)).code).toBe(0);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  });
 });

@@ -69,7 +69,8 @@ function unknownExtension(message: string, path: string): string {
 
 /** The command that executes TypeScript on any version of Node. */
 function howToRun(path: string): string {
-  const program = shortPath(process.argv[1] ?? 'dist/main.js');
+  const [, main = 'dist/main.js', command] = process.argv;
+  const program = shortPath(main) + (command === 'serve' ? ' serve' : '');
   return (
     'Node 22.18 and newer execute TypeScript whose types can be removed, in files .ts, .mts and .cts. For any other, run ' +
     `npm install tsx, and then: AGENT=${shortPath(path)} node --import tsx ${program}`

@@ -1,0 +1,19 @@
+import { safeName } from './answer-files.js';
+
+describe('The name of a saved file', () => {
+  it.each([
+    ['report.pdf', 'report.pdf'],
+    ['Zwölf 日本.txt', 'Zwölf 日本.txt'],
+    ['../../etc/passwd', '__.._etc_passwd'],
+    ['..\\a', '__a'],
+    ['C:evil', 'C_evil'],
+    ['..', '_'],
+    ['.', '_'],
+    ['', '_'],
+    ['.bashrc', '_bashrc'],
+    ['a\0b\n', 'a_b_'],
+    ['name. . ', 'name_'],
+  ])('of %j is %j', (name, expected) => {
+    expect(safeName(name)).toBe(expected);
+  });
+});

@@ -1,0 +1,61 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { saveFiles } from './answer-files.js';
+import { interruptible } from './interruption.js';
+import { Outputs } from './outputs.js';
+import { connect } from './service.js';
+import { AnswerView, reportEnd, type ShowOptions } from './show-answer.js';
+
+interface FollowCommandOptions extends ShowOptions {
+  after: number;
+  output?: string;
+}
+
+const AFTER_HELP = `
+Ctrl-C leaves the run, and does not cancel it.
+
+Examples:
+  $ nest-agent-query follow 89c87239-c6d2-4978-9b3d-37b421b5c015
+  $ nest-agent-query follow 89c87239-c6d2-4978-9b3d-37b421b5c015 --after 7 --json
+`;
+
+/** `nest-agent-query follow`: prints the answer of a run. */
+export function followCommand(): Command {
+  return new Command('follow')
+    .summary('Print the answer of a run.')
+    .description('Print the answer of a run: what it has so far, and what comes.')
+    .argument('<run>', 'the id of the run')
+    .option('-a, --after <number>', 'begin after the envelope with this number', numberOf, 0)
+    .option('-o, --output <dir>', 'save the files of the answer in this directory')
+    .option('-w, --whole', 'print the answer when it is complete, not as it arrives')
+    .option('--json', 'print every envelope of the answer as a line of JSON')
+    .addHelpText('after', AFTER_HELP)
+    .action(follow);
+}
+
+/** @throws {InvalidArgumentError} a text is no number from 0 */
+function numberOf(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
+  return Number(text);
+}
+
+async function follow(runId: string, options: FollowCommandOptions, command: Command): Promise<void> {
+  const client = connect(command);
+  const outputs = new Outputs();
+  const view = new AnswerView(outputs, options);
+  const leaving = new AbortController();
+  const answer = client.follow(runId, options.after, { signal: leaving.signal, onResume: view.resuming });
+  const work = async () => {
+    const result = await view.show(answer);
+    await saveFiles(result, options.output, client, outputs);
+    process.exitCode = reportEnd(outputs, result);
+  };
+  try {
+    const isInterrupted = await interruptible(work(), async (why) => {
+      if (why !== 'EPIPE')
+        outputs.note(`Left the run, which may go on. To cancel it: nest-agent-query cancel ${runId}`);
+    });
+    if (isInterrupted) leaving.abort();
+  } finally {
+    outputs.end();
+  }
+}

@@ -1,0 +1,107 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { RunStatus, RunView, SessionView } from '../client/index.js';
+import { write } from './outputs.js';
+import { printableJson } from './printable.js';
+import { connect } from './service.js';
+import { tableOf } from './table.js';
+
+const STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+const DEFAULT_LIMIT = 50;
+/** The most entries that a page of the service has. */
+const PAGE = 500;
+
+interface ListOptions {
+  json?: true;
+  limit: number;
+}
+
+/** A list of the service, and how people see it. */
+interface List<Entry> {
+  page: (limit: number, after: string | undefined) => Promise<{ entries: Entry[]; next: string | null }>;
+  headings: string[];
+  row: (entry: Entry) => string[];
+}
+
+/** `nest-agent-query runs` */
+export function runsCommand(): Command {
+  return listCommand('runs', 'List your runs, newest first.')
+    .option('-s, --session <id>', 'only the runs of this session')
+    .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
+    .action(async (options: ListOptions & { session?: string; status?: RunStatus }, command: Command) => {
+      const { session, status } = options;
+      const client = connect(command);
+      await printList<RunView>(options, {
+        page: async (limit, after) => {
+          const { runs: entries, next } = await client.runs({ session, status, limit, after });
+          return { entries, next };
+        },
+        headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
+        row: ({ id, status, createdAt, startedAt, endedAt, events, session }) => [
+          ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
+          ...[String(events), session ?? '-'],
+        ],
+      });
+    });
+}
+
+/** `nest-agent-query sessions` */
+export function sessionsCommand(): Command {
+  return listCommand('sessions', 'List your sessions, last used first.').action(
+    async (options: ListOptions, command: Command) => {
+      const client = connect(command);
+      await printList<SessionView>(options, {
+        page: async (limit, after) => {
+          const { sessions: entries, next } = await client.sessions({ limit, after });
+          return { entries, next };
+        },
+        headings: ['SESSION', 'TURNS', 'LAST USED', 'STATE', 'TITLE'],
+        row: ({ id, turns, updatedAt, active, title }) => [
+          ...[id, String(turns), localTime(updatedAt)],
+          ...[active === null ? '-' : 'running', title ?? '-'],
+        ],
+      });
+    },
+  );
+}
+
+function listCommand(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .option('-n, --limit <number>', 'how many at most', limitOf, DEFAULT_LIMIT)
+    .option('--json', 'print each as a line of JSON');
+}
+
+function limitOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}
+
+async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>): Promise<void> {
+  const entries: Entry[] = [];
+  let next: string | null | undefined;
+  do {
+    const page = await list.page(Math.min(PAGE, limit - entries.length), next ?? undefined);
+    entries.push(...page.entries);
+    next = page.next;
+  } while (next !== null && entries.length < limit);
+  if (json) await write(process.stdout, entries.map((entry) => `${printableJson(entry)}\n`).join(''));
+  else if (entries.length === 0) process.stderr.write('There are none.\n');
+  else await write(process.stdout, tableOf(list.headings, entries.map(list.row), widthOf(process.stdout)));
+  if (next !== null) process.stderr.write(`There are more. To see them: --limit ${limit * 10}\n`);
+}
+
+/** Only a terminal has a width. */
+function widthOf(stream: NodeJS.WriteStream): number | undefined {
+  return stream.isTTY ? stream.columns || 80 : undefined;
+}
+
+/** A time as `2026-11-21 13:50:53`, in the time zone of the user. */
+export function localTime(time: string): string {
+  return new Date(time).toLocaleString('sv-SE');
+}
+
+function durationText(from: string | null, to: string | null): string {
+  if (from === null || to === null) return '-';
+  const ms = Date.parse(to) - Date.parse(from);
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,66 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import mime from 'mime';
+import type { FileInput } from '../client/index.js';
+import { UsageError } from './failures.js';
+
+/** What stands for stdin. */
+const STDIN = '-';
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+/**
+ * The text of a query: words of the command line, or stdin.
+ *
+ * @returns undefined for a query of files alone
+ * @throws {UsageError} there is nothing to ask, or stdin is no text
+ */
+export async function textOf(words: string[], files: string[]): Promise<string | undefined> {
+  const isPiped = words.length === 1 && words[0] === STDIN;
+  if (words.length > 0 && !isPiped) return words.join(' ');
+  if (!isPiped && files.length > 0) return undefined;
+  if (files.includes(STDIN))
+    throw new UsageError('Both the text and a file are "-". Stdin can be only one of them.');
+  if (!isPiped && process.stdin.isTTY)
+    throw new UsageError('There is no text. Give one, or a file with -f, or pipe one into the command.');
+  const bytes = await buffer(process.stdin);
+  if (bytes.length === 0) throw new UsageError('There is no text: stdin is empty.');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UsageError('Stdin is no text in UTF-8. To send it as a file: -f -');
+  }
+}
+
+/**
+ * The files of a query, by their paths.
+ *
+ * @throws {UsageError} it names each file that cannot be read
+ */
+export async function filesOf(paths: string[]): Promise<FileInput[]> {
+  const faults = await Promise.all(paths.map(faultOf));
+  if (paths.filter((path) => path === STDIN).length > 1) faults.push('Stdin can be one file only.');
+  const found = faults.filter((fault) => fault !== undefined);
+  if (found.length > 0) throw new UsageError(found.join('\n'));
+  return paths.map(inputOf);
+}
+
+function inputOf(path: string): FileInput {
+  if (path === STDIN) return { name: 'stdin', mimeType: UNKNOWN_TYPE, content: process.stdin };
+  const name = basename(path);
+  return { name, mimeType: mime.getType(name) ?? UNKNOWN_TYPE, content: path };
+}
+
+async function faultOf(path: string): Promise<string | undefined> {
+  if (path === STDIN) return undefined;
+  try {
+    if ((await stat(path)).isDirectory()) return `${JSON.stringify(path)} is a directory. Name its files.`;
+    await access(path, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'There is no such file' : `It cannot be read (${code})`;
+    return `${JSON.stringify(path)} is no file to send. ${why}.`;
+  }
+}

@@ -1,0 +1,130 @@
+import type {
+  Answer,
+  AnswerEnvelope,
+  AnswerResult,
+  ProgressEnvelope,
+  RestartedEnvelope,
+  ResumeInfo,
+} from '../client/index.js';
+import { EXIT } from './exit-codes.js';
+import { Outputs } from './outputs.js';
+import { printableJson, printableLine } from './printable.js';
+import { barOf, bytesText } from './status-line.js';
+
+/** How an answer is printed. */
+export interface ShowOptions {
+  /** Every envelope as a line of JSON, instead of the text. */
+  json?: true;
+  /** The text when it is complete, instead of as it arrives. */
+  whole?: true;
+}
+
+/** The most characters of what tools are given and return. `--json` has all of it. */
+const TOOL_LENGTH = 200;
+
+/** Prints an answer while it arrives. */
+export class AnswerView {
+  /** The pieces of the text that are valid, with the numbers of their envelopes. */
+  #pieces: { seq: number; text: string }[] = [];
+  #isReasoning = false;
+
+  constructor(
+    private readonly outputs: Outputs,
+    private readonly options: ShowOptions,
+  ) {}
+
+  /** @returns how the run ended */
+  async show(answer: Answer): Promise<AnswerResult> {
+    const { json, whole } = this.options;
+    this.outputs.status.show('Waiting for the answer');
+    for await (const envelope of answer) {
+      if (json) await this.outputs.line(printableJson(envelope));
+      else await this.#print(envelope, answer.after);
+    }
+    const result = await answer.result();
+    if (whole && !json) await this.outputs.text(result.text);
+    this.outputs.end();
+    return result;
+  }
+
+  /** Says that the connection was lost. */
+  readonly resuming = ({ delayMs, error }: ResumeInfo): void => {
+    this.outputs.note(`${error.message} Trying again in ${(delayMs / 1000).toFixed(1)} s.`);
+    this.outputs.status.show('Waiting for the connection');
+  };
+
+  async #print(envelope: AnswerEnvelope, seq: number): Promise<void> {
+    if (envelope.type !== 'reasoning') this.#isReasoning = false;
+    switch (envelope.type) {
+      case 'message':
+        return this.#message(envelope.data.content, seq);
+      case 'restarted':
+        return this.#restarted(envelope.data);
+      case 'reasoning':
+        this.outputs.piece((this.#isReasoning ? '' : 'reasoning: ') + envelope.data.content);
+        this.#isReasoning = true;
+        return;
+      case 'progress':
+        return this.#progress(envelope.data);
+      default: {
+        const note = noteOf(envelope);
+        if (note !== undefined) this.outputs.note(note);
+      }
+    }
+  }
+
+  async #message(text: string, seq: number): Promise<void> {
+    if (this.options.whole) return;
+    this.#pieces.push({ seq, text });
+    await this.outputs.text(text);
+  }
+
+  /** What was printed cannot be taken back. So all that is still valid is printed again, after a line that says so. */
+  async #restarted({ attempt, from }: RestartedEnvelope['data']): Promise<void> {
+    this.outputs.note(`The process of the agent was lost. The agent goes on (attempt ${attempt}).`);
+    const valid = this.#pieces.filter(({ seq }) => seq <= from);
+    if (valid.length === this.#pieces.length) return;
+    this.#pieces = valid;
+    await this.outputs.line('--- What is above this line is void. The answer begins again. ---');
+    for (const { text } of valid) await this.outputs.text(text);
+  }
+
+  #progress({ done, total, unit = '', label = 'progress' }: ProgressEnvelope['data']): void {
+    const count = `${done}${total === undefined ? '' : `/${total}`} ${unit}`.trim();
+    const line = printableLine(`${label}: ${count}`);
+    if (this.outputs.status.exists) this.outputs.status.show(`${barOf(done, total)} ${line}`.trim());
+    else this.outputs.note(line);
+  }
+}
+
+/** The line of an envelope that is neither a piece of a text nor the end. */
+function noteOf(envelope: AnswerEnvelope): string | undefined {
+  switch (envelope.type) {
+    case 'log':
+      return `log: ${envelope.data.message}`;
+    case 'tool_call':
+      return `tool: ${toolText(envelope.data.name)} ${toolText(envelope.data.arguments)}`;
+    case 'tool_result':
+      return `tool ${envelope.data.isError ? 'failed' : 'returned'}: ${toolText(envelope.data.content)}`;
+    case 'source':
+      return `source: ${printableLine(`${envelope.data.title ?? ''} ${envelope.data.url}`)}`;
+    case 'file': {
+      const { name, mimeType, size } = envelope.data;
+      return `file: ${printableLine(`${name} (${mimeType}, ${bytesText(size)})`)}`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function toolText(value: unknown): string {
+  return printableLine(typeof value === 'string' ? value : JSON.stringify(value), TOOL_LENGTH);
+}
+
+/** Says how the run ended, unless it was completed. @returns the exit code */
+export function reportEnd(outputs: Outputs, { status, error, usage, runId }: AnswerResult): number {
+  if (usage) outputs.note(`usage: ${usage.inputTokens} tokens in, ${usage.outputTokens} tokens out`);
+  if (status === 'failed') outputs.note(`The run ${runId} failed: ${error?.message} (${error?.code})`);
+  if (status === 'cancelled') outputs.note(`The run ${runId} was cancelled.`);
+  return status === 'completed' ? EXIT.ok : EXIT.failed;
+}

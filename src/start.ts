@@ -1,0 +1,109 @@
+import 'reflect-metadata';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { addSecurityHeaders, limitConnections } from './access/index.js';
+import { AppModule } from './app.module.js';
+import {
+  agentsOf,
+  ConfigurationError,
+  connectionLimits,
+  corsOrigins,
+  type Environment,
+  proxies,
+  readEnvironment,
+  type ServiceAgent,
+} from './config/index.js';
+import { greet } from './greeting.js';
+import { ServiceLogger } from './logger.js';
+import { neverBlock } from './never-block.js';
+import { CORS_OPTIONS, problemOf } from './query/index.js';
+import { ServiceAgents } from './service-agents.js';
+import { stopOnSignals } from './shutdown.js';
+
+/**
+ * Starts the standalone service: it listens, and shuts down in order on a signal. If it cannot start, it says why and ends the
+ * process.
+ *
+ * @param variables what configures it: the variables of the process, and the flags of the command line in their place
+ */
+export async function start(variables: NodeJS.ProcessEnv): Promise<void> {
+  guardProcess();
+  let environment: Environment | undefined;
+  try {
+    environment = readEnvironment(variables);
+    await listen(environment, agentsOf(environment, variables));
+  } catch (error) {
+    const cause = explain(error as NodeJS.ErrnoException, environment);
+    process.stderr.write(`nest-agent-query cannot start.\n${cause}\n`);
+    process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
+  }
+}
+
+async function listen(environment: Environment, agents: ServiceAgent[]): Promise<void> {
+  const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
+  const logger = new ServiceLogger(format, environment.LOG_LEVEL);
+  Logger.overrideLogger(logger);
+  const app = await NestFactory.create<NestFastifyApplication>(
+    await AppModule.of(environment, agents),
+    adapterOf(environment),
+    { logger, abortOnError: false },
+  );
+  const origins = corsOrigins(environment);
+  if (origins) app.enableCors({ origin: origins, ...CORS_OPTIONS });
+  const server = app.getHttpServer();
+  limitConnections(server, connectionLimits(environment));
+  await addSecurityHeaders(server);
+  const load = () => app.get(ServiceAgents).load();
+  stopOnSignals(app, load, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
+  await app.listen(environment.PORT, environment.HOST);
+  greet(environment, agents, server.address() as AddressInfo);
+}
+
+function adapterOf(environment: Environment): FastifyAdapter {
+  const trusted = proxies(environment);
+  return new FastifyAdapter({
+    trustProxy: trusted.length > 0 && trusted,
+    // A session id in a path may be as long as a header.
+    routerOptions: { maxParamLength: 16 * 1024 },
+    // Fastify refuses a path that cannot be decoded before Nest sees the request.
+    frameworkErrors: refuseUrl,
+  });
+}
+
+function refuseUrl(_error: unknown, _request: unknown, reply: { raw: object; hijack(): unknown }): void {
+  const response = reply.raw as ServerResponse;
+  reply.hijack();
+  const problem = problemOf(400, 'The path of the request is not a valid URL.', 'invalid_query');
+  response.writeHead(400, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify(problem));
+}
+
+function guardProcess(): void {
+  neverBlock(process.stdout, process.stderr);
+  // The reader of the output may go (`| head`): what is written after that is lost, but the service continues.
+  for (const output of [process.stdout, process.stderr]) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+  // A handler's unhandled rejection must not crash other runs.
+  process.on('unhandledRejection', (reason) => {
+    new Logger('Process').error(
+      'A promise was rejected, and no code handled the rejection.',
+      reason instanceof Error ? reason.stack : reason,
+    );
+  });
+}
+
+function explain(error: NodeJS.ErrnoException & { port?: number }, environment?: Environment): string {
+  if (!(error instanceof ConfigurationError) && error.syscall !== 'listen')
+    return error.stack ?? error.message;
+  const variable = error.port === environment?.METRICS_PORT ? 'METRICS_PORT' : 'PORT';
+  if (error.code === 'EADDRINUSE')
+    return `${error.message}. Set ${variable} to another port (0 takes a free one).`;
+  if (error.code === 'EACCES') return `${error.message}. Set ${variable} to a port from 1024 on.`;
+  return error.message;
+}

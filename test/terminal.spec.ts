@@ -1,0 +1,175 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { log, message, progress } from '../src/index.js';
+import { ask } from './support/client.js';
+import { CLI } from './support/command-line.js';
+import { eventuallyElsewhere } from './support/conditions.js';
+import { type Host, startAgent } from './support/host.js';
+import { ScriptedAgent } from './support/scripted-agent.js';
+
+// The program `script` of util-linux makes a terminal for another program.
+const describeWithTerminal =
+  process.platform === 'linux' && existsSync('/usr/bin/script') ? describe : describe.skip;
+
+describeWithTerminal('The command line on a terminal', () => {
+  let agent: ScriptedAgent;
+  let host: Host;
+  let terminal: ChildProcess;
+  let screen: string;
+  let ended: Promise<[number]>;
+
+  /** Executes the command on a terminal of its own. */
+  function start(parameters: string[], variables: Record<string, string> = {}): void {
+    const words = [process.execPath, CLI, ...parameters].map((word) => `'${word}'`).join(' ');
+    const env = { PATH: process.env['PATH'], TERM: 'xterm-256color', SHELL: '/bin/sh', ...variables };
+    terminal = spawn('/usr/bin/script', ['-qefc', words, '/dev/null'], {
+      env: { ...env, AGENT_QUERY_URL: host.url },
+    });
+    screen = '';
+    ended = once(terminal, 'close') as Promise<[number]>;
+    terminal.stdout!.setEncoding('utf8').on('data', (text: string) => (screen += text));
+  }
+  const type = (keys: string) => terminal.stdin!.write(keys);
+  async function until(text: string): Promise<void> {
+    await eventuallyElsewhere(() => screen.includes(text) || terminal.exitCode !== null);
+    expect(screen).toContain(text);
+  }
+
+  beforeEach(async () => {
+    agent = new ScriptedAgent();
+    host = await startAgent('fastify', agent.handler);
+  });
+  afterEach(async () => {
+    terminal.kill();
+    await ended;
+    await host.close();
+  });
+
+  it('shows what is awaited, then the answer without control characters, and dimmed notes on lines of their own', async () => {
+    start(['ask', 'Hello']);
+    await until('Waiting for the answer');
+    const call = await agent.call(1);
+    call.emit(progress(1, { total: 2, unit: 'pages', label: 'reading' }));
+    await until('██████████░░░░░░░░░░ 50% reading: 1/2 pages');
+    call.emit(message('The \x1b[2Janswer'), log('half'));
+    await until('half');
+    call.emit(message(' ends'));
+    call.finish();
+    expect(await ended).toEqual([0, null]);
+    // The line of what is awaited is gone, and the cursor is shown again.
+    const [, shown] = screen.split('\x1b[?25h').slice(-2);
+    expect(shown).toContain('The ␛[2Janswer\r\n\x1b[2mlog: half\x1b[22m\r\n ends\r\n');
+  });
+
+  it('has no colours with NO_COLOR, and nothing that moves on a terminal that cannot do it', async () => {
+    start(['ask', 'Hello'], { NO_COLOR: '1', TERM: 'dumb' });
+    const call = await agent.call(1);
+    call.emit(log('Thinking'), message('Yes'));
+    call.finish();
+    await ended;
+    expect(screen).toBe('log: Thinking\r\nYes\r\n');
+  });
+
+  it('shows how far an upload has come', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'cli-'));
+    const path = join(directory, 'large.bin');
+    await writeFile(path, Buffer.alloc(48 * 1024 * 1024));
+    start(['ask', 'Hello', '-f', path]);
+    (await agent.call(1)).finish();
+    expect(await ended).toEqual([0, null]);
+    expect(screen).toMatch(/Sending [\d.]+ \w+ of 64\.0 MiB [█░]{20} \d+%/);
+    await rm(directory, { recursive: true });
+  });
+
+  it('cancels the run at Ctrl-C', async () => {
+    start(['ask', 'Hello']);
+    const call = await agent.call(1);
+    call.emit(message('Well'));
+    await until('Well');
+    type('\x03');
+    expect(await ended).toEqual([130, null]);
+    expect(screen).toMatch(
+      /Cancelling the run\. Ctrl-C again exits at once\.[^]*The run \S+ was cancelled\./,
+    );
+    expect(call.context.signal.aborted).toBe(true);
+  });
+
+  it('asks before it erases a session', async () => {
+    const asked = ask(host.url, 'Hello', { kwargs: { session_id: 's' } });
+    (await agent.call(1)).finish();
+    await (await asked).whole();
+    for (const [answer, sentence] of [
+      ['n', 'Nothing was erased.'],
+      ['y', 'The session "s" was erased.'],
+    ] as const) {
+      start(['erase', 's']);
+      await until('[y/N] ');
+      type(`${answer}\r`);
+      await ended;
+      expect(screen).toContain(sentence);
+    }
+  });
+});
+
+describe('The completion of bash', () => {
+  /** What bash proposes for the last of some words. */
+  function proposals(...words: string[]): string[] {
+    const list = ['nest-agent-query', ...words].map((word) => `'${word}'`).join(' ');
+    const program = `
+      nest-agent-query() { '${process.execPath}' '${CLI}' "$@"; }
+      eval "$(nest-agent-query completion bash)"
+      COMP_WORDS=(${list}); COMP_CWORD=${words.length}
+      _nest_agent_query
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['--norc', '-c', program], { encoding: 'utf8' }).split('\n').filter(Boolean);
+  }
+
+  it.each([
+    [['se'], ['sessions', 'session', 'serve']],
+    [['keys', ''], ['create']],
+    [['ask', '--se'], ['--session']],
+    [['ask', '--ur'], ['--url']],
+    [['--url', 'http://127.0.0.1:3000', 'canc'], ['cancel']],
+    [
+      ['serve', '--database', 'memory:', '--max-running'],
+      ['--max-running', '--max-running-per-owner'],
+    ],
+    [['serve', '--ur'], []],
+    [
+      ['runs', '--status', 'c'],
+      ['completed', 'cancelled'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    // Bash itself proposes files then.
+    [['ask', '-f', 'READ'], []],
+    [['serve', './'], []],
+    [['ask', '--', '--se'], []],
+  ])('of %j is %j', (words, expected) => {
+    expect(proposals(...words)).toEqual(expected);
+  });
+});
+
+const describeWithFish = existsSync('/usr/bin/fish') ? describe : describe.skip;
+
+describeWithFish('The completion of fish', () => {
+  it('proposes commands with what they do, and options', () => {
+    const program = `
+      function nest-agent-query; '${process.execPath}' '${CLI}' $argv; end
+      nest-agent-query completion fish | source
+      complete -C 'nest-agent-query can'
+      complete -C 'nest-agent-query ask --sess'`;
+    const env = { PATH: process.env['PATH'], HOME: tmpdir() };
+    const output = execFileSync('/usr/bin/fish', ['--no-config', '-c', program], { encoding: 'utf8', env });
+    expect(output.split('\n').filter(Boolean)).toEqual([
+      'cancel\tCancel a run.',
+      '--session\tthe conversation that the query belongs to',
+    ]);
+  });
+});
