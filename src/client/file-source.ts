@@ -83,7 +83,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint
 /** No import of `node:fs`: a bundler for browsers would look for it. */
 function pathSource(path: string): Content {
   const fs = globalThis.process?.getBuiltinModule?.('node:fs');
-  if (!fs) throw new TypeError('A path names a file in Node, Deno and Bun only. Give a File or a Blob.');
+  if (!fs) throw new TypeError('Only Node, Deno and Bun read a path. Give a File or a Blob.');
   const name = path.split(/[\\/]/).at(-1);
   try {
     const stats = fs.statSync(path);

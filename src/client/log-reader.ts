@@ -126,7 +126,7 @@ export class LogReader {
     if (this.#runId !== undefined || typeof this.source === 'string') return false;
     // A query that was sent whole may have been admitted, although no response has come.
     if (this.source.body.isSent && !this.#isRefused) return false;
-    this.#abort.abort(new AgentQueryError('cancelled', 'The query was cancelled before the service had it.'));
+    this.#abort.abort(new AgentQueryError('cancelled', 'The query was cancelled.'));
     return true;
   }
 

@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
-import { build, minify } from 'vite';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -121,17 +120,16 @@ describe('The package', () => {
     ).rejects.toMatchObject({
       stdout: "page.ts(8,20): error TS2322: Type 'string' is not assignable to type 'number'.\n",
     });
-    const { output } = (await build({
-      root: project,
-      logLevel: 'silent',
-      build: {
-        write: false,
-        lib: { entry: 'node_modules/nest-agent-query/dist/client/index.js', formats: ['es'] },
-        rollupOptions: { external: ['eventsource-parser'] },
-      },
-    })) as unknown as { output: [{ code: string; imports: string[] }] };
-    expect(output[0].imports).toEqual(['eventsource-parser']);
-    const { code } = await minify('client.js', output[0].code);
+    const bundle = `
+      import { build, minify } from 'vite';
+      const lib = { entry: ${JSON.stringify(join(project, 'node_modules/nest-agent-query/dist/client/index.js'))}, formats: ['es'] };
+      const rollupOptions = { external: ['eventsource-parser'] };
+      const [{ output }] = await build({ logLevel: 'silent', configFile: false, build: { write: false, lib, rollupOptions } });
+      const { code } = await minify('client.js', output[0].code);
+      console.log(JSON.stringify({ code, imports: output[0].imports }));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', bundle], { cwd: ROOT });
+    const { code, imports } = JSON.parse(stdout) as { code: string; imports: string[] };
+    expect(imports).toEqual(['eventsource-parser']);
     expect(gzipSync(code).length).toBeLessThan(6_000);
   });
 
