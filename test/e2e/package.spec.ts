@@ -148,6 +148,7 @@ describe('The package', () => {
       './access',
       './agents/ai-sdk',
       './agents/command',
+      './agents/diagnostic',
       './agents/files',
       './agents/langgraph',
       './agents/mastra',
