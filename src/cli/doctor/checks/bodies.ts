@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import type { ClientRequest } from 'node:http';
+import type { Caller } from '../caller.js';
+import type { Exchange } from '../exchange.js';
+import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
+import { answerInWords, serviceProblem } from '../problem-body.js';
+
+const SMALLEST = 128 * 1024;
+const LIMIT_MS = 120_000;
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** A query with a file, and with a fault at its end: the service reads it all, refuses it, and keeps nothing of it. */
+const BEGIN = '{"parts":[{"type":"file","name":"doctor.bin","mimeType":"application/octet-stream","base64":"';
+const END = '"},{"type":"text"}]}';
+const BLOCK = Buffer.alloc(64 * 1024, 'A');
+
+/** Checks how large a body may be: sends larger and larger ones, up to `largest` bytes. */
+export async function checkBodies(caller: Caller, largest: number): Promise<Finding> {
+  let passed = 0;
+  for (const size of sizesUpTo(largest)) {
+    const response = await send(caller, size);
+    const refusal = serviceProblem(response);
+    if (refusal?.code === 'invalid_query') passed = size;
+    else return refusalOf(response, passed, size);
+  }
+  return ok('bodies', `${bytes(passed)} pass; --body tests larger ones`);
+}
+
+function sizesUpTo(largest: number): number[] {
+  const sizes: number[] = [];
+  for (let size = SMALLEST; size < largest; size *= 2) sizes.push(size);
+  return [...sizes, largest];
+}
+
+function refusalOf(response: Exchange, passed: number, size: number): Finding {
+  const between = passed === 0 ? `of ${bytes(size)}` : `between ${bytes(passed)} and ${bytes(size)}`;
+  const refusal = serviceProblem(response);
+  if (refusal?.code === 'limit_exceeded')
+    return ok('bodies', `the service itself has a limit ${between}: ${refusal.detail}`);
+  if (refusal) return unknown('bodies', `a body of ${bytes(size)} was not read: ${refusal.detail}`);
+  const { head, end } = response;
+  if (!head && end === 'stopped')
+    return unknown('bodies', `a body of ${bytes(size)} was not answered within ${seconds(LIMIT_MS)}`);
+  if (head?.status === 413)
+    return problem('bodies', `a proxy refuses bodies (413); its limit is ${between}`, 'body');
+  return problem(
+    'bodies',
+    `a body of ${bytes(size)} does not arrive: the proxy ${answerInWords(response)}`,
+    'body',
+  );
+}
+
+function send(caller: Caller, size: number): Promise<Exchange> {
+  const padding = size - BEGIN.length - END.length;
+  return caller.exchange({
+    method: 'POST',
+    path: caller.diagnosticPath,
+    headers: { ...JSON_TYPE, 'content-length': String(size) },
+    limitMs: LIMIT_MS,
+    write: async (request) => {
+      let answered = false;
+      request.once('response', () => (answered = true));
+      request.write(BEGIN);
+      for (let rest = padding - (padding % 4); rest > 0 && !answered; rest -= BLOCK.length) {
+        if (!request.write(BLOCK.subarray(0, Math.min(rest, BLOCK.length)))) await drained(request);
+      }
+      if (!answered) request.end(END + ' '.repeat(padding % 4));
+    },
+  });
+}
+
+async function drained(request: ClientRequest): Promise<void> {
+  const stop = new AbortController();
+  const events = ['drain', 'close', 'response'].map((name) => once(request, name, { signal: stop.signal }));
+  await Promise.race(events).finally(() => stop.abort());
+  await Promise.allSettled(events);
+}
+
+/** How long the service has to refuse a body of which it has only the beginning. */
+const EARLY_MS = 2_000;
+
+/**
+ * Checks whether the beginning of a body arrives before its end, so that the service can refuse it early. The content type is
+ * wrong: the service refuses by the headers.
+ */
+export async function checkUploads(caller: Caller): Promise<Finding> {
+  let endedMs = 0;
+  const start = performance.now();
+  const response = await caller.exchange({
+    method: 'POST',
+    path: caller.diagnosticPath,
+    headers: { 'content-type': 'text/plain' },
+    limitMs: LIMIT_MS,
+    write: async (request) => {
+      request.write('x'.repeat(1024));
+      const stop = new AbortController();
+      const late = setTimeout(() => stop.abort(), EARLY_MS);
+      await once(request, 'response', { signal: stop.signal }).catch(() => undefined);
+      clearTimeout(late);
+      if (stop.signal.aborted) endedMs = performance.now() - start;
+      request.end();
+    },
+  });
+  if (serviceProblem(response)?.code !== 'unsupported_media_type')
+    return unknown(
+      'uploads',
+      `the refusal of an upload did not arrive: the request was ${answerInWords(response)}`,
+    );
+  if (endedMs === 0)
+    return ok('uploads', `a refusal arrives in ${seconds(response.head!.atMs)}, while the body is sent`);
+  const measured =
+    'a proxy collects a body before it passes it on: a refusal arrives only after the whole upload';
+  return warning('uploads', measured, 'uploads');
+}
+
+function bytes(count: number): string {
+  if (count >= 1024 * 1024) return `${(count / 1024 / 1024).toFixed(1).replace(/\.0$/, '')} MiB`;
+  return `${Math.round(count / 1024)} KiB`;
+}

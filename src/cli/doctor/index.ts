@@ -1,0 +1,87 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { examine } from './examine.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { jsonOfReport, textOfReport } from './report.js';
+import { type Target, targetOf } from './target.js';
+
+interface Options {
+  url?: string;
+  key?: string;
+  idle: number;
+  body: number;
+  json?: boolean;
+}
+
+/** Adds `nest-agent-query doctor [url]`. */
+export function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .description('Test what is between you and a service: proxies that delay, cut, limit or change streams.')
+    .argument('[url]', 'the URL of the service as its users have it (default: --url or AGENT_QUERY_URL)')
+    .option('--idle <seconds>', 'how long a stream is silent, from 1 to 600', numberFrom(1, 600), 65)
+    .option(
+      '--body <bytes>',
+      'the largest body to send, from 1024',
+      numberFrom(1024, 2 ** 40),
+      8 * 1024 * 1024,
+    )
+    .option('--json', 'print the report as JSON')
+    .addHelpText('after', HELP)
+    .action(async (url: string | undefined, _options: unknown, command: Command) => {
+      process.exitCode = await doctor(url, command);
+    });
+}
+
+const HELP = `
+It takes as long as --idle: the default finds limits of 60 s, as most proxies have. Use --idle 130 for
+Cloudflare (100 s), --idle 330 for Envoy (5 min). Use --body 750000000 for bodies as large as the service takes.
+
+Exit codes: 0 all fine, 1 a problem was found, 2 usage, 3 access was refused (401, 403), 4 no connection`;
+
+async function doctor(url: string | undefined, command: Command): Promise<number> {
+  const options = command.optsWithGlobals<Options>();
+  const target = targetFrom(url ?? options.url, options.key, command);
+  const stopProgress = showProgress(options.idle);
+  const report = await examine(target, options).finally(stopProgress);
+  const isColoured = process.stdout.isTTY === true && process.stdout.hasColors();
+  process.stdout.write(options.json ? jsonOfReport(report) : textOfReport(report, isColoured));
+  return report.exitCode;
+}
+
+function targetFrom(url: string | undefined, key: string | undefined, command: Command): Target {
+  const usage = { exitCode: EXIT_CODES.usage };
+  if (url === undefined || url === '')
+    return command.error(
+      'error: which service? Give its URL: nest-agent-query doctor https://agent.example.com',
+      usage,
+    );
+  try {
+    return targetOf(url, key);
+  } catch (error) {
+    return command.error(`error: ${(error as Error).message}`, usage);
+  }
+}
+
+/** On a terminal, shows how long it still takes. Returns a function that removes it. */
+function showProgress(idle: number): () => void {
+  if (!process.stderr.isTTY) return () => undefined;
+  const start = performance.now();
+  const show = () => {
+    const passed = Math.floor((performance.now() - start) / 1_000);
+    process.stderr.write(`\r\u001b[KTesting, for ${passed} of about ${Math.max(idle, 10)} s …`);
+  };
+  show();
+  const timer = setInterval(show, 1_000);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\u001b[K');
+  };
+}
+
+function numberFrom(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}

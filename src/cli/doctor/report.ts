@@ -1,0 +1,74 @@
+import { CHECKS, type Finding, type Verdict } from './finding.js';
+import { type Remedy, remediesOf } from './fixes.js';
+import { PROXIES, type SeenProxy } from './proxies.js';
+
+/** What all checks have found. */
+export interface Report {
+  url: string;
+  proxies: SeenProxy[];
+  findings: Finding[];
+  exitCode: number;
+}
+
+const SYMBOLS: Record<Verdict, string> = { ok: '✔', warning: '!', problem: '✖', unknown: '?' };
+
+/** SGR codes (ECMA-48 §8.3.117). */
+const COLOURS: Record<Verdict, number> = { ok: 32, warning: 33, problem: 31, unknown: 2 };
+
+const TITLE_WIDTH = Math.max(...Object.values(CHECKS).map(({ length }) => length));
+
+/** The report for people. */
+export function textOfReport(report: Report, isColoured: boolean): string {
+  const paint = (code: number, text: string) => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const lines = [report.url, `Proxies: ${proxiesInWords(report.proxies)}`, ''];
+  for (const finding of report.findings) {
+    const { verdict, check, measured } = finding;
+    const symbol = paint(COLOURS[verdict], SYMBOLS[verdict]);
+    lines.push(`${symbol} ${CHECKS[check].padEnd(TITLE_WIDTH)}  ${harmless(measured)}`);
+    lines.push(...remedyLines(remediesFor(finding, report.proxies)).map((line) => paint(2, line)));
+  }
+  return `${[...lines, '', summaryOf(report.findings)].join('\n')}\n`;
+}
+
+/** The report for programs. */
+export function jsonOfReport({ url, proxies, findings, exitCode }: Report): string {
+  const shown = findings.map((finding) => {
+    const { check, verdict, measured } = finding;
+    return { check, verdict, measured, fixes: remediesFor(finding, proxies) };
+  });
+  return `${JSON.stringify({ url, proxies, findings: shown, exitCode }, null, 2)}\n`;
+}
+
+function remediesFor({ fix, subject }: Finding, proxies: SeenProxy[]): Remedy[] {
+  return fix === undefined ? [] : remediesOf(fix, subject, proxies);
+}
+
+function remedyLines(remedies: Remedy[]): string[] {
+  const width = Math.max(0, ...remedies.map(({ proxy = '' }) => proxy.length));
+  const indent = ' '.repeat(4);
+  return remedies.map(({ proxy, text }) =>
+    proxy === undefined ? `${indent}${text}` : `${indent}${proxy.padEnd(width)}  ${text}`,
+  );
+}
+
+function proxiesInWords(proxies: SeenProxy[]): string {
+  if (proxies.length === 0) return 'none shows itself (HAProxy and AWS ALB never do)';
+  return proxies.map(({ name, header }) => harmless(`${PROXIES[name]} (${header})`)).join(', ');
+}
+
+function summaryOf(findings: Finding[]): string {
+  const count = (verdict: Verdict) => findings.filter((each) => each.verdict === verdict).length;
+  const parts = [
+    `${count('ok')} fine`,
+    `${count('problem')} ${count('problem') === 1 ? 'problem' : 'problems'}`,
+    `${count('warning')} ${count('warning') === 1 ? 'warning' : 'warnings'}`,
+    `${count('unknown')} not checked`,
+  ];
+  return `${parts.join(', ')}.`;
+}
+
+/** Servers choose some of the texts: none of them may begin a line or steer a terminal. */
+function harmless(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, ' ');
+}
