@@ -1328,6 +1328,22 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The command keys create prints a new key once, and the line that configures its digest.',
   },
+  'cli.doctor': {
+    section: 'service',
+    sentence:
+      'The command doctor finds what proxies do to streams, headers, methods and bodies, and says what helps.',
+  },
+  'cli.doctor-exit': {
+    section: 'service',
+    sentence:
+      'The exit code of doctor is 0 where all is fine, 1 for a problem, 2 for wrong usage, 3 without access and 4 without ' +
+      'a connection.',
+  },
+  'service.diagnostic': {
+    section: 'service',
+    sentence:
+      'The path of an agent and /diagnostic answers tests with events at known times, apart from the runs of callers.',
+  },
 } as const satisfies Record<string, PromiseOfInterface>;
 
 export type PromiseId = keyof typeof PROMISES;

@@ -1,30 +1,29 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { examine } from './examine.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { jsonOfReport, textOfReport } from './report.js';
 import { type Target, targetOf } from './target.js';
 
+/** The options of the command, and those that hold for every command that asks a service. */
 interface Options {
   url?: string;
+  path?: string;
   key?: string;
   idle: number;
   body: number;
   json?: boolean;
 }
 
-/** Adds `nest-agent-query doctor [url]`. */
-export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
+const DEFAULT_URL = 'http://127.0.0.1:3000';
+const DEFAULT_BODY = 8 * 1024 * 1024;
+
+/** `nest-agent-query doctor [url]` */
+export function doctorCommand(): Command {
+  return new Command('doctor')
     .description('Test what is between you and a service: proxies that delay, cut, limit or change streams.')
     .argument('[url]', 'the URL of the service as its users have it (default: --url or AGENT_QUERY_URL)')
     .option('--idle <seconds>', 'how long a stream is silent, from 1 to 600', numberFrom(1, 600), 65)
-    .option(
-      '--body <bytes>',
-      'the largest body to send, from 1024',
-      numberFrom(1024, 2 ** 40),
-      8 * 1024 * 1024,
-    )
+    .option('--body <bytes>', 'the largest body to send, from 1024', numberFrom(1024, 2 ** 40), DEFAULT_BODY)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', HELP)
     .action(async (url: string | undefined, _options: unknown, command: Command) => {
@@ -38,9 +37,9 @@ Cloudflare (100 s), --idle 330 for Envoy (5 min). Use --body 750000000 for bodie
 
 Exit codes: 0 all fine, 1 a problem was found, 2 usage, 3 access was refused (401, 403), 4 no connection`;
 
-async function doctor(url: string | undefined, command: Command): Promise<number> {
-  const options = command.optsWithGlobals<Options>();
-  const target = targetFrom(url ?? options.url, options.key, command);
+async function doctor(given: string | undefined, command: Command): Promise<number> {
+  const { url = DEFAULT_URL, path = 'query', key, ...options } = command.optsWithGlobals<Options>();
+  const target = targetFrom(given ?? url, path, key, command);
   const stopProgress = showProgress(options.idle);
   const report = await examine(target, options).finally(stopProgress);
   const isColoured = process.stdout.isTTY === true && process.stdout.hasColors();
@@ -48,17 +47,11 @@ async function doctor(url: string | undefined, command: Command): Promise<number
   return report.exitCode;
 }
 
-function targetFrom(url: string | undefined, key: string | undefined, command: Command): Target {
-  const usage = { exitCode: EXIT_CODES.usage };
-  if (url === undefined || url === '')
-    return command.error(
-      'error: which service? Give its URL: nest-agent-query doctor https://agent.example.com',
-      usage,
-    );
+function targetFrom(url: string, path: string, key: string | undefined, command: Command): Target {
   try {
-    return targetOf(url, key);
+    return targetOf(url, path, key);
   } catch (error) {
-    return command.error(`error: ${(error as Error).message}`, usage);
+    return command.error(`error: ${(error as Error).message}`, { exitCode: EXIT_CODES.usage });
   }
 }
 

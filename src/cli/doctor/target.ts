@@ -1,5 +1,3 @@
-import { InvalidArgumentError } from 'commander';
-
 /** The endpoint of an agent as the user's clients reach it. */
 export interface Target {
   /** Protocol, host and port. */
@@ -12,21 +10,23 @@ export interface Target {
 
 /**
  * @param text the URL of the service, or that of its endpoint
+ * @param endpoint the path of the endpoint below the URL, such as `query`
  * @param key an API key or a token
- * @throws {InvalidArgumentError} it is no URL of a service
+ * @throws {TypeError} it is no URL of a service, or the key is none
  */
-export function targetOf(text: string, key: string | undefined): Target {
+export function targetOf(text: string, endpoint: string, key: string | undefined): Target {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol))
-    throw new InvalidArgumentError(
-      `${JSON.stringify(text)} is no URL of a service. Write one such as https://agent.example.com.`,
+  if (!url || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '')
+    throw new TypeError(
+      `The URL of the service is ${JSON.stringify(text)}. It must begin with http:// or https://, and have no user, ` +
+        '"?" or "#".',
     );
-  if (url.username !== '' || url.password !== '')
-    throw new InvalidArgumentError('The URL has a user or a password. Give an API key with --key instead.');
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError('The key must consist of visible ASCII characters.');
   const base = url.pathname.replace(/\/+$/, '');
   return {
     origin: new URL(url.origin),
-    path: base.endsWith('/query') ? base : `${base}/query`,
-    headers: key === undefined || key === '' ? {} : { authorization: `Bearer ${key}` },
+    path: base.endsWith(`/${endpoint}`) ? base : `${base}/${endpoint}`,
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
   };
 }

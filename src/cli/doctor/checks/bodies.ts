@@ -41,6 +41,11 @@ function refusalOf(response: Exchange, passed: number, size: number): Finding {
   const { head, end } = response;
   if (!head && end === 'stopped')
     return unknown('bodies', `a body of ${bytes(size)} was not answered within ${seconds(LIMIT_MS)}`);
+  if (head && head.status >= 502 && head.status <= 504)
+    return unknown(
+      'bodies',
+      `a body of ${bytes(size)} did not reach the service: a proxy ${answerInWords(response)}`,
+    );
   if (head?.status === 413)
     return problem('bodies', `a proxy refuses bodies (413); its limit is ${between}`, 'body');
   return problem(
