@@ -1,0 +1,141 @@
+import { examine } from '../src/cli/doctor/examine.js';
+import type { Finding } from '../src/cli/doctor/finding.js';
+import { targetOf } from '../src/cli/doctor/target.js';
+import {
+  hasProxy,
+  type ProxyProgram,
+  type RealProxy,
+  startHaproxy,
+  startNginx,
+} from './support/real-proxies.js';
+import { type Service, startService } from './support/service.js';
+
+const EXTENT = { idle: 2, body: 2_000_000 };
+
+/** What the documents tell to write for nginx. */
+const GOOD_NGINX = `
+  proxy_http_version 1.1;
+  proxy_set_header Connection "";
+  client_max_body_size 768m;
+  proxy_request_buffering off;`;
+
+describe('The doctor', () => {
+  let service: Service;
+  const proxies: RealProxy[] = [];
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterEach(() => Promise.all(proxies.splice(0).map((proxy) => proxy.stop())));
+  afterAll(() => service.stop());
+
+  /** The checks that are not fine. */
+  const found = async (starting: Promise<RealProxy>, path = '') => {
+    const proxy = await starting;
+    proxies.push(proxy);
+    const { findings, proxies: seen } = await examine(
+      targetOf(`${proxy.url}${path}`, 'query', undefined),
+      EXTENT,
+    );
+    const others = findings.filter(({ verdict, check }) => verdict !== 'ok' && check !== 'http2');
+    return { seen: seen.map(({ name }) => name), found: Object.fromEntries(others.map(inWords)) };
+  };
+
+  withProxy('nginx', 'finds that nginx collects answers and uploads, and limits bodies', async () => {
+    expect(await found(startNginx(service.url, 'proxy_ignore_headers X-Accel-Buffering;'))).toEqual({
+      seen: ['nginx'],
+      found: {
+        buffering: expect.stringMatching(
+          /^problem: 9 events, one every 250 ms: all arrived at once; .* 2(\.\d)? s$/,
+        ),
+        uploads: expect.stringMatching(/^warning: a proxy collects a body/),
+        bodies: 'problem: a proxy refuses bodies (413); its limit is between 1 MiB and 1.9 MiB',
+      },
+    });
+  });
+
+  withProxy(
+    'nginx',
+    'finds nothing in nginx with the settings of the documents, also below a prefix',
+    async () => {
+      expect(await found(startNginx(service.url, GOOD_NGINX))).toEqual({ seen: ['nginx'], found: {} });
+      const location = 'proxy_hide_header Content-Location; add_header Content-Location $prefixed;';
+      expect(await found(startNginx(service.url, GOOD_NGINX + location), '/api')).toEqual({
+        seen: ['nginx'],
+        found: {},
+      });
+    },
+  );
+
+  withProxy(
+    'nginx',
+    'finds compression, a short time-out, lost headers, a lost prefix and a refused DELETE',
+    async () => {
+      const location = `${GOOD_NGINX}
+      gzip on; gzip_types text/event-stream; gzip_proxied any; gzip_min_length 0;
+      proxy_read_timeout 1500ms;
+      proxy_set_header Last-Event-ID "";
+      limit_except GET POST { deny all; }`;
+      expect(await found(startNginx(service.url, location), '/api')).toEqual({
+        seen: ['nginx'],
+        found: {
+          compression: 'warning: the stream is compressed with gzip; events still arrive one by one',
+          idle: expect.stringMatching(/^problem: cut after (?:1\.\d|2) s; no keep-alive came before$/),
+          'last-event-id': 'problem: does not arrive: a stream that is resumed begins again',
+          'content-location': expect.stringMatching(
+            /^problem: is \/query\/\S+, but the run is at \/api\/query\/\S+: a proxy removes \/api /,
+          ),
+          delete: expect.stringMatching(
+            /^problem: is refused on the way: a proxy answered 403 with text\/html/,
+          ),
+        },
+      });
+    },
+  );
+
+  withProxy('haproxy', 'finds nothing in HAProxy with its usual settings', async () => {
+    expect(await found(startHaproxy(service.url, ''))).toEqual({ seen: [], found: {} });
+  });
+
+  withProxy('haproxy', 'finds what rules of HAProxy do', async () => {
+    const rules = `
+  timeout server 1500ms
+  option http-buffer-request
+  http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 1500000 }
+  http-request del-header Idempotency-Key
+  http-request deny unless { method GET POST }
+  http-request replace-path /api(/.*) \\1`;
+    expect(await found(startHaproxy(service.url, rules), '/api')).toEqual({
+      seen: [],
+      found: {
+        idle: expect.stringMatching(/^problem: cut after (?:1\.\d|2) s; no keep-alive came before$/),
+        bodies: 'problem: a proxy refuses bodies (413); its limit is between 1 MiB and 1.9 MiB',
+        uploads: expect.stringMatching(/^warning: a proxy collects a body/),
+        'idempotency-key': 'problem: does not arrive: a repeated query runs the agent again',
+        'content-location': expect.stringMatching(/^problem: is \/query\//),
+        delete: expect.stringMatching(
+          /^problem: is refused on the way: a proxy answered 403 with text\/html/,
+        ),
+      },
+    });
+  });
+
+  withProxy('haproxy', 'finds nothing in HAProxy that gives the prefix back', async () => {
+    const rules = `
+  http-request replace-path /api(/.*) \\1
+  http-response replace-header Content-Location ^/(.*) /api/\\1`;
+    expect(await found(startHaproxy(service.url, rules), '/api')).toEqual({ seen: [], found: {} });
+  });
+});
+
+function inWords({ check, verdict, measured }: Finding): [string, string] {
+  return [check, `${verdict}: ${measured}`];
+}
+
+/** A test that needs a proxy. It is skipped where there is none, unless `REQUIRE_PROXIES` is set, as in CI. */
+function withProxy(program: ProxyProgram, title: string, test: () => Promise<void>): void {
+  const reason = `${program} is not on this machine; it is in the package ${program} of Debian`;
+  const isRequired = process.env['REQUIRE_PROXIES'] !== undefined;
+  if (isRequired || hasProxy(program)) it(title, test);
+  else it.skip(`${title} [skipped: ${reason}]`, test);
+}
