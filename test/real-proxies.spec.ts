@@ -1,6 +1,9 @@
 import { examine } from '../src/cli/doctor/examine.js';
 import type { Finding } from '../src/cli/doctor/finding.js';
+import type { Report } from '../src/cli/doctor/report.js';
 import { targetOf } from '../src/cli/doctor/target.js';
+import { runCommandLine } from './support/command-line.js';
+import { TLS_FILE } from './support/faulty-proxy.js';
 import {
   hasProxy,
   type ProxyProgram,
@@ -39,6 +42,20 @@ describe('The doctor', () => {
     );
     const others = findings.filter(({ verdict, check }) => verdict !== 'ok' && check !== 'http2');
     return { seen: seen.map(({ name }) => name), found: Object.fromEntries(others.map(inWords)) };
+  };
+
+  /** The exit code of the command, which trusts the certificate, and what is not fine. */
+  const foundWithTls = async (starting: Promise<RealProxy>) => {
+    const proxy = await starting;
+    proxies.push(proxy);
+    const { stdout, code } = await runCommandLine(
+      ['doctor', proxy.url, '--idle', '1', '--body', '2000000', '--json'],
+      {
+        NODE_EXTRA_CA_CERTS: TLS_FILE,
+      },
+    );
+    const { findings } = JSON.parse(stdout) as Report;
+    return [code, findings.filter(({ verdict }) => verdict !== 'ok')];
   };
 
   withProxy('nginx', 'finds that nginx collects answers and uploads, and limits bodies', async () => {
@@ -118,6 +135,14 @@ describe('The doctor', () => {
         ),
       },
     });
+  });
+
+  withProxy('nginx', 'finds nothing in nginx with HTTP/2', async () => {
+    expect(await foundWithTls(startNginx(service.url, GOOD_NGINX, TLS_FILE))).toEqual([0, []]);
+  });
+
+  withProxy('haproxy', 'finds nothing in HAProxy with HTTP/2', async () => {
+    expect(await foundWithTls(startHaproxy(service.url, '', TLS_FILE))).toEqual([0, []]);
   });
 
   withProxy('haproxy', 'finds nothing in HAProxy that gives the prefix back', async () => {

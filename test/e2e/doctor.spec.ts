@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { examine } from '../../src/cli/doctor/examine.js';
 import type { Report } from '../../src/cli/doctor/report.js';
 import { targetOf } from '../../src/cli/doctor/target.js';
 import { createApiKey } from '../../src/access/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
+import { runCommandLine } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
 import { freePort } from '../support/free-port.js';
 import { type Service, startService } from '../support/service.js';
-
-const MAIN = resolve(import.meta.dirname, '../../dist/cli/main.js');
 
 const EXTENT = { idle: 2, body: 400_000 };
 
@@ -160,7 +156,7 @@ describe('The doctor', () => {
       urls.push(proxy.url);
     }
     const found = await Promise.all(
-      urls.map((url) => run(['doctor', url, '--idle', '1', '--body', '1024', '--json'], trusting)),
+      urls.map((url) => runCommandLine(['doctor', url, '--idle', '1', '--body', '1024', '--json'], trusting)),
     );
     expect(found.map(({ code }) => code)).toEqual([0, 0]);
     const http2 = found.map(({ stdout }) => (JSON.parse(stdout) as Report).findings.at(-1));
@@ -174,20 +170,20 @@ describe('The doctor', () => {
     const proxy = await FaultyProxy.before(service.url, { tls: 'h2' });
     proxies.push(proxy);
     const nobody = `http://127.0.0.1:${await freePort()}`;
-    const untrusted = await run(['doctor', proxy.url]);
+    const untrusted = await runCommandLine(['doctor', proxy.url]);
     expect(untrusted.code).toBe(4);
     expect(untrusted.stdout).toMatch(
       /cannot be reached: its TLS certificate is self-signed\. .* \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
     );
-    const absent = await run(['doctor', nobody]);
+    const absent = await runCommandLine(['doctor', nobody]);
     expect(absent.code).toBe(4);
     expect(absent.stdout).toContain('(ECONNREFUSED)');
-    expect((await run(['doctor', service.url.replace('http:', 'https:')])).code).toBe(4);
+    expect((await runCommandLine(['doctor', service.url.replace('http:', 'https:')])).code).toBe(4);
   });
 
   it(promise('cli.doctor-exit', 'another server, a path without an agent, and wrong usage'), async () => {
-    expect(await run(['doctor', `${service.url}/health`])).toMatchObject({ code: 1 });
-    const other = await run(['doctor', 'ftp://127.0.0.1']);
+    expect(await runCommandLine(['doctor', `${service.url}/health`])).toMatchObject({ code: 1 });
+    const other = await runCommandLine(['doctor', 'ftp://127.0.0.1']);
     expect([other.code, other.stdout]).toEqual([2, '']);
     expect(other.stderr).toMatch(/^error: The URL of the service is "ftp:\/\/127\.0\.0\.1"\./);
   });
@@ -221,7 +217,14 @@ describe('The doctor', () => {
   it(promise('cli.doctor', 'for people, with what helps'), async () => {
     const proxy = await FaultyProxy.before(service.url, { prefix: '/api' });
     proxies.push(proxy);
-    const { stdout, stderr, code } = await run(['doctor', proxy.url, '--idle', '1', '--body', '1024']);
+    const { stdout, stderr, code } = await runCommandLine([
+      'doctor',
+      proxy.url,
+      '--idle',
+      '1',
+      '--body',
+      '1024',
+    ]);
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toContain(
       `${proxy.url}/query\nProxies: none shows itself (HAProxy and AWS ALB never do)\n\n✔ Service `,
@@ -250,17 +253,5 @@ describe('The doctor', () => {
   });
 });
 
+/** Lets the command trust the certificate of the proxy. */
 const trusting = { NODE_EXTRA_CA_CERTS: TLS_FILE };
-
-/** Executes the command `nest-agent-query`, and returns what it has written and its exit code. */
-async function run(parameters: string[], environment: Record<string, string> = {}) {
-  const env = { PATH: process.env['PATH'], ...environment };
-  return promisify(execFile)(process.execPath, [MAIN, ...parameters], { env }).then(
-    (output) => ({ ...output, code: 0 }),
-    ({ stdout, stderr, code }: { stdout: string; stderr: string; code: number }) => ({
-      stdout,
-      stderr,
-      code,
-    }),
-  );
-}

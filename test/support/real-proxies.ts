@@ -34,11 +34,13 @@ export function hasProxy(program: ProxyProgram): boolean {
  * Starts nginx before a service.
  *
  * @param location what the `location /` has besides `proxy_pass`
+ * @param tls the file of a key and a certificate, for https
  */
-export async function startNginx(service: string, location: string): Promise<RealProxy> {
+export async function startNginx(service: string, location: string, tls?: string): Promise<RealProxy> {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return start(
     'nginx',
+    tls === undefined ? 'http' : 'https',
     (port) => `
     daemon off; master_process off; pid nginx.pid; error_log stderr crit;
     events { worker_connections 256; }
@@ -47,7 +49,7 @@ export async function startNginx(service: string, location: string): Promise<Rea
       ${temporary.map((name) => `${name}_temp_path ${name};`).join(' ')}
       map $upstream_http_content_location $prefixed { ~. /api$upstream_http_content_location; }
       server {
-        listen 127.0.0.1:${port};
+        listen 127.0.0.1:${port} ${tls === undefined ? '' : `ssl http2; ssl_certificate ${tls}; ssl_certificate_key ${tls}`};
         location / { proxy_pass ${service}; ${location} }
         location /api/ { proxy_pass ${service}/; ${location} }
       }
@@ -59,10 +61,12 @@ export async function startNginx(service: string, location: string): Promise<Rea
  * Starts HAProxy before a service.
  *
  * @param rules lines of the section that listens and passes on
+ * @param tls the file of a key and a certificate, for https
  */
-export function startHaproxy(service: string, rules: string): Promise<RealProxy> {
+export function startHaproxy(service: string, rules: string, tls?: string): Promise<RealProxy> {
   return start(
     'haproxy',
+    tls === undefined ? 'http' : 'https',
     (port) => `
 global
   maxconn 256
@@ -72,7 +76,7 @@ defaults
   timeout client 30s
   timeout server 30s
 listen all
-  bind 127.0.0.1:${port}
+  bind 127.0.0.1:${port} ${tls === undefined ? '' : `ssl crt ${tls} alpn h2,http/1.1`}
   ${rules}
   server service ${new URL(service).host}
 `,
@@ -84,7 +88,11 @@ const ARGUMENTS: Record<ProxyProgram, (directory: string) => string[]> = {
   haproxy: (directory) => ['-db', '-f', join(directory, 'proxy.conf')],
 };
 
-async function start(program: ProxyProgram, configuration: (port: number) => string): Promise<RealProxy> {
+async function start(
+  program: ProxyProgram,
+  scheme: string,
+  configuration: (port: number) => string,
+): Promise<RealProxy> {
   const port = await freePort();
   const directory = await mkdtemp(join(tmpdir(), `${program}-`));
   await writeFile(join(directory, 'proxy.conf'), configuration(port));
@@ -97,7 +105,7 @@ async function start(program: ProxyProgram, configuration: (port: number) => str
     if (child.exitCode !== null) throw new Error(`${program} ended:\n${errors}`);
     return accepts(port);
   });
-  return { url: `http://127.0.0.1:${port}`, stop: () => end(child, directory) };
+  return { url: `${scheme}://127.0.0.1:${port}`, stop: () => end(child, directory) };
 }
 
 async function end(child: ChildProcess, directory: string): Promise<void> {
