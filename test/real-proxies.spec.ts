@@ -103,7 +103,7 @@ describe('The doctor', () => {
             /^problem: is \/query\/\S+, but the run is at \/api\/query\/\S+: a proxy removes \/api /,
           ),
           delete: expect.stringMatching(
-            /^problem: is refused on the way: a proxy answered 403 with text\/html/,
+            /^problem: does not reach the service, so that runs cannot be cancelled: the answer was 403 with text\/html/,
           ),
         },
       });
@@ -131,7 +131,7 @@ describe('The doctor', () => {
         'idempotency-key': 'problem: does not arrive: a repeated query runs the agent again',
         'content-location': expect.stringMatching(/^problem: is \/query\//),
         delete: expect.stringMatching(
-          /^problem: is refused on the way: a proxy answered 403 with text\/html/,
+          /^problem: does not reach the service, so that runs cannot be cancelled: the answer was 403 with text\/html/,
         ),
       },
     });

@@ -2,11 +2,15 @@ import { examine } from '../../src/cli/doctor/examine.js';
 import type { Report } from '../../src/cli/doctor/report.js';
 import { targetOf } from '../../src/cli/doctor/target.js';
 import { createApiKey } from '../../src/access/index.js';
+import { Module } from '@nestjs/common';
+import { diagnosticHandler } from '../../src/agents/diagnostic/index.js';
+import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
 import { runCommandLine } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
 import { freePort } from '../support/free-port.js';
+import { ADAPTERS, startHost } from '../support/host.js';
 import { type Service, startService } from '../support/service.js';
 
 const EXTENT = { idle: 2, body: 400_000 };
@@ -65,7 +69,11 @@ const CASES: [title: string, faults: Faults, found: [check: string, verdict: str
           'problem',
           /^is \/query\/diagnostic\/\S+, but the run is at \/api\/query\/diagnostic\/\S+: a proxy removes \/api from/,
         ],
-        ['delete', 'problem', /^is refused on the way: a proxy answered 405 with text\/html/],
+        [
+          'delete',
+          'problem',
+          /^does not reach the service, so that runs cannot be cancelled: the answer was 405 with text\/html/,
+        ],
       ],
     ],
     [
@@ -213,6 +221,37 @@ describe('The doctor', () => {
       await guarded.stop();
     }
   });
+
+  it.each(ADAPTERS)(
+    promise('cli.doctor', 'with a host on %s that mounts the agent for tests, or not'),
+    async (adapter) => {
+      const handler = async function* () {
+        yield message('Hi');
+      };
+      const query = QueryModule.forRoot({ handler });
+      const path = 'query/diagnostic';
+      const tests = QueryModule.forRoot({ handler: diagnosticHandler(), name: 'diagnostic', path });
+      @Module({ imports: [query, tests] })
+      class WithTests {}
+      @Module({ imports: [query] })
+      class WithoutTests {}
+      const hosts = [await startHost(adapter, WithTests), await startHost(adapter, WithoutTests)];
+      const [tested, untested] = await Promise.all(
+        hosts.map(({ url }) => examine(targetOf(url, 'query', undefined), EXTENT)),
+      );
+      await Promise.all(hosts.map((host) => host.close()));
+      expect(notFine(tested!).map(({ check }) => check)).toEqual(['http2']);
+      expect(untested).toMatchObject({
+        exitCode: 1,
+        findings: [
+          {
+            verdict: 'problem',
+            measured: expect.stringMatching(/^has no agent for tests: mount diagnosticHandler/),
+          },
+        ],
+      });
+    },
+  );
 
   it(promise('cli.doctor', 'for people, with what helps'), async () => {
     const proxy = await FaultyProxy.before(service.url, { prefix: '/api' });

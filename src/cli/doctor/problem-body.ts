@@ -23,12 +23,15 @@ export function jsonOf(response: Exchange): Record<string, unknown> | undefined 
   }
 }
 
-/** What came instead of what was expected, as the rest of a sentence: `answered 502 with text/html`. */
-export function answerInWords({ head, error, end }: Exchange): string {
+/** What came instead of what was expected, as a clause: `the answer was 502 with text/html`. */
+export function whatCame(response: Exchange): string {
+  const { head, error, end } = response;
+  const problem = serviceProblem(response);
+  if (problem) return `the service answered ${head!.status}: ${problem.detail}`;
   if (head) {
     const type = head.headers['content-type']?.split(';', 1)[0];
-    return `answered ${head.status}${type === undefined ? '' : ` with ${type}`}`;
+    return `the answer was ${head.status}${type === undefined ? '' : ` with ${type}`}`;
   }
-  if (error) return `closed the connection (${error.code ?? error.message})`;
-  return end === 'stopped' ? 'did not answer' : 'closed the connection without an answer';
+  if (error) return `the connection was closed (${error.code ?? error.message})`;
+  return end === 'stopped' ? 'no answer came' : 'the connection was closed without an answer';
 }

@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import type { Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
-import { answerInWords, serviceProblem } from '../problem-body.js';
+import { whatCame, serviceProblem } from '../problem-body.js';
 
 const SMALLEST = 128 * 1024;
 const LIMIT_MS = 120_000;
@@ -42,17 +42,10 @@ function refusalOf(response: Exchange, passed: number, size: number): Finding {
   if (!head && end === 'stopped')
     return unknown('bodies', `a body of ${bytes(size)} was not answered within ${seconds(LIMIT_MS)}`);
   if (head && head.status >= 502 && head.status <= 504)
-    return unknown(
-      'bodies',
-      `a body of ${bytes(size)} did not reach the service: a proxy ${answerInWords(response)}`,
-    );
+    return unknown('bodies', `a body of ${bytes(size)} did not reach the service: ${whatCame(response)}`);
   if (head?.status === 413)
     return problem('bodies', `a proxy refuses bodies (413); its limit is ${between}`, 'body');
-  return problem(
-    'bodies',
-    `a body of ${bytes(size)} does not arrive: the proxy ${answerInWords(response)}`,
-    'body',
-  );
+  return problem('bodies', `a body of ${bytes(size)} does not arrive: ${whatCame(response)}`, 'body');
 }
 
 function send(caller: Caller, size: number): Promise<Exchange> {
@@ -126,10 +119,7 @@ export async function checkUploads(caller: Caller): Promise<Finding> {
     },
   });
   if (serviceProblem(response)?.code !== 'unsupported_media_type')
-    return unknown(
-      'uploads',
-      `the refusal of an upload did not arrive: the request was ${answerInWords(response)}`,
-    );
+    return unknown('uploads', `the refusal of an upload did not arrive: ${whatCame(response)}`);
   if (!wasLate)
     return ok('uploads', `a refusal arrives in ${seconds(response.head!.atMs)}, while the body is sent`);
   const measured =

@@ -3,7 +3,7 @@ import tls from 'node:tls';
 import type { Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
-import { answerInWords } from '../problem-body.js';
+import { whatCame } from '../problem-body.js';
 import { bodyOf, isWhole, readStream } from '../timed-stream.js';
 import { heldBackMs, unfinished } from './streaming.js';
 
@@ -26,7 +26,7 @@ export async function checkHttp2(caller: Caller): Promise<Finding> {
   }
   const stream = await readStream(await exchange(caller, socket));
   if (stream.exchange.head?.status !== 200)
-    return problem('http2', `a query over HTTP/2 was ${answerInWords(stream.exchange)}`, 'http2');
+    return problem('http2', `a query over HTTP/2 has no stream: ${whatCame(stream.exchange)}`, 'http2');
   if (!isWhole(stream)) return unfinished('http2', stream);
   const held = heldBackMs(stream);
   if (held > 2 * TIMETABLE.intervalMs)

@@ -3,8 +3,8 @@ import { connectionFailure } from '../connection-failure.js';
 import { EXIT_CODES } from '../exit-codes.js';
 import { type Exchange, textOf } from '../exchange.js';
 import { type Finding, ok, problem, seconds } from '../finding.js';
-import { answerInWords, jsonOf, serviceProblem } from '../problem-body.js';
-import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
+import { whatCame, jsonOf, serviceProblem } from '../problem-body.js';
+import { timedStream, type TimedStream } from '../timed-stream.js';
 
 /** What the first requests have found. Without `exitCode`, the other checks make sense. */
 export interface Reached {
@@ -54,7 +54,7 @@ function failureOf(response: Exchange, { target }: Caller): Reached | undefined 
 function refusalInWords(response: Exchange, wasSent: boolean): string {
   const refusal = serviceProblem(response);
   const status = response.head!.status;
-  if (!refusal) return `something before the service refuses access: it ${answerInWords(response)}`;
+  if (!refusal) return `something before the service refuses access: ${whatCame(response)}`;
   if (!wasSent) return `refuses access (${status}): give an API key or a token with --key or AGENT_QUERY_KEY`;
   // RFC 6750 §3.1: only a request that had a credential is told that it is invalid.
   const challenge = String(response.head!.headers['www-authenticate'] ?? '');
@@ -63,36 +63,33 @@ function refusalInWords(response: Exchange, wasSent: boolean): string {
   return `refuses the credential (${status}): ${refusal.detail}`;
 }
 
+/** The list of runs shows the service: it is JSON of a known form, and starts nothing. */
 function notTheService(response: Exchange, url: string): Reached | undefined {
-  const { status, headers } = response.head!;
-  if (status === 200 && Array.isArray(jsonOf(response)?.['runs'])) return undefined;
-  return { finding: problem('reachable', sentence()), exitCode: EXIT_CODES.problem };
-
-  function sentence(): string {
-    const refusal = serviceProblem(response);
-    if (refusal)
-      return `${url} answers ${status} "${refusal.code}": ${refusal.detail} With several agents, give the URL of one.`;
-    if (status >= 300 && status < 400)
-      return `${url} redirects (${status}) to ${headers.location ?? 'nowhere'}. Clients do not repeat a query there; use that URL.`;
-    if (status >= 502 && status <= 504) return `a proxy answers ${status}: it does not reach the service`;
-    const isPage = /html/.test(headers['content-type'] ?? '') || textOf(response).startsWith('<');
-    const what = isPage ? 'an HTML page' : 'something else';
-    return `${url} is not the service: it answers ${status} with ${what}`;
-  }
+  if (response.head!.status === 200 && Array.isArray(jsonOf(response)?.['runs'])) return undefined;
+  return { finding: problem('reachable', otherAnswer(response, url)), exitCode: EXIT_CODES.problem };
 }
 
-function withoutDiagnostic(stream: TimedStream): Reached | undefined {
-  const { head } = stream.exchange;
-  if (head!.status === 200 && stream.events.some(({ type }) => type === 'diagnostic')) return undefined;
-  if (head!.status === 200 && !isWhole(stream))
-    return {
-      finding: problem('reachable', 'the answer to a POST has no events'),
-      exitCode: EXIT_CODES.problem,
-    };
-  const refusal = serviceProblem(stream.exchange);
-  const measured =
-    head!.status === 404
-      ? 'has no agent for tests: mount diagnosticHandler() of nest-agent-query/agents/diagnostic below the path of the agent'
-      : `a query is refused: it ${answerInWords(stream.exchange)}${refusal ? `: ${refusal.detail}` : ''}`;
-  return { finding: problem('reachable', measured), exitCode: EXIT_CODES.problem };
+function otherAnswer(response: Exchange, url: string): string {
+  const { status, headers } = response.head!;
+  if (serviceProblem(response)) {
+    if (status !== 404) return whatCame(response);
+    return `${url} is no endpoint of the service: it answers 404. With several agents, give the URL of one.`;
+  }
+  if (status >= 300 && status < 400)
+    return `${url} redirects (${status}) to ${headers.location ?? 'nowhere'}. Clients do not send a query there; use that URL.`;
+  if (status >= 502 && status <= 504) return `a proxy answers ${status}: it does not reach the service`;
+  const isPage = /html/.test(headers['content-type'] ?? '') || textOf(response).startsWith('<');
+  return `${url} is not the service: it answers ${status} with ${isPage ? 'an HTML page' : 'something else'}`;
+}
+
+function withoutDiagnostic({ exchange, events }: TimedStream): Reached | undefined {
+  if (events.some(({ type }) => type === 'diagnostic')) return undefined;
+  return { finding: problem('reachable', whyNoDiagnostic()), exitCode: EXIT_CODES.problem };
+
+  function whyNoDiagnostic(): string {
+    const { status } = exchange.head!;
+    if (status === 404)
+      return 'has no agent for tests: mount diagnosticHandler() of nest-agent-query/agents/diagnostic below the path of the agent';
+    return `has no answer to a query: ${whatCame(exchange)}${status === 200 ? ', without events' : ''}`;
+  }
 }

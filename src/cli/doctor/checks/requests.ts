@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from '../caller.js';
 import { textOf } from '../exchange.js';
 import { type Finding, ok, problem, unknown } from '../finding.js';
-import { answerInWords, jsonOf, serviceProblem } from '../problem-body.js';
+import { whatCame, jsonOf, serviceProblem } from '../problem-body.js';
 import { bodyOf, followed, timedStream } from '../timed-stream.js';
 
 const LIMIT_MS = 15_000;
@@ -23,8 +23,7 @@ async function checkAccept(caller: Caller): Promise<Finding> {
     timedStream(caller, SHORT),
     timedStream(caller, SHORT, { accept: '*/*' }),
   ]);
-  if (full.events.length === 0)
-    return unknown('accept', `no stream: the service ${answerInWords(full.exchange)}`);
+  if (full.events.length === 0) return unknown('accept', `no stream: ${whatCame(full.exchange)}`);
   if (full.runId === undefined)
     return problem(
       'accept',
@@ -45,7 +44,7 @@ async function checkAccept(caller: Caller): Promise<Finding> {
 async function checkLastEventId(caller: Caller): Promise<Finding> {
   const { runId, exchange } = await timedStream(caller, SHORT);
   if (runId === undefined)
-    return unknown('last-event-id', `there is no run to resume: the service ${answerInWords(exchange)}`);
+    return unknown('last-event-id', `there is no run to resume: ${whatCame(exchange)}`);
   const resumed = await followed(caller, runId, { 'last-event-id': `${runId}.2` });
   const [first] = resumed.events;
   if (first?.id === `${runId}.3`) return ok('last-event-id', 'resumes a stream');
@@ -56,7 +55,7 @@ async function checkLastEventId(caller: Caller): Promise<Finding> {
       'request-header',
       'Last-Event-ID',
     );
-  return unknown('last-event-id', `a run could not be followed: GET ${answerInWords(resumed.exchange)}`);
+  return unknown('last-event-id', `a run could not be followed: ${whatCame(resumed.exchange)}`);
 }
 
 async function checkIdempotencyKey(caller: Caller): Promise<Finding> {
@@ -64,10 +63,7 @@ async function checkIdempotencyKey(caller: Caller): Promise<Finding> {
   const first = await timedStream(caller, SHORT, headers);
   const second = await timedStream(caller, SHORT, headers);
   if (first.runId === undefined || second.runId === undefined)
-    return unknown(
-      'idempotency-key',
-      `two queries could not be compared: the service ${answerInWords(second.exchange)}`,
-    );
+    return unknown('idempotency-key', `two queries could not be compared: ${whatCame(second.exchange)}`);
   if (first.runId === second.runId) return ok('idempotency-key', 'a repeated query finds its run');
   return problem(
     'idempotency-key',
@@ -79,7 +75,7 @@ async function checkIdempotencyKey(caller: Caller): Promise<Finding> {
 
 async function checkDelete(caller: Caller): Promise<Finding> {
   const { id, answer } = await startDetached(caller);
-  if (id === undefined) return unknown('delete', `there is no run to cancel: the service ${answer}`);
+  if (id === undefined) return unknown('delete', `there is no run to cancel: ${answer}`);
   const response = await caller.exchange({
     method: 'DELETE',
     path: `${caller.diagnosticPath}/${id}`,
@@ -87,10 +83,10 @@ async function checkDelete(caller: Caller): Promise<Finding> {
   });
   if (jsonOf(response)?.['id'] === id) return ok('delete', 'cancels a run');
   const refusal = serviceProblem(response);
-  if (refusal) return unknown('delete', `the service ${answerInWords(response)}: ${refusal.detail}`);
+  if (refusal) return unknown('delete', whatCame(response));
   return problem(
     'delete',
-    `is refused on the way: a proxy ${answerInWords(response)}, and runs cannot be cancelled`,
+    `does not reach the service, so that runs cannot be cancelled: ${whatCame(response)}`,
     'delete',
   );
 }
@@ -106,5 +102,5 @@ async function startDetached(caller: Caller): Promise<{ id: string | undefined; 
     isEnough: ({ head }) => head!.status === 200,
   });
   const id = jsonOf(response)?.['id'];
-  return { id: typeof id === 'string' ? id : undefined, answer: answerInWords(response) };
+  return { id: typeof id === 'string' ? id : undefined, answer: whatCame(response) };
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
-import { answerInWords } from '../problem-body.js';
+import { whatCame } from '../problem-body.js';
 import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
 
 /** After such a silence a keep-alive must have come, with the keep-alive interval of a service that has the defaults. */
@@ -25,8 +25,7 @@ export async function checkSilence(caller: Caller, idle: number): Promise<Findin
 
 function idleOf(stream: TimedStream, ticking: TimedStream, idle: number): Finding {
   const { exchange, keepAlives } = stream;
-  if (exchange.head?.status !== 200)
-    return unknown('idle', `no stream: the service ${answerInWords(exchange)}`);
+  if (exchange.head?.status !== 200) return unknown('idle', `no stream: ${whatCame(exchange)}`);
   if (limitOfService(stream) !== undefined)
     return unknown('idle', `the service ended the run: ${limitOfService(stream)}`);
   const shown =
@@ -57,8 +56,7 @@ function intervalOf(keepAlives: number[]): string {
 
 function durationOf(stream: TimedStream, idle: number): Finding {
   const { exchange } = stream;
-  if (exchange.head?.status !== 200)
-    return unknown('duration', `no stream: the service ${answerInWords(exchange)}`);
+  if (exchange.head?.status !== 200) return unknown('duration', `no stream: ${whatCame(exchange)}`);
   if (isWhole(stream)) {
     const limit = limitOfService(stream);
     if (limit !== undefined) return unknown('duration', `the service ended the run: ${limit}`);

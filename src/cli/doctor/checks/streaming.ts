@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
-import { answerInWords } from '../problem-body.js';
+import { whatCame } from '../problem-body.js';
 import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
 
 const TIMETABLE = { count: 9, intervalMs: 250 };
@@ -119,8 +119,7 @@ function cacheControl({ exchange }: TimedStream): Finding {
 
 /** A stream that did not come to its end. */
 export function unfinished(check: Finding['check'], { exchange, events }: TimedStream): Finding {
-  if (exchange.head?.status !== 200)
-    return unknown(check, `no stream: the request was ${answerInWords(exchange)}`);
+  if (exchange.head?.status !== 200) return unknown(check, `no stream: ${whatCame(exchange)}`);
   return problem(
     check,
     `the stream ended after ${seconds(exchange.endMs)} and ${events.length} events, before its end`,
