@@ -67,7 +67,7 @@ const CASES: [title: string, faults: Faults, found: [check: string, verdict: str
         [
           'content-location',
           'problem',
-          /^is \/query\/diagnostic\/\S+, but the run is at \/api\/query\/diagnostic\/\S+: a proxy removes \/api from/,
+          /^names the run below \/query, and clients need \/api\/query: a proxy removes \/api /,
         ],
         [
           'delete',
@@ -154,6 +154,25 @@ describe('The doctor', () => {
       const finding = reports[index]!.findings.find((each) => each.check === check);
       expect(finding).toMatchObject({ verdict: 'problem', measured: expect.stringMatching(measured) });
     }
+  });
+
+  it(promise('cli.doctor', 'keep-alives that come in time, and together'), async () => {
+    const eager = await startService({ KEEP_ALIVE_MS: '500' });
+    const reports = await Promise.all([
+      through({}, undefined, eager.url),
+      through({ collectsAnswers: true }, undefined, eager.url),
+    ]);
+    await eager.stop();
+    const idle = reports.map(({ findings }) => findings.find(({ check }) => check === 'idle'));
+    expect(idle).toMatchObject([
+      {
+        verdict: 'ok',
+        measured: expect.stringMatching(
+          /^a stream .* for 2 s arrives whole; [34] keep-alives came, one every 5\d\d ms$/,
+        ),
+      },
+      { verdict: 'warning', measured: expect.stringMatching(/, but its keep-alives came together: /) },
+    ]);
   });
 
   it(promise('cli.doctor', 'HTTP/2'), async () => {

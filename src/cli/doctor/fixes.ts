@@ -20,6 +20,16 @@ const FIXES = {
       cloudflare: 'a Configuration Rule for this path with response_body_buffering: none',
     },
   },
+  late: {
+    of: {
+      nginx: 'tcp_nodelay on; (the default)',
+      caddy: 'in reverse_proxy: flush_interval -1, not a time',
+      haproxy: 'option http-no-delay',
+      envoy: 'it sends at once; look at the next proxy',
+      alb: 'it sends at once; look at the next proxy',
+      cloudflare: 'a Configuration Rule for this path with response_body_buffering: none',
+    },
+  },
   compression: {
     of: {
       nginx: 'gzip off; in this location, or remove text/event-stream from gzip_types',
@@ -33,7 +43,7 @@ const FIXES = {
   idle: {
     always: 'Or let the service send more keep-alives: set KEEP_ALIVE_MS to less than that time.',
     of: {
-      nginx: 'proxy_read_timeout 60s; (also grpc_ or uwsgi_, if you use them)',
+      nginx: 'proxy_read_timeout 60s;',
       caddy: 'remove read_timeout from the transport of reverse_proxy',
       haproxy: 'timeout server 60s and timeout client 60s',
       envoy: 'idle_timeout of the route and stream_idle_timeout of the connection manager: 300s',

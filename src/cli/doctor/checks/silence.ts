@@ -6,6 +6,9 @@ import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
 /** After such a silence a keep-alive must have come, with the keep-alive interval of a service that has the defaults. */
 const KEEP_ALIVE_MS = 12_000;
 
+/** Keep-alives that are closer together were collected: a service sends them at least some time apart. */
+const BURST_MS = 10;
+
 /** How far apart two cuts may be that have one cause. */
 const SAME_MS = 1_500;
 
@@ -28,10 +31,7 @@ function idleOf(stream: TimedStream, ticking: TimedStream, idle: number): Findin
   if (exchange.head?.status !== 200) return unknown('idle', `no stream: ${whatCame(exchange)}`);
   if (limitOfService(stream) !== undefined)
     return unknown('idle', `the service ended the run: ${limitOfService(stream)}`);
-  const shown =
-    keepAlives.length === 0
-      ? 'no keep-alive came'
-      : `${keepAlives.length} keep-alives came${intervalOf(keepAlives)}`;
+  const shown = keepAlivesInWords(keepAlives);
   if (!isWhole(stream)) {
     const wasCutToo = !isWhole(ticking) && Math.abs(ticking.exchange.endMs - exchange.endMs) < SAME_MS;
     const measured = `cut after ${seconds(exchange.endMs)}; ${shown} before`;
@@ -43,15 +43,27 @@ function idleOf(stream: TimedStream, ticking: TimedStream, idle: number): Findin
   if (keepAlives.length === 0 && idle * 1_000 > KEEP_ALIVE_MS)
     return warning(
       'idle',
-      `${silence}, but ${shown}: something collects them, or KEEP_ALIVE_MS is long`,
+      `${silence}, but no keep-alive came: KEEP_ALIVE_MS is long, or a proxy removes them`,
+      'buffering',
+    );
+  if (keepAlives.length > 1 && intervalMs(keepAlives) < BURST_MS)
+    return warning(
+      'idle',
+      `${silence}, but its keep-alives came together: the next proxy hears nothing`,
       'buffering',
     );
   return ok('idle', `${silence}; ${shown}`);
 }
 
-function intervalOf(keepAlives: number[]): string {
-  const [first, second] = keepAlives;
-  return second === undefined ? '' : `, one every ${seconds(second - first!)}`;
+function keepAlivesInWords(keepAlives: number[]): string {
+  if (keepAlives.length === 0) return 'no keep-alive came';
+  if (keepAlives.length === 1) return 'one keep-alive came';
+  return `${keepAlives.length} keep-alives came, one every ${seconds(intervalMs(keepAlives))}`;
+}
+
+/** The mean time between two keep-alives. */
+function intervalMs(keepAlives: number[]): number {
+  return (keepAlives.at(-1)! - keepAlives[0]!) / (keepAlives.length - 1);
 }
 
 function durationOf(stream: TimedStream, idle: number): Finding {

@@ -8,6 +8,9 @@ const TIMETABLE = { count: 9, intervalMs: 250 };
 /** What jitter of a network explains. A proxy that collects events holds the first ones back for longer. */
 const JITTER_MS = 2 * TIMETABLE.intervalMs;
 
+/** A proxy that waits for more bytes makes nearly all events late by a fixed time; 200 ms is usual. */
+const LATE_MS = 100;
+
 /** What a browser accepts. */
 const COMPRESSED = { 'accept-encoding': 'gzip, deflate, br' };
 
@@ -25,18 +28,33 @@ export async function checkStreaming(caller: Caller): Promise<Finding[]> {
   ];
 }
 
-/** How much longer than the last events the first ones were held back: milliseconds. */
-export function heldBackMs({ events }: TimedStream): number {
-  const delays = events
+/** How much longer than the fastest event the slowest was held back: milliseconds. */
+export function heldBackMs(stream: TimedStream): number {
+  const delays = delaysOf(stream);
+  return delays.length === 0 ? 0 : delays.at(-1)! - delays[0]!;
+}
+
+/** The same of the event in the middle, so that one late packet does not count. */
+function usuallyLateMs(stream: TimedStream): number {
+  const delays = delaysOf(stream);
+  return delays.length === 0 ? 0 : delays[delays.length >> 1]! - delays[0]!;
+}
+
+/** The times between making and receiving events, in their order, with a constant that is the same for all. */
+function delaysOf({ events }: TimedStream): number[] {
+  return events
     .filter(({ type }) => type === 'diagnostic')
-    .map(({ atMs, data }) => atMs - (data as { atMs: number }).atMs);
-  return delays.length === 0 ? 0 : Math.max(...delays) - Math.min(...delays);
+    .map(({ atMs, data }) => atMs - (data as { atMs: number }).atMs)
+    .sort((one, other) => one - other);
 }
 
 function buffering(stream: TimedStream): Finding {
   if (!isWhole(stream)) return unfinished('buffering', stream);
   const held = heldBackMs(stream);
   const sent = `${TIMETABLE.count} events, one every ${seconds(TIMETABLE.intervalMs)}`;
+  const late = usuallyLateMs(stream);
+  if (held <= JITTER_MS && late > LATE_MS)
+    return warning('buffering', `${sent}, arrived one by one, but most are ${seconds(late)} late`, 'late');
   if (held <= JITTER_MS) return ok('buffering', `${sent}, arrived one by one (within ${seconds(held)})`);
   return problem(
     'buffering',
@@ -86,17 +104,12 @@ function contentLocation({ exchange, runId }: TimedStream, path: string): Findin
       'Content-Location',
     );
   if (given === expected) return ok('content-location', 'names the run below the path of the request');
-  const prefix = expected.endsWith(given) ? expected.slice(0, -given.length) : undefined;
-  const rest =
-    prefix === undefined
-      ? ''
-      : `: a proxy removes ${prefix} from the path of requests, and does not add it again`;
-  return problem(
-    'content-location',
-    `is ${given}, but the run is at ${expected}${rest}`,
-    'content-location',
-    prefix ?? '/prefix',
-  );
+  const fixed = (measured: string, prefix: string) =>
+    problem('content-location', measured, 'content-location', prefix);
+  if (!expected.endsWith(given)) return fixed(`is ${given}, but the run is at ${expected}`, '/prefix');
+  const prefix = expected.slice(0, -given.length);
+  const lost = `a proxy removes ${prefix} from the path of requests, and does not add it again`;
+  return fixed(`names the run below ${path.slice(prefix.length)}, and clients need ${path}: ${lost}`, prefix);
 }
 
 function cacheControl({ exchange }: TimedStream): Finding {
