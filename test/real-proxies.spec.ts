@@ -67,6 +67,7 @@ describe('The doctor', () => {
         buffering: expect.stringMatching(
           /^problem: 9 events, one every 250 ms: all arrived at once; .* 2(\.\d)? s$/,
         ),
+        idle: 'warning: of a stream that is silent for 2 s nothing comes before its end: the next proxy may cut it',
         uploads: expect.stringMatching(/^warning: a proxy collects a body/),
         bodies: 'problem: a proxy refuses bodies (413); its limit is between 1 MiB and 1.9 MiB',
       },
