@@ -33,7 +33,7 @@ export function doctorCommand(): Command {
 
 const HELP = `
 It takes as long as --idle: the default finds limits of 60 s, as most proxies have. Use --idle 130 for
-Cloudflare (100 s), --idle 330 for Envoy (5 min). Use --body 750000000 for bodies as large as the service takes.
+Cloudflare (100 s), --idle 330 for Envoy (5 min). Use --body 350000000 for the largest file that a service takes.
 
 Exit codes: 0 all fine, 1 a problem was found, 2 usage, 3 access was refused (401, 403), 4 no connection`;
 

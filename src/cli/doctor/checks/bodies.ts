@@ -6,7 +6,7 @@ import { type Finding, ok, problem, seconds, unknown, warning } from '../finding
 import { whatCame, serviceProblem } from '../problem-body.js';
 
 const SMALLEST = 128 * 1024;
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 60_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A query with a file, and with a fault at its end: the service reads it all, refuses it, and keeps nothing of it. */
@@ -40,7 +40,7 @@ function refusalOf(response: Exchange, passed: number, size: number): Finding {
   if (refusal) return unknown('bodies', `a body of ${bytes(size)} was not read: ${refusal.detail}`);
   const { head, end } = response;
   if (!head && end === 'stopped')
-    return unknown('bodies', `a body of ${bytes(size)} was not answered within ${seconds(LIMIT_MS)}`);
+    return unknown('bodies', `a body of ${bytes(size)} was not answered within ${seconds(limitMsOf(size))}`);
   if (head && head.status >= 502 && head.status <= 504)
     return unknown('bodies', `a body of ${bytes(size)} did not reach the service: ${whatCame(response)}`);
   if (head?.status === 413)
@@ -54,7 +54,7 @@ function send(caller: Caller, size: number): Promise<Exchange> {
     method: 'POST',
     path: caller.diagnosticPath,
     headers: { ...JSON_TYPE, 'content-length': String(size) },
-    limitMs: LIMIT_MS,
+    limitMs: limitMsOf(size),
     write: async (request) => {
       let answered = false;
       // Some proxies refuse by the length, and close at once: what is written after that would delete their answer.
@@ -74,6 +74,11 @@ function send(caller: Caller, size: number): Promise<Exchange> {
       if (!answered) request.end(END + ' '.repeat(padding % 4));
     },
   });
+}
+
+/** A network has at least 1 MB per second. */
+function limitMsOf(size: number): number {
+  return LIMIT_MS + size / 1_000;
 }
 
 async function drained(request: ClientRequest): Promise<void> {
