@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { examine } from './examine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { jsonOfReport, textOfReport } from './report.js';
+import { jsonOfReport, type Look, textOfReport } from './report.js';
 import { type Target, targetOf } from './target.js';
 
 /** The options of the command, and those that hold for every command that asks a service. */
@@ -42,9 +42,13 @@ async function doctor(given: string | undefined, command: Command): Promise<numb
   const target = targetFrom(given ?? url, path, key, command);
   const stopProgress = showProgress(options.idle);
   const report = await examine(target, options).finally(stopProgress);
-  const isColoured = process.stdout.isTTY === true && process.stdout.hasColors();
-  process.stdout.write(options.json ? jsonOfReport(report) : textOfReport(report, isColoured));
+  process.stdout.write(options.json ? jsonOfReport(report) : textOfReport(report, lookOf(process.stdout)));
   return report.exitCode;
+}
+
+function lookOf(output: typeof process.stdout): Look {
+  if (!output.isTTY) return { isColoured: false, width: Infinity };
+  return { isColoured: output.hasColors(), width: output.columns };
 }
 
 function targetFrom(url: string, path: string, key: string | undefined, command: Command): Target {

@@ -17,17 +17,37 @@ const COLOURS: Record<Verdict, number> = { ok: 32, warning: 33, problem: 31, unk
 
 const TITLE_WIDTH = Math.max(...Object.values(CHECKS).map(({ length }) => length));
 
+/** How the report is shown. */
+export interface Look {
+  isColoured: boolean;
+  /** The columns of the terminal; Infinity where there is none. */
+  width: number;
+}
+
 /** The report for people. */
-export function textOfReport(report: Report, isColoured: boolean): string {
+export function textOfReport(report: Report, { isColoured, width }: Look): string {
   const paint = (code: number, text: string) => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text);
   const lines = [report.url, `Proxies: ${proxiesInWords(report.proxies)}`, ''];
   for (const finding of report.findings) {
     const { verdict, check, measured } = finding;
     const symbol = paint(COLOURS[verdict], SYMBOLS[verdict]);
-    lines.push(`${symbol} ${CHECKS[check].padEnd(TITLE_WIDTH)}  ${harmless(measured)}`);
-    lines.push(...remedyLines(remediesFor(finding, report.proxies)).map((line) => paint(2, line)));
+    const text = wrapped(harmless(measured), width, TITLE_WIDTH + 4);
+    lines.push(`${symbol} ${CHECKS[check].padEnd(TITLE_WIDTH)}  ${text}`);
+    lines.push(...remedyLines(remediesFor(finding, report.proxies), width).map((line) => paint(2, line)));
   }
   return `${[...lines, '', summaryOf(report.findings)].join('\n')}\n`;
+}
+
+/** Breaks a text between words, and moves what follows a break below its beginning. */
+function wrapped(text: string, width: number, indent: number): string {
+  let column = indent;
+  const words = text.split(' ').map((word, index) => {
+    const fits = index === 0 || column + 1 + word.length <= width;
+    column = (fits ? column + Number(index > 0) : indent) + word.length;
+    if (index === 0) return word;
+    return fits ? ` ${word}` : `\n${' '.repeat(indent)}${word}`;
+  });
+  return words.join('');
 }
 
 /** The report for programs. */
@@ -43,11 +63,13 @@ function remediesFor({ fix, subject }: Finding, proxies: SeenProxy[]): Remedy[] 
   return fix === undefined ? [] : remediesOf(fix, subject, proxies);
 }
 
-function remedyLines(remedies: Remedy[]): string[] {
-  const width = Math.max(0, ...remedies.map(({ proxy = '' }) => proxy.length));
+function remedyLines(remedies: Remedy[], width: number): string[] {
+  const titles = Math.max(0, ...remedies.map(({ proxy = '' }) => proxy.length));
   const indent = ' '.repeat(4);
   return remedies.map(({ proxy, text }) =>
-    proxy === undefined ? `${indent}${text}` : `${indent}${proxy.padEnd(width)}  ${text}`,
+    proxy === undefined
+      ? indent + wrapped(text, width, 4)
+      : `${indent}${proxy.padEnd(titles)}  ${wrapped(text, width, titles + 6)}`,
   );
 }
 
