@@ -38,14 +38,11 @@ function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): strin
 }
 
 async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
+  const { remoteHandler } = await import('./agents/remote/index.js');
   try {
-    const { remoteHandler } = await import('./agents/remote/index.js');
     return remoteHandler({ ...remoteOptions(agent.environment), name: agent.name });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
-    const what = isMissing ? 'it needs a package. Run npm install eventsource-parser.' : message;
-    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+    throw new ConfigurationError(`${subjectOf(agent)}: ${(error as Error).message}`, { cause: error });
   }
 }
 

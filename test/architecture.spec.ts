@@ -164,7 +164,7 @@ describe('The architecture', () => {
     ['@opentelemetry/api', ['telemetry']],
     ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],
-    ['eventsource-parser', ['agents/remote', 'root']],
+    ['eventsource-parser', ['agents/remote', 'client', 'root']],
     ['@openai/agents', ['agents/openai-agents']],
     ['@mastra/core', ['agents/mastra']],
     ['ai', ['agents/ai-sdk', 'agents/model']],

@@ -1,4 +1,4 @@
-/** Where a promise is made: a section of the interface, the module for hosts, or the standalone service. */
+/** Where a promise is made: a section of the interface, the module for hosts, the standalone service, or the typed client. */
 export type Section =
   | '1'
   | '2.1'
@@ -14,7 +14,8 @@ export type Section =
   | '2.11'
   | '2.12'
   | 'module'
-  | 'service';
+  | 'service'
+  | 'client';
 
 interface PromiseOfInterface {
   section: Section;
@@ -1343,6 +1344,66 @@ export const PROMISES = {
     section: 'service',
     sentence:
       'The path of an agent and /diagnostic answers tests with events at known times, apart from the runs of callers.',
+  },
+  'client.any-cut': {
+    section: 'client',
+    sentence:
+      'The typed client yields each envelope once and in order, wherever its connection is cut, and the handler runs once.',
+  },
+  'client.cut-upload': {
+    section: 'client',
+    sentence: 'The typed client sends a query again whose upload was cut, and the handler runs once.',
+  },
+  'client.files': {
+    section: 'client',
+    sentence: 'The typed client sends files from File, Blob, bytes, streams and paths, byte for byte.',
+  },
+  'client.file-faults': {
+    section: 'client',
+    sentence:
+      'The typed client says which file of a query cannot be read or cannot be sent again, and no handler runs.',
+  },
+  'client.readers': {
+    section: 'client',
+    sentence: 'All readers of one answer of the typed client see all envelopes, whenever they begin.',
+  },
+  'client.leave': {
+    section: 'client',
+    sentence:
+      'Whoever leaves an answer of the typed client closes its connection, does not cancel the run, and can go on later.',
+  },
+  'client.cancel': {
+    section: 'client',
+    sentence: 'The typed client cancels a run, and gives up a query that is still being sent.',
+  },
+  'client.detached': {
+    section: 'client',
+    sentence: 'The typed client can start a run without following it, and follow it later from any envelope.',
+  },
+  'client.end': {
+    section: 'client',
+    sentence:
+      'The typed client throws the code of a run that failed or was cancelled from text(), and returns it from result().',
+  },
+  'client.refused': {
+    section: 'client',
+    sentence: 'The typed client throws the code, the status and the faults of a query that is refused.',
+  },
+  'client.retry-after': {
+    section: 'client',
+    sentence: 'The typed client waits as long as Retry-After asks for, and then sends the query again.',
+  },
+  'client.expired': {
+    section: 'client',
+    sentence: 'The typed client reports a log that was trimmed, with the range that is kept.',
+  },
+  'client.lists': {
+    section: 'client',
+    sentence: 'The typed client lists, reads and erases runs and sessions.',
+  },
+  'client.download': {
+    section: 'client',
+    sentence: 'The typed client reads files of an answer, whole and in ranges.',
   },
 } as const satisfies Record<string, PromiseOfInterface>;
 

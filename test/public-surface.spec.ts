@@ -7,6 +7,7 @@ import * as mastra from '../src/agents/mastra/index.js';
 import * as openAIAgents from '../src/agents/openai-agents/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
+import * as client from '../src/client/index.js';
 import * as command from '../src/agents/command/index.js';
 import * as diagnostic from '../src/agents/diagnostic/index.js';
 import * as root from '../src/index.js';
@@ -28,6 +29,7 @@ const DOCUMENTED = [
   ['agents/mastra/index.ts', 5],
   ['agents/openai-agents/index.ts', 5],
   ['agents/remote/index.ts', 2],
+  ['client/index.ts', 20],
   ['openapi/index.ts', 1],
   ['telemetry/index.ts', 10],
   ['testing/index.ts', 20],
@@ -91,6 +93,10 @@ describe('The public surface', () => {
       ['fromOpenAIAgents'],
       ['fromMastra'],
     ]);
+  });
+
+  it('of the client is these names', () => {
+    expect(Object.keys(client).sort()).toEqual(['AgentQueryClient', 'AgentQueryError']);
   });
 
   it('of the remote agent is this name', () => {

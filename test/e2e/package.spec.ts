@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
+import { build, minify } from 'vite';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -93,6 +95,46 @@ describe('The package', () => {
     );
   });
 
+  it('has a client with types for browsers, which is smaller than 6 kB and loads one package', async () => {
+    const use = `
+      import { AgentQueryClient, AgentQueryError } from 'nest-agent-query/client';
+      const client = new AgentQueryClient({ baseUrl: '/api', headers: new Headers() });
+      export async function show(file: File): Promise<void> {
+        for await (const envelope of client.ask('x', { files: [file] }))
+          if (envelope.type === 'message') document.title = envelope.data.content;
+      }
+      export const wrong: number = new AgentQueryError('cancelled', '').message;
+`;
+    await writeFile(join(project, 'page.ts'), use);
+    await writeFile(
+      join(project, 'tsconfig.page.json'),
+      JSON.stringify({
+        compilerOptions: {
+          ...{ noEmit: true, strict: true, target: 'es2022', lib: ['es2022', 'dom'], types: [] },
+          ...{ module: 'esnext', moduleResolution: 'bundler' },
+        },
+        files: ['page.ts'],
+      }),
+    );
+    await expect(
+      run(process.execPath, [TSC, '-p', 'tsconfig.page.json'], { cwd: project }),
+    ).rejects.toMatchObject({
+      stdout: "page.ts(8,20): error TS2322: Type 'string' is not assignable to type 'number'.\n",
+    });
+    const { output } = (await build({
+      root: project,
+      logLevel: 'silent',
+      build: {
+        write: false,
+        lib: { entry: 'node_modules/nest-agent-query/dist/client/index.js', formats: ['es'] },
+        rollupOptions: { external: ['eventsource-parser'] },
+      },
+    })) as unknown as { output: [{ code: string; imports: string[] }] };
+    expect(output[0].imports).toEqual(['eventsource-parser']);
+    const { code } = await minify('client.js', output[0].code);
+    expect(gzipSync(code).length).toBeLessThan(6_000);
+  });
+
   it('has a command', async () => {
     const { stdout } = await run(join(project, 'node_modules/.bin/nest-agent-query'), [
       'keys',
@@ -155,6 +197,7 @@ describe('The package', () => {
       './agents/model',
       './agents/openai-agents',
       './agents/remote',
+      './client',
       './openapi',
       './package.json',
       './stores',

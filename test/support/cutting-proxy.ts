@@ -1,9 +1,10 @@
 import net from 'node:net';
 
-/** A TCP proxy that cuts a connection after a given number of bytes of what the service behind it sends. */
+/** A TCP proxy that cuts a connection after a given number of bytes of what either side sends. */
 export class CuttingProxy {
   readonly #sockets = new Set<net.Socket>();
-  #left: number | undefined;
+  /** Bytes that each side may still send, if it is limited. */
+  readonly #left = { service: undefined as number | undefined, caller: undefined as number | undefined };
   /** Connections that were cut. */
   cuts = 0;
 
@@ -24,7 +25,12 @@ export class CuttingProxy {
 
   /** Cuts the connection on which the byte after so many bytes arrives, counted from now. */
   cutAfter(bytes: number): void {
-    this.#left = bytes;
+    this.#left.service = bytes;
+  }
+
+  /** The same for what the caller sends. */
+  cutUploadAfter(bytes: number): void {
+    this.#left.caller = bytes;
   }
 
   async stop(): Promise<void> {
@@ -44,18 +50,19 @@ export class CuttingProxy {
         other.destroy();
       });
     }
-    caller.pipe(service);
-    service.on('data', (chunk) => this.#pass(chunk, caller));
+    caller.on('data', (chunk) => this.#pass(chunk, service, 'caller'));
+    service.on('data', (chunk) => this.#pass(chunk, caller, 'service'));
   }
 
-  #pass(chunk: Buffer, caller: net.Socket): void {
-    if (this.#left === undefined || chunk.length <= this.#left) {
-      if (this.#left !== undefined) this.#left -= chunk.length;
-      caller.write(chunk);
+  #pass(chunk: Buffer, to: net.Socket, sender: 'caller' | 'service'): void {
+    const left = this.#left[sender];
+    if (left === undefined || chunk.length <= left) {
+      if (left !== undefined) this.#left[sender] = left - chunk.length;
+      to.write(chunk);
       return;
     }
-    caller.write(chunk.subarray(0, this.#left), () => caller.destroy());
-    this.#left = undefined;
+    to.write(chunk.subarray(0, left), () => to.destroy());
+    this.#left[sender] = undefined;
     this.cuts += 1;
   }
 }

@@ -1,0 +1,151 @@
+import { AgentQueryError, connectionLost, invalidResponse, refusalOf } from './agent-query-error.js';
+import { Retries } from './retries.js';
+
+/** What `new Headers()` takes: an object, pairs, or headers. */
+export type HeadersInput = ConstructorParameters<typeof Headers>[0];
+
+/** Options of the client. Each may be absent. */
+export interface AgentQueryClientOptions {
+  /**
+   * The address of the service, with its prefix if it has one, such as `https://example.org/api`. In a browser also a path, or
+   * empty (the default): the origin of the page.
+   */
+  baseUrl?: string | undefined;
+  /** The path of the endpoint below `baseUrl`. Default `query`. */
+  path?: string | undefined;
+  /** Headers of every request, such as `Authorization`; or a function that returns them, called for each request. */
+  headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
+  /** Sends the requests. Default: `fetch` of the platform. */
+  fetch?: typeof fetch | undefined;
+  /**
+   * How often a request is tried again without progress, from 0. Default 8. A query to which no response has ever come, and a
+   * request for JSON, is tried again 3 times at most.
+   */
+  maxRetries?: number | undefined;
+  /**
+   * The milliseconds after which a silent connection counts as cut; 0: never. Default 60,000. The service sends a keep-alive
+   * every 10 seconds, unless its host has changed that.
+   */
+  idleTimeoutMs?: number | undefined;
+}
+
+/** One request. */
+export interface RequestParts {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Blob | ReadableStream<Uint8Array>;
+  signal?: AbortSignal | undefined;
+  /** Whether the response may take any time, because a body is sent that does. */
+  isPatient?: boolean;
+}
+
+/** How often a request that is not part of an answer is tried again. */
+const REPEATS = 3;
+
+/**
+ * Without `duplex`, Node sends no stream. Without the other two, Node keeps a copy of all that was sent, for a redirect that
+ * cannot follow a stream anyway (Fetch Standard, HTTP-network-or-cache fetch).
+ */
+const OF_STREAM = { duplex: 'half', redirect: 'error', window: null } as const;
+
+/** Requests to one endpoint. */
+export class Connection {
+  readonly maxRetries: number;
+  readonly idleMs: number;
+  readonly #endpoint: string;
+  readonly #options: AgentQueryClientOptions;
+
+  constructor(options: AgentQueryClientOptions) {
+    const { baseUrl = '', path = 'query', maxRetries = 8, idleTimeoutMs = 60_000 } = options;
+    this.#endpoint = `${baseUrl.replace(/\/+$/, '')}/${path.replace(/^\/+|\/+$/g, '')}`;
+    this.maxRetries = maxRetries;
+    this.idleMs = idleTimeoutMs;
+    this.#options = options;
+  }
+
+  /** The address of what is below the endpoint: path segments, each encoded. */
+  url(...segments: string[]): string {
+    return [this.#endpoint, ...segments.map(encodeURIComponent)].join('/');
+  }
+
+  /** The headers of the caller, and those of one request, which win. */
+  async headers(own: Record<string, string> = {}): Promise<Headers> {
+    const { headers } = this.#options;
+    const all = new Headers(typeof headers === 'function' ? await headers() : headers);
+    for (const [name, value] of Object.entries(own)) all.set(name, value);
+    return all;
+  }
+
+  /**
+   * Sends a request.
+   *
+   * @returns a response of a status below 300
+   * @throws {AgentQueryError} the service refuses, or `connection_lost` · the reason of `signal`
+   */
+  async send(url: string, request: RequestParts): Promise<Response> {
+    const { method = 'GET', body, signal, isPatient = false } = request;
+    const headers = await this.headers(request.headers);
+    const silence = new AbortController();
+    const timer = isPatient || this.idleMs === 0 ? undefined : setTimeout(() => silence.abort(), this.idleMs);
+    const init = { method, headers, body: body ?? null, signal: either(signal, silence.signal) };
+    try {
+      const send = this.#options.fetch ?? globalThis.fetch;
+      const response = await send(url, body instanceof ReadableStream ? { ...init, ...OF_STREAM } : init);
+      const { ok, status } = response;
+      if (ok) return response;
+      // Browsers return a response whose status line was cut, with a status such as 2 or 20.
+      if (status < 200) throw connectionLost('The response was cut.');
+      const text = await response.text().catch(() => '');
+      throw refusalOf(status, text, response.headers.get('Retry-After'));
+    } catch (error) {
+      if (error instanceof AgentQueryError) throw error;
+      if (signal?.aborted) throw signal.reason;
+      throw connectionLost(`No response came from ${url}.`, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /**
+   * Sends a request that can be repeated without harm, and reads its response. Both are done again where that may help.
+   *
+   * @throws as `send` and `read`
+   */
+  async sendRepeatable<T>(
+    url: string,
+    request: RequestParts,
+    read: (response: Response) => T | Promise<T>,
+  ): Promise<T> {
+    const retries = new Retries(Math.min(REPEATS, this.maxRetries));
+    for (;;) {
+      try {
+        return await read(await this.send(url, request));
+      } catch (error) {
+        await retries.wait(error, 0, request.signal);
+      }
+    }
+  }
+
+  /** As `sendRepeatable`, for JSON. */
+  json<T>(url: string, request: RequestParts): Promise<T> {
+    return this.sendRepeatable(url, { ...request, headers: { Accept: 'application/json' } }, jsonOf<T>);
+  }
+}
+
+/** @throws {AgentQueryError} `invalid_response`: the body is not JSON · `connection_lost` */
+export async function jsonOf<T>(response: Response): Promise<T> {
+  const text = await response.text().catch((cause: unknown) => {
+    throw connectionLost('The response was cut.', cause);
+  });
+  // Browsers return a response whose headers were cut: without a body.
+  if (text === '') throw connectionLost('The response was cut.');
+  try {
+    return JSON.parse(text) as T;
+  } catch (cause) {
+    throw invalidResponse('The response is not JSON.', cause);
+  }
+}
+
+function either(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return signal ? AbortSignal.any([signal, other]) : other;
+}

@@ -1,0 +1,151 @@
+import { AgentQueryError } from './agent-query-error.js';
+
+/** The content of a file. A string is a path, in Node, Deno and Bun only. */
+export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | string;
+
+/** A file of a query with its labels. */
+export interface FileInput {
+  /** A name with extension, of at most 255 bytes. Default: that of a `File` or of the path, otherwise `file`. */
+  name?: string | undefined;
+  /** Default: that of a `Blob`, otherwise `application/octet-stream`. */
+  mimeType?: string | undefined;
+  content: FileContent;
+}
+
+/** A file as it is read while it is sent. */
+export interface FileSource {
+  name: string;
+  mimeType: string;
+  /** Bytes, if known before the content is read. */
+  size: number | undefined;
+  /** Whether the content can be read more than once. */
+  isRepeatable: boolean;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** Bytes that are read at once. A multiple of 3, so that base64 needs no padding in between. */
+const SLICE = 3 * 128 * 1024;
+
+/** The label of files without one of their own. */
+const NAME = 'file';
+const MIME_TYPE = 'application/octet-stream';
+
+/** @throws {TypeError} the content is of no known kind */
+export function sourceOf({ name, mimeType, content }: FileInput): FileSource {
+  const { name: ownName, ...own } = contentSource(content);
+  return { ...own, name: name ?? ownName ?? NAME, mimeType: mimeType || typeOf(content) || MIME_TYPE };
+}
+
+function typeOf(content: FileContent): string {
+  return content instanceof Blob ? content.type : '';
+}
+
+type Content = Pick<FileSource, 'size' | 'isRepeatable' | 'read'> & { name?: string | undefined };
+
+function contentSource(content: FileContent): Content {
+  if (typeof content === 'string') return pathSource(content);
+  if (content instanceof Blob) {
+    const { name } = content as Partial<File>;
+    return { name, size: content.size, isRepeatable: true, read: () => slicesOfBlob(content) };
+  }
+  if (content instanceof Uint8Array)
+    return { size: content.byteLength, isRepeatable: true, read: () => slicesOf(content) };
+  if (content instanceof ReadableStream) return { ...ONCE, read: () => chunksOf(content) };
+  if (typeof content?.[Symbol.asyncIterator] === 'function') return { ...ONCE, read: () => content };
+  throw new TypeError('The content of a file must be a File, a Blob, bytes, a stream or a path.');
+}
+
+const ONCE = { size: undefined, isRepeatable: false };
+
+async function* slicesOfBlob(blob: Blob): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < blob.size; at += SLICE)
+    yield new Uint8Array(await blob.slice(at, at + SLICE).arrayBuffer());
+}
+
+async function* slicesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += SLICE) yield bytes.subarray(at, at + SLICE);
+}
+
+/** Not every browser can iterate a stream. */
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+/** No import of `node:fs`: a bundler for browsers would look for it. */
+function pathSource(path: string): Content {
+  const fs = globalThis.process?.getBuiltinModule?.('node:fs');
+  if (!fs) throw new TypeError('A path names a file in Node, Deno and Bun only. Give a File or a Blob.');
+  const name = path.split(/[\\/]/).at(-1);
+  try {
+    const stats = fs.statSync(path);
+    if (stats.isDirectory()) throw new Error('It is a directory.');
+    const size = stats.isFile() ? stats.size : undefined;
+    const read = () => fs.createReadStream(path, { highWaterMark: SLICE }) as AsyncIterable<Uint8Array>;
+    return { name, size, isRepeatable: size !== undefined, read };
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** The content in base64 (RFC 4648 §4), in pieces that make one text when they are joined. */
+export async function* base64Of(source: FileSource): AsyncIterable<string> {
+  let rest = new Uint8Array();
+  const chunks = source.read()[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await chunks.next().catch((error: unknown) => {
+        throw unreadable(source.name, error);
+      });
+      if (next.done) break;
+      const { value } = next;
+      if (!ArrayBuffer.isView(value))
+        throw unreadable(source.name, new TypeError('A chunk of it is no bytes.'));
+      const bytes = rest.length === 0 ? value : joined(rest, value);
+      const whole = bytes.length - (bytes.length % 3);
+      for (let at = 0; at < whole; at += SLICE) yield encode(bytes.subarray(at, Math.min(at + SLICE, whole)));
+      rest = bytes.slice(whole);
+    }
+    if (rest.length > 0) yield encode(rest);
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+function unreadable(name: string, cause: unknown): AgentQueryError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new AgentQueryError(
+    'file_unreadable',
+    `The file ${JSON.stringify(name)} cannot be read (${code ?? message}).`,
+    {
+      cause,
+    },
+  );
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(first.length + second.length);
+  bytes.set(first);
+  bytes.set(second, first.length);
+  return bytes;
+}
+
+/** Newer engines encode bytes themselves; Node has its Buffer; the rest has `btoa`. */
+function encode(bytes: Uint8Array & { toBase64?(): string }): string {
+  if (bytes.toBase64) return bytes.toBase64();
+  if (globalThis.Buffer)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  let binary = '';
+  // More arguments at once overflow the stack of some engines.
+  for (let at = 0; at < bytes.length; at += 8_192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(binary);
+}
