@@ -42,12 +42,16 @@ export interface RequestOptions {
   isEnough?: (exchange: Exchange) => boolean;
 }
 
+/** The service never answers the doctor with more. Another server might, without an end. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
 /** Sends one request over HTTP/1.1 on a connection of its own, and reads the response. It never rejects. */
 export function exchange(target: Target, options: RequestOptions): Promise<Exchange> {
   const { origin } = target;
   const { method, path, headers, write, limitMs, isEnough } = options;
   const start = performance.now();
   const result: Exchange = { head: undefined, pieces: [], end: 'cut', endMs: 0, error: undefined };
+  let length = 0;
   return new Promise((resolve) => {
     const { request: open } = origin.protocol === 'https:' ? https : http;
     const request = open(new URL(path, origin), {
@@ -72,7 +76,8 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
       result.head = { status: statusCode!, headers: received, atMs: performance.now() - start };
       response.on('data', (bytes: Buffer) => {
         result.pieces.push({ atMs: performance.now() - start, bytes });
-        if (isEnough?.(result)) finish('stopped');
+        length += bytes.length;
+        if (length > MAX_BYTES || isEnough?.(result)) finish('stopped');
       });
       response.on('error', (error: NodeJS.ErrnoException) => (result.error ??= error));
       response.on('close', () => finish(response.complete ? 'whole' : 'cut'));

@@ -1,4 +1,5 @@
 import http2 from 'node:http2';
+import { isIP } from 'node:net';
 import tls from 'node:tls';
 import type { Caller } from '../caller.js';
 import type { Exchange } from '../exchange.js';
@@ -36,10 +37,12 @@ export async function checkHttp2(caller: Caller): Promise<Finding> {
 
 function connect(origin: URL): Promise<tls.TLSSocket | undefined> {
   return new Promise((resolve) => {
+    const host = origin.hostname.replace(/^\[|\]$/g, '');
     const socket = tls.connect({
-      host: origin.hostname.replace(/^\[|\]$/g, ''),
+      host,
       port: Number(origin.port || 443),
-      servername: origin.hostname,
+      // An address is no name (RFC 6066 §3).
+      ...(isIP(host) === 0 && { servername: host }),
       ALPNProtocols: ['h2', 'http/1.1'],
       timeout: LIMIT_MS,
     });
