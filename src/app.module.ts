@@ -19,6 +19,7 @@ import {
   retentionOptions,
   type ServiceAgent,
 } from './config/index.js';
+import { diagnosticHandler } from './agents/diagnostic/index.js';
 import { type AnsweringOptions, loadAgent } from './load-agent.js';
 import {
   AgentService,
@@ -64,19 +65,25 @@ export class AppModule {
     const access = credentials(environment);
     const tracers = await Promise.all(agents.map(loadTracer));
     const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
+    const shared = {
+      store,
+      ...(access && { owner: ownerOf }),
+      role,
+      decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
+    };
     const modules = agents.map(({ name, environment: own }, index) =>
       QueryModule.forRoot({
         ...queryOptions(own),
         ...answering[index]!,
-        store,
+        ...shared,
         ...(tracers[index] && { tracer: tracers[index] }),
         ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
-        ...(access && { owner: ownerOf }),
         ...(name !== undefined && { name, path: `${name}/query` }),
-        role,
         listeners: [QueryMetrics, QueryLog],
-        decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
       }),
+    );
+    const diagnostics = agents.map((agent) =>
+      QueryModule.forRoot({ ...diagnosticOptions(agent), ...shared, handler: diagnosticHandler() }),
     );
     return {
       module: AppModule,
@@ -96,6 +103,7 @@ export class AppModule {
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
         MetricsModule.forRoot(port === undefined ? {} : { port, host }),
         ...modules,
+        ...diagnostics,
       ],
     };
   }
@@ -103,6 +111,27 @@ export class AppModule {
 
 // An orchestrator has no credential.
 PublicRoute()(HealthController);
+
+/**
+ * Beside each agent, on a path below its own, so that a proxy treats both alike. It has no listeners: a test is not in the log
+ * of queries and the metrics. A name of an agent has no ".", so no agent has this one.
+ */
+function diagnosticOptions({ name, environment }: ServiceAgent) {
+  const { runs, ...options } = queryOptions(environment);
+  const limits = {
+    maxRunning: 100,
+    maxWaiting: 100,
+    maxRunningPerOwner: 20,
+    maxWaitingPerOwner: 20,
+    drainMs: 0,
+  };
+  return {
+    ...options,
+    runs: { ...runs, ...limits },
+    name: name === undefined ? 'query.diagnostic' : `${name}.diagnostic`,
+    path: name === undefined ? 'query/diagnostic' : `${name}/query/diagnostic`,
+  };
+}
 
 async function rateLimit(queriesPerMinute: number, { DATABASE_URL }: Environment): Promise<DynamicModule> {
   if (!/^postgres(ql)?:/.test(DATABASE_URL)) return RateLimitModule.forRoot({ queriesPerMinute });

@@ -179,7 +179,7 @@ describe('The architecture', () => {
     ['@opentelemetry/api', ['telemetry']],
     ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],
-    ['eventsource-parser', ['agents/remote', 'client']],
+    ['eventsource-parser', ['agents/remote', 'client', 'root']],
     ['@openai/agents', ['agents/openai-agents']],
     ['@mastra/core', ['agents/mastra']],
     ['ai', ['agents/ai-sdk', 'agents/model']],

@@ -1382,6 +1382,22 @@ export const PROMISES = {
     section: 'service',
     sentence: 'Commands that ask a service load nothing of Nest.',
   },
+  'cli.doctor': {
+    section: 'service',
+    sentence:
+      'The command doctor finds what proxies do to streams, headers, methods and bodies, and says what helps.',
+  },
+  'cli.doctor-exit': {
+    section: 'service',
+    sentence:
+      'The exit code of doctor is 0 where all is fine, 1 for a problem, 2 for wrong usage, 3 without access and 4 without ' +
+      'a connection.',
+  },
+  'service.diagnostic': {
+    section: 'service',
+    sentence:
+      'The path of an agent and /diagnostic answers tests with events at known times, apart from the runs of callers.',
+  },
   'client.any-cut': {
     section: 'client',
     sentence:

@@ -9,6 +9,7 @@ import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as client from '../src/client/index.js';
 import * as command from '../src/agents/command/index.js';
+import * as diagnostic from '../src/agents/diagnostic/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
@@ -22,6 +23,7 @@ const DOCUMENTED = [
   ['access/index.ts', 10],
   ['agents/ai-sdk/index.ts', 6],
   ['agents/command/index.ts', 3],
+  ['agents/diagnostic/index.ts', 1],
   ['agents/langgraph/index.ts', 6],
   ['agents/model/index.ts', 8],
   ['agents/mastra/index.ts', 5],
@@ -126,6 +128,10 @@ describe('The public surface', () => {
 
   it('of the agent command is these names', () => {
     expect(Object.keys(command).sort()).toEqual(['checkCommand', 'commandHandler']);
+  });
+
+  it('of the agent diagnostic is this name', () => {
+    expect(Object.keys(diagnostic)).toEqual(['diagnosticHandler']);
   });
 
   it('of the workers is these names', () => {

@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { askCommand } from './ask.js';
 import { cancelCommand } from './cancel.js';
 import { completeCommand, completionCommand } from './completion.js';
+import { doctorCommand } from './doctor/index.js';
 import { followCommand } from './follow.js';
 import { keysCommand } from './keys.js';
 import { runsCommand, sessionsCommand } from './lists.js';
@@ -43,7 +44,11 @@ const help = new Command('help').argument('[command]').description('Show the hel
 
 const clients = { showGlobalOptions: true };
 add('Ask a service:', [askCommand(), followCommand(), cancelCommand()], clients);
-add('Look after it:', [runsCommand(), sessionsCommand(), sessionCommand(), eraseCommand()], clients);
+add(
+  'Look after it:',
+  [runsCommand(), sessionsCommand(), sessionCommand(), eraseCommand(), doctorCommand()],
+  clients,
+);
 add('Run a service:', [serve, keysCommand()]);
 add('This command line:', [completionCommand()]);
 program.addCommand(completeCommand(program), { hidden: true });

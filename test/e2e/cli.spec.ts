@@ -22,6 +22,7 @@ describe('The command line', () => {
       'sessions',
       'cancel',
       'erase',
+      'doctor',
       'serve',
       'keys',
       'completion',

@@ -188,6 +188,7 @@ describe('The package', () => {
       './access',
       './agents/ai-sdk',
       './agents/command',
+      './agents/diagnostic',
       './agents/files',
       './agents/langgraph',
       './agents/mastra',

@@ -1,0 +1,4 @@
+/**
+ * The agent that `nest-agent-query doctor` asks, as hosts import it from `nest-agent-query/agents/diagnostic`.
+ */
+export { diagnosticHandler } from './diagnostic-handler.js';

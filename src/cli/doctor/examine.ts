@@ -1,0 +1,52 @@
+import { Caller } from './caller.js';
+import { checkBodies, checkUploads } from './checks/bodies.js';
+import { checkHttp2 } from './checks/http2.js';
+import { checkReachability } from './checks/reachability.js';
+import { checkRequests } from './checks/requests.js';
+import { checkSilence } from './checks/silence.js';
+import { checkStreaming } from './checks/streaming.js';
+import { EXIT } from '../exit-codes.js';
+import { CHECKS, type CheckName, type Finding } from './finding.js';
+import { proxiesOf } from './proxies.js';
+import type { Report } from './report.js';
+import type { Target } from './target.js';
+
+/** How far the checks go. */
+export interface Extent {
+  /** How long a stream is silent: seconds. */
+  idle: number;
+  /** The largest body: bytes. */
+  body: number;
+}
+
+/** Does all checks. It takes as long as the silence, and some seconds if that is shorter. */
+export async function examine(target: Target, { idle, body }: Extent): Promise<Report> {
+  const caller = new Caller(target);
+  const url = `${target.origin.origin}${target.path}`;
+  const { finding, exitCode } = await checkReachability(caller);
+  const findings = exitCode === undefined ? await others() : [];
+  const all = [finding, ...findings].sort((one, other) => orderOf(one) - orderOf(other));
+  const hasProblem = all.some(({ verdict }) => verdict === 'problem');
+  return {
+    url,
+    proxies: proxiesOf(caller.heads),
+    findings: all,
+    exitCode: exitCode ?? (hasProblem ? EXIT.failed : EXIT.ok),
+  };
+
+  async function others(): Promise<Finding[]> {
+    const silence = checkSilence(caller, idle);
+    const streams = await Promise.all([checkStreaming(caller), checkHttp2(caller)]);
+    const requests = await checkRequests(caller);
+    // Large bodies take the network for themselves, and would delay the events of other checks.
+    const uploads = await checkUploads(caller);
+    const bodies = await checkBodies(caller, body);
+    return [...streams.flat(), ...requests, uploads, bodies, ...(await silence)];
+  }
+}
+
+const ORDER = Object.keys(CHECKS) as CheckName[];
+
+function orderOf({ check }: Finding): number {
+  return ORDER.indexOf(check);
+}

@@ -1,0 +1,91 @@
+import { printableLine } from '../printable.js';
+import { CHECKS, type Finding, type Verdict } from './finding.js';
+import { type Remedy, remediesOf } from './fixes.js';
+import { PROXIES, type SeenProxy } from './proxies.js';
+
+/** What all checks have found. */
+export interface Report {
+  url: string;
+  proxies: SeenProxy[];
+  findings: Finding[];
+  exitCode: number;
+}
+
+const SYMBOLS: Record<Verdict, string> = { ok: '✔', warning: '!', problem: '✖', unknown: '?' };
+
+/** SGR codes (ECMA-48 §8.3.117). */
+const COLOURS: Record<Verdict, number> = { ok: 32, warning: 33, problem: 31, unknown: 2 };
+
+const TITLE_WIDTH = Math.max(...Object.values(CHECKS).map(({ length }) => length));
+
+/** How the report is shown. */
+export interface Look {
+  isColoured: boolean;
+  /** The columns of the terminal; Infinity where there is none. */
+  width: number;
+}
+
+/** The report for people. */
+export function textOfReport(report: Report, { isColoured, width }: Look): string {
+  const paint = (code: number, text: string) => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const lines = [report.url, `Proxies: ${proxiesInWords(report.proxies)}`, ''];
+  for (const finding of report.findings) {
+    const { verdict, check, measured } = finding;
+    const symbol = paint(COLOURS[verdict], SYMBOLS[verdict]);
+    const text = wrapped(printableLine(measured), width, TITLE_WIDTH + 4);
+    lines.push(`${symbol} ${CHECKS[check].padEnd(TITLE_WIDTH)}  ${text}`);
+    lines.push(...remedyLines(remediesFor(finding, report.proxies), width).map((line) => paint(2, line)));
+  }
+  return `${[...lines, '', summaryOf(report.findings)].join('\n')}\n`;
+}
+
+/** Breaks a text between words, and moves what follows a break below its beginning. */
+function wrapped(text: string, width: number, indent: number): string {
+  let column = indent;
+  const words = text.split(' ').map((word, index) => {
+    const fits = index === 0 || column + 1 + word.length <= width;
+    column = (fits ? column + Number(index > 0) : indent) + word.length;
+    if (index === 0) return word;
+    return fits ? ` ${word}` : `\n${' '.repeat(indent)}${word}`;
+  });
+  return words.join('');
+}
+
+/** The report for programs. */
+export function jsonOfReport({ url, proxies, findings, exitCode }: Report): string {
+  const shown = findings.map((finding) => {
+    const { check, verdict, measured } = finding;
+    return { check, verdict, measured, fixes: remediesFor(finding, proxies) };
+  });
+  return `${JSON.stringify({ url, proxies, findings: shown, exitCode }, null, 2)}\n`;
+}
+
+function remediesFor({ fix, subject }: Finding, proxies: SeenProxy[]): Remedy[] {
+  return fix === undefined ? [] : remediesOf(fix, subject, proxies);
+}
+
+function remedyLines(remedies: Remedy[], width: number): string[] {
+  const titles = Math.max(0, ...remedies.map(({ proxy = '' }) => proxy.length));
+  const indent = ' '.repeat(4);
+  return remedies.map(({ proxy, text }) =>
+    proxy === undefined
+      ? indent + wrapped(text, width, 4)
+      : `${indent}${proxy.padEnd(titles)}  ${wrapped(text, width, titles + 6)}`,
+  );
+}
+
+function proxiesInWords(proxies: SeenProxy[]): string {
+  if (proxies.length === 0) return 'none shows itself (HAProxy and AWS ALB never do)';
+  return proxies.map(({ name, header }) => printableLine(`${PROXIES[name]} (${header})`)).join(', ');
+}
+
+function summaryOf(findings: Finding[]): string {
+  const count = (verdict: Verdict) => findings.filter((each) => each.verdict === verdict).length;
+  const parts = [
+    `${count('ok')} fine`,
+    `${count('problem')} ${count('problem') === 1 ? 'problem' : 'problems'}`,
+    `${count('warning')} ${count('warning') === 1 ? 'warning' : 'warnings'}`,
+    `${count('unknown')} not checked`,
+  ];
+  return `${parts.join(', ')}.`;
+}

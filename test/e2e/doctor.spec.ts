@@ -1,0 +1,312 @@
+import { examine } from '../../src/cli/doctor/examine.js';
+import type { Report } from '../../src/cli/doctor/report.js';
+import { targetOf } from '../../src/cli/doctor/target.js';
+import { createApiKey } from '../../src/access/index.js';
+import { Module } from '@nestjs/common';
+import { diagnosticHandler } from '../../src/agents/diagnostic/index.js';
+import { message, QueryModule } from '../../src/index.js';
+import { promise } from '../promises.js';
+import { ask, get } from '../support/client.js';
+import { command } from '../support/command-line.js';
+import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
+import { freePort } from '../support/free-port.js';
+import { ADAPTERS, startHost } from '../support/host.js';
+import { type Service, startService } from '../support/service.js';
+
+const EXTENT = { idle: 2, body: 400_000 };
+
+/** What the proxies of the table do, and the checks that are not fine, each with its verdict and what was measured. */
+const CASES: [title: string, faults: Faults, found: [check: string, verdict: string, measured: RegExp][]][] =
+  [
+    ['passes everything on', {}, []],
+    [
+      'collects answers and bodies',
+      { collectsAnswers: true, collectsBodies: true },
+      [
+        [
+          'buffering',
+          'problem',
+          /^9 events, one every 250 ms: all arrived at once; the first was held back for 2(\.\d)? s$/,
+        ],
+        ['idle', 'warning', /^of a stream that is silent for 2 s nothing comes before its end: /],
+        ['uploads', 'warning', /^a proxy collects a body before it passes it on/],
+      ],
+    ],
+    [
+      'compresses, and sends each event at once',
+      { compresses: 'at once' },
+      [['compression', 'warning', /^the stream is compressed with gzip; events still arrive one by one$/]],
+    ],
+    [
+      'compresses, and collects events for that',
+      { compresses: 'later' },
+      [
+        [
+          'compression',
+          'problem',
+          /^the stream is compressed with gzip, and events are held back for 2(\.\d)? s for that$/,
+        ],
+      ],
+    ],
+    [
+      'cuts a silent connection',
+      { cutsSilentMs: 1_200 },
+      [['idle', 'problem', /^cut after 1\.[2-6] s; no keep-alive came before$/]],
+    ],
+    [
+      'removes headers of requests and its prefix, refuses DELETE and large bodies',
+      {
+        prefix: '/api',
+        drops: ['last-event-id', 'idempotency-key'],
+        refuses: ['DELETE'],
+        bodyBytes: 300_000,
+      },
+      [
+        ['bodies', 'problem', /^a proxy refuses bodies \(413\); its limit is between 256 KiB and 391 KiB$/],
+        ['last-event-id', 'problem', /^does not arrive: a stream that is resumed begins again$/],
+        ['idempotency-key', 'problem', /^does not arrive: a repeated query runs the agent again$/],
+        [
+          'content-location',
+          'problem',
+          /^names the run below \/query, and clients need \/api\/query: a proxy removes \/api /,
+        ],
+        [
+          'delete',
+          'problem',
+          /^does not reach the service, so that runs cannot be cancelled: the answer was 405 with text\/html/,
+        ],
+      ],
+    ],
+    [
+      'removes headers of answers',
+      { hides: ['content-location', 'cache-control', 'x-accel-buffering'] },
+      [
+        ['content-location', 'problem', /^is lost/],
+        ['cache-control', 'warning', /^is lost: .*; X-Accel-Buffering: used up by a proxy, or removed$/],
+      ],
+    ],
+    [
+      'asks for the full profile for everybody',
+      { sets: { accept: 'text/event-stream' } },
+      [['accept', 'problem', /^is set to text\/event-stream for all/]],
+    ],
+  ];
+
+/** Faults because of which more than one check fails. */
+const BROKEN: [title: string, faults: Faults, check: string, measured: RegExp][] = [
+  [
+    'cuts every stream',
+    { cutsAllMs: 1_300 },
+    'duration',
+    /^a stream with an event each second was cut after 1\.\d s$/,
+  ],
+  [
+    'asks for the plain profile for everybody',
+    { sets: { accept: '*/*' } },
+    'accept',
+    /^text\/event-stream does not arrive/,
+  ],
+];
+
+const notFine = ({ findings }: Report) => findings.filter(({ verdict }) => verdict !== 'ok');
+
+describe('The doctor', () => {
+  let service: Service;
+  const proxies: FaultyProxy[] = [];
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterEach(() => Promise.all(proxies.splice(0).map((proxy) => proxy.stop())));
+  afterAll(() => service.stop());
+
+  const through = async (faults: Faults, key?: string, to = service.url) => {
+    const proxy = await FaultyProxy.before(to, faults);
+    proxies.push(proxy);
+    return examine(targetOf(proxy.url, 'query', key), EXTENT);
+  };
+
+  it(promise('cli.doctor'), async () => {
+    // The service lets one owner do 20 tests at a time. A doctor does four.
+    const [first, second] = [CASES.slice(0, 4), CASES.slice(4)];
+    const reports = await Promise.all(first.map(([, faults]) => through(faults)));
+    reports.push(...(await Promise.all(second.map(([, faults]) => through(faults)))));
+    const expected = CASES.map(([title, , found]) => ({
+      title,
+      found: [...found, ['http2', 'unknown', /^browsers use HTTP\/2 with https only$/]].map(
+        ([check, verdict, measured]) => ({
+          check,
+          verdict,
+          measured: expect.stringMatching(measured as RegExp),
+        }),
+      ),
+    }));
+    const seen = reports.map((report, index) => ({
+      title: CASES[index]![0],
+      found: notFine(report).map(({ check, verdict, measured }) => ({ check, verdict, measured })),
+    }));
+    expect(seen).toEqual(expected);
+    expect(reports.map(({ exitCode }) => exitCode)).toEqual([0, 1, 0, 1, 1, 1, 1, 1]);
+  });
+
+  it(promise('cli.doctor', 'also where several checks fail for one reason'), async () => {
+    const reports = await Promise.all(BROKEN.map(([, faults]) => through(faults)));
+    for (const [index, [, , check, measured]] of BROKEN.entries()) {
+      const finding = reports[index]!.findings.find((each) => each.check === check);
+      expect(finding).toMatchObject({ verdict: 'problem', measured: expect.stringMatching(measured) });
+    }
+  });
+
+  it(promise('cli.doctor', 'keep-alives that come in time, and those that are collected'), async () => {
+    const eager = await startService({ KEEP_ALIVE_MS: '500' });
+    const reports = await Promise.all([
+      through({}, undefined, eager.url),
+      through({ collectsAnswers: true }, undefined, eager.url),
+    ]);
+    await eager.stop();
+    const idle = reports.map(({ findings }) => findings.find(({ check }) => check === 'idle'));
+    expect(idle).toMatchObject([
+      {
+        verdict: 'ok',
+        measured: expect.stringMatching(
+          /^a stream .* for 2 s arrives whole; [34] keep-alives came, one every 5\d\d ms$/,
+        ),
+      },
+      {
+        verdict: 'warning',
+        measured: expect.stringMatching(/^of a stream that is silent for 2 s nothing comes before its end: /),
+      },
+    ]);
+  });
+
+  it(promise('cli.doctor', 'HTTP/2'), async () => {
+    const urls: string[] = [];
+    for (const tls of ['h2', 'http/1.1'] as const) {
+      const proxy = await FaultyProxy.before(service.url, { tls });
+      proxies.push(proxy);
+      urls.push(proxy.url);
+    }
+    const found = await Promise.all(
+      urls.map((url) => command(['doctor', url, '--idle', '1', '--body', '1024', '--json'], trusting)),
+    );
+    expect(found.map(({ code }) => code)).toEqual([0, 0]);
+    const http2 = found.map(({ stdout }) => (JSON.parse(stdout) as Report).findings.at(-1));
+    expect(http2).toMatchObject([
+      { check: 'http2', verdict: 'ok', measured: 'events arrive one by one over HTTP/2 too' },
+      { check: 'http2', verdict: 'warning', measured: expect.stringMatching(/^is not offered/) },
+    ]);
+  });
+
+  it(promise('cli.doctor-exit', 'a service that cannot be reached'), async () => {
+    const proxy = await FaultyProxy.before(service.url, { tls: 'h2' });
+    proxies.push(proxy);
+    const nobody = `http://127.0.0.1:${await freePort()}`;
+    const untrusted = await command(['doctor', proxy.url]);
+    expect(untrusted.code).toBe(4);
+    expect(untrusted.stdout).toMatch(
+      /cannot be reached: its TLS certificate is self-signed\. .* \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+    );
+    const absent = await command(['doctor', nobody]);
+    expect(absent.code).toBe(4);
+    expect(absent.stdout).toContain('(ECONNREFUSED)');
+    expect((await command(['doctor', service.url.replace('http:', 'https:')])).code).toBe(4);
+  });
+
+  it(promise('cli.doctor-exit', 'another server, a path without an agent, and wrong usage'), async () => {
+    expect(await command(['doctor', `${service.url}/health`])).toMatchObject({ code: 1 });
+    const other = await command(['doctor', 'ftp://127.0.0.1']);
+    expect([other.code, other.stdout]).toEqual([2, '']);
+    expect(other.stderr).toMatch(/^error: The URL of the service is "ftp:\/\/127\.0\.0\.1"\./);
+  });
+
+  it(promise('cli.doctor-exit', 'a credential that is missing, wrong, or removed by a proxy'), async () => {
+    const { key, configured } = createApiKey('ann');
+    const guarded = await startService({ API_KEYS: `${configured.name}:${configured.sha256}` });
+    const sentenceOf = async (faults: Faults, credential?: string) => {
+      const { exitCode, findings } = await through(faults, credential, guarded.url);
+      return [exitCode, findings[0]!.measured];
+    };
+    try {
+      expect(await sentenceOf({})).toEqual([
+        3,
+        'refuses access (401): give an API key or a token with --key or AGENT_QUERY_KEY',
+      ]);
+      expect(await sentenceOf({}, 'naq_wrong')).toEqual([
+        3,
+        expect.stringMatching(/^refuses the credential \(401\): The credential is not valid/),
+      ]);
+      expect(await sentenceOf({ drops: ['authorization'] }, key)).toEqual([
+        3,
+        'the credential did not arrive: a proxy removes the header Authorization (401)',
+      ]);
+      expect((await sentenceOf({}, key))[0]).toBe(0);
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it.each(ADAPTERS)(
+    promise('cli.doctor', 'with a host on %s that mounts the agent for tests, or not'),
+    async (adapter) => {
+      const handler = async function* () {
+        yield message('Hi');
+      };
+      const query = QueryModule.forRoot({ handler });
+      const path = 'query/diagnostic';
+      const tests = QueryModule.forRoot({ handler: diagnosticHandler(), name: 'diagnostic', path });
+      @Module({ imports: [query, tests] })
+      class WithTests {}
+      @Module({ imports: [query] })
+      class WithoutTests {}
+      const hosts = [await startHost(adapter, WithTests), await startHost(adapter, WithoutTests)];
+      const [tested, untested] = await Promise.all(
+        hosts.map(({ url }) => examine(targetOf(url, 'query', undefined), EXTENT)),
+      );
+      await Promise.all(hosts.map((host) => host.close()));
+      expect(notFine(tested!).map(({ check }) => check)).toEqual(['http2']);
+      expect(untested).toMatchObject({
+        exitCode: 1,
+        findings: [
+          {
+            verdict: 'problem',
+            measured: expect.stringMatching(/^has no agent for tests: mount diagnosticHandler/),
+          },
+        ],
+      });
+    },
+  );
+
+  it(promise('cli.doctor', 'for people, with what helps'), async () => {
+    const proxy = await FaultyProxy.before(service.url, { prefix: '/api' });
+    proxies.push(proxy);
+    const { stdout, stderr, code } = await command(['doctor', proxy.url, '--idle', '1', '--body', '1024']);
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toContain(
+      `${proxy.url}/query\nProxies: none shows itself (HAProxy and AWS ALB never do)\n\n✔ Service `,
+    );
+    expect(stdout).toContain(
+      '\n    HAProxy     http-response replace-header Content-Location ^/(.*) /api/\\1\n',
+    );
+    expect(stdout).toMatch(/\n\n12 fine, 1 problem, 0 warnings, 1 not checked\.\n$/);
+  });
+
+  it(promise('service.diagnostic'), async () => {
+    const answer = await ask(service.url, 'x', {
+      path: '/query/diagnostic',
+      kwargs: { count: 2, intervalMs: 0 },
+    });
+    expect((await answer.allEnvelopes()).map(({ type }) => type)).toEqual([
+      'diagnostic',
+      'diagnostic',
+      'done',
+    ]);
+    expect(answer.headers['content-location']).toBe(`/query/diagnostic/${answer.runId}`);
+    expect(await (await get(service.url, '/query')).json()).toEqual({ runs: [], next: null });
+    expect((await get(service.url, `/query/${answer.runId}`)).status).toBe(404);
+    expect((await get(service.url, `/query/diagnostic/${answer.runId}`)).status).toBe(200);
+    expect(service.output()).not.toContain(answer.runId);
+  });
+});
+
+/** Lets the command trust the certificate of the proxy. */
+const trusting = { NODE_EXTRA_CA_CERTS: TLS_FILE };

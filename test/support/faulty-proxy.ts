@@ -1,0 +1,156 @@
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import http2 from 'node:http2';
+import https from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+
+/** The file of a key and its certificate, for 127.0.0.1 and localhost. It secures nothing: everybody has it. */
+export const TLS_FILE = join(import.meta.dirname, '../fixtures/localhost-tls.pem');
+
+/** What a proxy does besides passing on. */
+export interface Faults {
+  /** Collects an answer, and passes it on when it has ended. */
+  collectsAnswers?: boolean;
+  /** Collects a body, and passes it on when it has ended. */
+  collectsBodies?: boolean;
+  /** Compresses streams for clients that accept it, and sends what it has at once, or when it has enough. */
+  compresses?: 'at once' | 'later';
+  /** Cuts a connection on which the service was silent for so long. */
+  cutsSilentMs?: number;
+  /** Cuts every answer after so long. */
+  cutsAllMs?: number;
+  /** Refuses longer bodies. */
+  bodyBytes?: number;
+  /** Removes these headers of requests. */
+  drops?: string[];
+  /** Sets these headers of requests. */
+  sets?: Record<string, string>;
+  /** Removes these headers of answers. */
+  hides?: string[];
+  /** Removes this from the path of requests. */
+  prefix?: string;
+  /** Refuses requests with these methods. */
+  refuses?: string[];
+  /** Speaks https: HTTP/2 and HTTP/1.1, or HTTP/1.1 alone. */
+  tls?: 'h2' | 'http/1.1';
+}
+
+/** A proxy before a service that has some of the faults that proxies have. */
+export class FaultyProxy {
+  readonly #server: http.Server | https.Server | http2.Http2SecureServer;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly service: string,
+    private readonly faults: Faults,
+  ) {
+    const pass = (request: http.IncomingMessage, response: http.ServerResponse) =>
+      this.#pass(request, response);
+    const pem = faults.tls && readFileSync(TLS_FILE);
+    if (faults.tls === 'h2')
+      this.#server = http2.createSecureServer({ key: pem, cert: pem, allowHTTP1: true }, pass as never);
+    else if (pem) this.#server = https.createServer({ key: pem, cert: pem }, pass);
+    else this.#server = http.createServer(pass);
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  static async before(service: string, faults: Faults): Promise<FaultyProxy> {
+    const proxy = new FaultyProxy(service, faults);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    const { port } = this.#server.address() as AddressInfo;
+    return `${this.faults.tls ? 'https' : 'http'}://127.0.0.1:${port}${this.faults.prefix ?? ''}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #pass(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const { refuses, bodyBytes, prefix = '', collectsBodies } = this.faults;
+    if (refuses?.includes(request.method!)) return refuse(request, response, 405);
+    if (Number(request.headers['content-length']) > bodyBytes!) return refuse(request, response, 413);
+    const headers = this.#requestHeaders(request);
+    const passed = http.request(this.service + request.url!.slice(prefix.length), {
+      method: request.method!,
+      headers,
+      agent: false,
+    });
+    passed.on('response', (answer) => this.#answer(request, answer, response));
+    passed.on('error', () => response.destroy());
+    response.on('close', () => passed.destroy());
+    if (collectsBodies) void collected(request).then((body) => passed.end(body));
+    else pipeline(request, passed, () => undefined);
+  }
+
+  #requestHeaders({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders {
+    const { drops = [], sets = {} } = this.faults;
+    const kept = Object.entries(headers).filter(([name]) => !name.startsWith(':') && !drops.includes(name));
+    return { ...Object.fromEntries(kept), ...sets };
+  }
+
+  #answer(request: http.IncomingMessage, answer: http.IncomingMessage, response: http.ServerResponse): void {
+    const { collectsAnswers, compresses, cutsSilentMs, cutsAllMs, hides = [] } = this.faults;
+    const cut = () => response.destroy();
+    if (cutsAllMs !== undefined) timer(response, cutsAllMs, cut);
+    if (cutsSilentMs !== undefined) cutWhenSilent(answer, response, cutsSilentMs);
+    const headers: http.OutgoingHttpHeaders = { ...answer.headers };
+    for (const name of [...hides, 'connection', 'keep-alive', 'transfer-encoding']) delete headers[name];
+    const isWanted =
+      /gzip/.test(request.headers['accept-encoding'] ?? '') &&
+      /event-stream/.test(headers['content-type'] as string);
+    const flush = compresses === 'at once' ? constants.Z_SYNC_FLUSH : constants.Z_NO_FLUSH;
+    const encoder = compresses && isWanted ? createGzip({ flush }) : undefined;
+    if (encoder) headers['content-encoding'] = 'gzip';
+    if (collectsAnswers) {
+      void collected(answer).then((body) => response.writeHead(answer.statusCode!, headers).end(body));
+      return;
+    }
+    response.writeHead(answer.statusCode!, headers);
+    response.flushHeaders?.();
+    if (encoder) pipeline(answer, encoder, response, () => undefined);
+    else pipeline(answer, response, () => undefined);
+  }
+}
+
+/** A page, as proxies have it. It comes when the body was read: to a client that still writes, it might be lost. */
+function refuse(request: http.IncomingMessage, response: http.ServerResponse, status: number): void {
+  request.resume();
+  request.on('end', () => response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>No</h1>'));
+}
+
+function cutWhenSilent(answer: http.IncomingMessage, response: http.ServerResponse, ms: number): void {
+  let heard = performance.now();
+  answer.on('data', () => (heard = performance.now()));
+  const look = () => {
+    if (performance.now() - heard >= ms) response.destroy();
+  };
+  // A process that was busy reads first what has arrived meanwhile.
+  const timer = setInterval(() => setImmediate(look), ms / 20);
+  response.on('close', () => clearInterval(timer));
+}
+
+function timer(response: http.ServerResponse, ms: number, act: () => void): void {
+  const waiting = setTimeout(act, ms);
+  response.on('close', () => clearTimeout(waiting));
+}
+
+async function collected(stream: http.IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of stream) pieces.push(piece as Buffer);
+  } catch {
+    // What was cut ends here.
+  }
+  return Buffer.concat(pieces);
+}
