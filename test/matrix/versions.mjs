@@ -7,9 +7,12 @@ export const LOCKED_NEST = 12;
 /** Packages that are installed here without a lock file are resolved as on this day, so that every run has the same. */
 export const RELEASED_BEFORE = '2026-11-20';
 
-/** Without the agents and the processes of the service, which know Nest only through the module, and the command line. */
+/**
+ * Without the agents and the processes of the service, which know Nest only through the module, and without the typed client
+ * and the command line.
+ */
 const EVERYTHING_OVER_HTTP = [
-  'test/e2e/(?!agent-|cli\\.|cluster|command-|files-agent|langgraph|mastra|model-|openai-|remote-|several-)',
+  'test/e2e/(?!agent-|cli[.-]|client\\.|cluster|command-|doctor|files-agent|langgraph|mastra|model-|openai-|remote-|several-)',
 ];
 
 /** The tests of what Node itself does: HTTP, streams, files, processes, signals, and packages with native code. */
