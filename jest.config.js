@@ -12,6 +12,8 @@ export default {
   moduleNameMapper: {
     // Processes are started by Node, not by Jest, which cannot compile for them.
     '^\\./parser-entry\\.js$': '<rootDir>/test/support/parser-entry.ts',
+    // Vite builds the page; beside the sources of the module is its source.
+    '^\\./built-page\\.js$': '<rootDir>/test/support/built-page.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: {

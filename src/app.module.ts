@@ -15,12 +15,14 @@ import {
   ConfigurationError,
   credentials,
   type Environment,
+  hasPlayground,
   queryOptions,
   retentionOptions,
   type ServiceAgent,
 } from './config/index.js';
 import { diagnosticHandler } from './agents/diagnostic/index.js';
 import { type AnsweringOptions, loadAgent } from './load-agent.js';
+import { PlaygroundModule } from './playground/index.js';
 import {
   AgentService,
   type Dispatcher,
@@ -102,6 +104,7 @@ export class AppModule {
         ...(access ? [AccessModule.forRoot(access)] : []),
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
         MetricsModule.forRoot(port === undefined ? {} : { port, host }),
+        ...(hasPlayground(environment) ? [playground(agents)] : []),
         ...modules,
         ...diagnostics,
       ],
@@ -111,6 +114,11 @@ export class AppModule {
 
 // An orchestrator has no credential.
 PublicRoute()(HealthController);
+
+function playground(agents: ServiceAgent[]): DynamicModule {
+  const endpoint = agents.map(({ name }) => (name === undefined ? 'query' : `${name}/query`));
+  return PlaygroundModule.forRoot({ path: '', endpoint });
+}
 
 /**
  * Beside each agent, on a path below its own, so that a proxy treats both alike. It has no listeners: a test is not in the log

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { credentials, type Environment, type ServiceAgent } from './config/index.js';
+import { credentials, type Environment, hasPlayground, type ServiceAgent } from './config/index.js';
 
 /** Tells the operator that the service listens, and how it is configured. As text it has a command to try each agent. */
 export function greet(
@@ -10,18 +10,19 @@ export function greet(
 ): void {
   const host = family === 'IPv6' ? `[${address}]` : address;
   const url = `http://${host}:${port}`;
+  // A client cannot call the address that stands for all addresses.
+  const called = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const facts = {
     ...agentsIn(agents),
     store: storeOf(environment.DATABASE_URL),
     access: accessOf(environment),
+    ...(hasPlayground(environment) && { page: `${called}/` }),
   };
   if (environment.LOG_FORMAT === 'json') {
     new Logger('Service').log({ message: `nest-agent-query listens on ${url}`, ...facts });
     return;
   }
   const lines = Object.entries(facts).map(([name, value]) => `  ${name.padEnd(8)}${value}`);
-  // A client cannot call the address that stands for all addresses.
-  const called = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   const credential = credentials(environment) ? "-H 'Authorization: Bearer <key>' " : '';
   const commands = agents.map(
     ({ name }) =>

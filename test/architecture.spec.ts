@@ -6,7 +6,7 @@ const SRC = resolve(import.meta.dirname, '../src');
 
 /** The files of `src` that are built, relative to it. */
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
-  (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),
+  (file) => /\.tsx?$/.test(file) && !/\.spec\.ts$|vite\.config\.ts$/.test(file),
 );
 
 function importsOf(file: string): string[] {
@@ -18,7 +18,8 @@ function importsOf(file: string): string[] {
 function importedFiles(file: string): string[] {
   return importsOf(file)
     .filter((name) => name.startsWith('.'))
-    .map((name) => relative(SRC, resolve(SRC, dirname(file), name.replace(/\.js$/, '.ts'))));
+    .map((name) => relative(SRC, resolve(SRC, dirname(file), name.replace(/\.js$/, '.ts'))))
+    .map((name) => (files.includes(name) ? name : name.replace(/\.ts$/, '.tsx')));
 }
 
 function importedPackages(file: string): string[] {
@@ -70,6 +71,8 @@ const BUILT_ON: Record<string, string[]> = {
   'agents/mastra': ['agents/translation/index.ts'],
   'agents/model': ['agents/ai-sdk/index.ts', 'agents/files/index.ts', 'agents/translation/index.ts'],
   'agents/openai-agents': ['agents/translation/index.ts'],
+  // The page asks with the client. Who serves it says that it needs no credential.
+  playground: ['access/index.ts', 'client/index.ts'],
 };
 
 describe('The architecture', () => {
@@ -125,6 +128,17 @@ describe('The architecture', () => {
     }
   });
 
+  it('lets the page import nothing of the service but the client', () => {
+    const page = files.filter((file) => file.startsWith('playground/page/'));
+    expect(page.length).toBeGreaterThan(20);
+    for (const file of page) {
+      const others = importedFiles(file).filter((name) => !name.startsWith('playground/page/'));
+      expect([file, others.filter((name) => name !== 'client/index.ts')]).toEqual([file, []]);
+    }
+    const served = files.filter((file) => file.startsWith('playground/') && !page.includes(file));
+    expect(served.flatMap(importedFiles).filter((name) => page.includes(name))).toEqual([]);
+  });
+
   it('lets only the composition root know a spoke', () => {
     const knowing = files.filter(
       (file) =>
@@ -176,6 +190,10 @@ describe('The architecture', () => {
     ['jose', ['access']],
     ['rate-limiter-flexible', ['access']],
     ['commander', ['root']],
+    ['preact', ['playground']],
+    ['marked', ['playground']],
+    ['dompurify', ['playground']],
+    ['highlight.js', ['playground']],
     ['@opentelemetry/api', ['telemetry']],
     ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],

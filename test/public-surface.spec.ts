@@ -9,6 +9,7 @@ import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
 import * as client from '../src/client/index.js';
 import * as command from '../src/agents/command/index.js';
+import * as playground from '../src/playground/index.js';
 import * as diagnostic from '../src/agents/diagnostic/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
@@ -31,6 +32,7 @@ const DOCUMENTED = [
   ['agents/remote/index.ts', 2],
   ['client/index.ts', 20],
   ['openapi/index.ts', 1],
+  ['playground/index.ts', 2],
   ['telemetry/index.ts', 10],
   ['testing/index.ts', 20],
 ] as const;
@@ -93,6 +95,10 @@ describe('The public surface', () => {
       ['fromOpenAIAgents'],
       ['fromMastra'],
     ]);
+  });
+
+  it('of the page is this name', () => {
+    expect(Object.keys(playground)).toEqual(['PlaygroundModule']);
   });
 
   it('of the client is these names', () => {

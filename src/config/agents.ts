@@ -17,7 +17,7 @@ export interface ServiceAgent {
 const NAME = /^[a-z](?:-?[a-z0-9]){0,31}$/;
 
 /** The first segments of the paths that the service has itself. */
-const RESERVED = ['health', 'metrics', 'query', 'version'];
+const RESERVED = ['assets', 'health', 'metrics', 'query', 'version'];
 
 /** The variables that belong to the whole service: no agent has a value of its own. */
 const OF_SERVICE = new Set<string>([
@@ -34,6 +34,7 @@ const OF_SERVICE = new Set<string>([
   ...['JWT_JWKS_URL', 'JWT_SECRET', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_CLOCK_TOLERANCE_SECONDS'],
   ...['MAX_CONNECTIONS_PER_ADDRESS', 'HEAD_TIMEOUT_MS', 'REQUEST_TIMEOUT_MS'],
   ...['METRICS_PORT', 'LOG_FORMAT', 'LOG_LEVEL', 'DATABASE_URL', 'QUEUE_URL', 'SPOOL_DIRECTORY', 'ROLE'],
+  'PLAYGROUND',
   ...['RETENTION_RUN_MS', 'RETENTION_LOG_LENGTH', 'RETENTION_TOTAL_LENGTH', 'RETENTION_SESSION_MS'],
   ...['RETENTION_SESSIONS_LENGTH', 'RETENTION_FILE_MS', 'RETENTION_FILES_BYTES'],
   ...['DRAIN_MS', 'STOP_DEADLINE_MS', 'AGENT', 'AGENTS'],

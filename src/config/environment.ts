@@ -95,6 +95,10 @@ export class Environment {
   @WholeNumber(CONNECTION_RANGES.requestMs)
   readonly REQUEST_TIMEOUT_MS: number = CONNECTION_DEFAULTS.requestMs;
 
+  /** Whether `GET /` shows a page to try the agents. If empty, only where the service listens on a loopback address. */
+  @IsIn(['', 'on', 'off'], { message: mustBe('"on" or "off"') })
+  readonly PLAYGROUND: '' | 'on' | 'off' = '';
+
   /** A port that shows the metrics and nothing else; 0 takes a free one. Without it they are at `GET /metrics` of the service. */
   @WholeNumber([0, 65_535], { mayBeAbsent: true })
   readonly METRICS_PORT: number | undefined = undefined;

@@ -36,6 +36,7 @@ const ROWS: Record<Flagged, Row> = {
   ROLE: [SERVICE, 'what this process does: all, api or worker', 'role'],
   LOG_FORMAT: [SERVICE, 'text or json; by default text on a terminal', 'format'],
   LOG_LEVEL: [SERVICE, 'the least important level that is logged', 'level'],
+  PLAYGROUND: [SERVICE, 'whether GET / shows a page to try the agents: on or off', 'on|off'],
   METRICS_PORT: [SERVICE, 'a port for the metrics alone', 'number'],
   AGENT: [AGENTS, 'the same as the argument [agent]', 'agent'],
   AGENTS: [AGENTS, 'several agents: name=agent of each, with commas', 'list'],

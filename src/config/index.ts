@@ -5,6 +5,7 @@ export {
   connectionLimits,
   corsOrigins,
   credentials,
+  hasPlayground,
   modelOptions,
   proxies,
   queryOptions,

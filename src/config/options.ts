@@ -7,6 +7,7 @@ import {
 } from '../access/index.js';
 import type { ModelInputKind, ModelKwarg } from '../agents/model/model-options.js';
 import type { Environment } from './environment.js';
+import { isLoopback } from './lists.js';
 import { headersOf } from './secrets.js';
 import { entriesOf } from './variable.js';
 
@@ -108,6 +109,11 @@ export function connectionLimits(environment: Environment): ConnectionLimits {
 /** The proxies in front of the service. */
 export function proxies({ TRUST_PROXY }: Environment): string[] {
   return entriesOf(TRUST_PROXY);
+}
+
+/** Whether the service has the page to try its agents. A worker has no endpoint to try. */
+export function hasPlayground({ PLAYGROUND, HOST, ROLE }: Environment): boolean {
+  return ROLE !== 'worker' && (PLAYGROUND === '' ? isLoopback(HOST) : PLAYGROUND === 'on');
 }
 
 /** The origins whose pages may use the endpoint; `*` for all, undefined for none. */

@@ -97,6 +97,10 @@ function contradictions(environment: Environment): string[] {
         'Unset QUEUE_URL, or let DATABASE_URL name a Postgres database.',
     ],
     [
+      ROLE === 'worker' && environment.PLAYGROUND === 'on',
+      'PLAYGROUND=on has no effect with ROLE=worker, which has no endpoint. Unset one of them.',
+    ],
+    [
       ROLE !== 'all' && !isShared,
       `ROLE is "${ROLE}"; this needs a DATABASE_URL that several processes share: postgres://<user>@<host>/<database>.`,
     ],

@@ -81,7 +81,14 @@ export { isInRange, type Range, RANGES, rangeText, withDefaults } from './option
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
 export { harmless } from './platform/harmless.js';
-export { type HostRequest, rawRequest } from './platform/host.js';
+export {
+  header,
+  type HostRequest,
+  type HostResponse,
+  pathAsSent,
+  rawRequest,
+  takeResponse,
+} from './platform/host.js';
 export { Settings } from './options/settings.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';

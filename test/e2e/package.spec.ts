@@ -50,7 +50,11 @@ describe('The package', () => {
       expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts']),
     );
     const isExpected = /^(?:LICENSE|README\.md|CHANGELOG\.md|package\.json|dist\/[\w./-]+\.(?:js|d\.ts))$/;
-    expect(paths.filter((path) => !isExpected.test(path) || path.includes('.spec.'))).toEqual([]);
+    const ofThePage = /^dist\/playground\/page\/(?:index\.html|assets\/[\w-]+-[\w-]{8}\.(?:js|css|svg))$/;
+    expect(paths.filter((path) => ofThePage.test(path)).length).toBeGreaterThan(3);
+    expect(
+      paths.filter((path) => !(isExpected.test(path) || ofThePage.test(path)) || path.includes('.spec.')),
+    ).toEqual([]);
   });
 
   it('is imported in JavaScript by a project that has installed it', async () => {
@@ -198,6 +202,7 @@ describe('The package', () => {
       './client',
       './openapi',
       './package.json',
+      './playground',
       './stores',
       './telemetry',
       './testing',

@@ -56,9 +56,14 @@ export function takeResponse(response: HostResponse): ServerResponse {
 }
 
 /** Returns the path of the request as the caller sent it, with the prefixes of the host and without the query string. */
-export function requestPath(request: HostRequest): string {
+export function pathAsSent(request: HostRequest): string {
   const { originalUrl, url } = request as { originalUrl?: string; url?: string };
-  const path = (originalUrl ?? url ?? '').split('?', 1)[0]!;
+  return (originalUrl ?? url ?? '').split('?', 1)[0]!;
+}
+
+/** The same without a slash at its end. */
+export function requestPath(request: HostRequest): string {
+  const path = pathAsSent(request);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 

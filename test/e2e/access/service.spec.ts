@@ -77,7 +77,8 @@ describe('The configuration of the service', () => {
       `nest-agent-query listens on ${service.url}\n\n` +
         '  agent   files\n' +
         '  store   the memory of this process; nothing is kept after its end\n' +
-        '  access  open, from this machine only\n\nTry it:\n\n' +
+        '  access  open, from this machine only\n' +
+        `  page    ${service.url}/\n\nTry it:\n\n` +
         `curl -N -H 'Content-Type: application/json' -d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${service.url}/query\n\n`,
     );
   });

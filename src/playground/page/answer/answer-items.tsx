@@ -1,0 +1,160 @@
+import { memo } from 'preact/compat';
+import { useState } from 'preact/hooks';
+import { Icon } from '../icons.js';
+import type { Conversation } from '../state/conversation.js';
+import type { Turn } from '../state/turn.js';
+import { counted } from '../text.js';
+import type { ToolUse } from './answer-view.js';
+import { AnswerFile } from './answer-file.js';
+import { useStore } from '../state/store.js';
+import { highlighting } from './highlight.js';
+import { type Block, htmlOf, MarkdownBlocks } from './markdown.js';
+
+/** What an answer consists of, in its order. */
+export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
+  const { items, logs, sources, restarts } = turn.answer;
+  return (
+    <>
+      {restarts > 0 && <p class="quiet">The agent lost its process, and went on.</p>}
+      {logs.length > 0 && <Logs logs={logs} isLive={turn.isLive} />}
+      {items.map((item, index) => {
+        // A restart makes other items: their keys differ.
+        const key = `${restarts} ${index}`;
+        const isLast = turn.isLive && index === items.length - 1;
+        switch (item.kind) {
+          case 'text':
+            return <Markdown key={key} text={item.text} />;
+          case 'reasoning':
+            return <Reasoning key={key} text={item.text} isLast={isLast} />;
+          case 'tool':
+            return <Tool key={key} use={item} isLive={turn.isLive} />;
+          case 'file':
+            return <AnswerFile key={key} file={item.file} runId={turn.runId!} conversation={conversation} />;
+        }
+      })}
+      {sources.length > 0 && (
+        <section class="sources">
+          <h3>Sources</h3>
+          <ol>
+            {sources.map(({ url, title }, index) => (
+              <li key={index}>
+                <SourceLink url={url} title={title} />
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  );
+}
+
+function SourceLink({ url, title }: { url: string; title: string | undefined }) {
+  if (!/^https?:/i.test(url)) return <>{title ?? url}</>;
+  return (
+    <a href={url} target="_blank" rel="noopener noreferrer">
+      {title ?? url}
+    </a>
+  );
+}
+
+/** So many blocks are drawn or left alone together: a long answer has thousands. */
+const GROUP = 32;
+
+/** A text in Markdown that grows. */
+function Markdown({ text }: { text: string }) {
+  const [reader] = useState(() => new MarkdownBlocks());
+  const hasColours = useStore(highlighting).isReady;
+  const blocks = reader.of(text);
+  const groups = Array.from({ length: Math.ceil(blocks.length / GROUP) }, (_, index) =>
+    blocks.slice(index * GROUP, (index + 1) * GROUP),
+  );
+  return (
+    <div class="markdown">
+      {groups.map((group, index) => (
+        <BlockGroup key={index} blocks={group} hasColours={hasColours} />
+      ))}
+    </div>
+  );
+}
+
+interface GroupProps {
+  blocks: Block[];
+  hasColours: boolean;
+}
+
+const BlockGroup = memo(
+  function BlockGroup({ blocks, hasColours }: GroupProps) {
+    return (
+      <div class="blocks">
+        {blocks.map((block, index) => (
+          <MarkdownBlock
+            key={index}
+            block={block}
+            hasColours={hasColours && block.token.type !== 'paragraph'}
+          />
+        ))}
+      </div>
+    );
+  },
+  (before, after) =>
+    before.hasColours === after.hasColours &&
+    before.blocks.length === after.blocks.length &&
+    before.blocks.every((block, index) => block === after.blocks[index]),
+);
+
+const MarkdownBlock = memo(
+  function MarkdownBlock({ block }: { block: Block; hasColours: boolean }) {
+    return <div class="block" dangerouslySetInnerHTML={{ __html: htmlOf(block) }} />;
+  },
+  (before, after) => before.block.source === after.block.source && before.hasColours === after.hasColours,
+);
+
+function Reasoning({ text, isLast }: { text: string; isLast: boolean }) {
+  return (
+    <details class="aside">
+      <summary>{isLast ? 'Thinking…' : 'Reasoning'}</summary>
+      <p class="reasoning">{text}</p>
+    </details>
+  );
+}
+
+function Tool({ use: { name, arguments: given, result }, isLive }: { use: ToolUse; isLive: boolean }) {
+  const state = result ? (result.isError ? 'failed' : 'done') : isLive ? 'running…' : 'no result';
+  return (
+    <details class={`aside tool ${result?.isError ? 'with-error' : ''}`}>
+      <summary>
+        <Icon name="tool" />
+        <code>{name}</code> <span class="state">{state}</span>
+      </summary>
+      {given !== undefined && (
+        <>
+          <h3>Call</h3>
+          <pre tabindex={0}>{shownJson(given)}</pre>
+        </>
+      )}
+      {result && (
+        <>
+          <h3>{result.isError ? 'Error' : 'Result'}</h3>
+          <pre tabindex={0}>{shownJson(result.content)}</pre>
+        </>
+      )}
+    </details>
+  );
+}
+
+function Logs({ logs, isLive }: { logs: string[]; isLive: boolean }) {
+  return (
+    <details class="aside logs">
+      <summary>{isLive ? logs.at(-1) : counted(logs.length, 'log line')}</summary>
+      <ol>
+        {logs.map((line, index) => (
+          <li key={index}>{line}</li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function shownJson(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+}

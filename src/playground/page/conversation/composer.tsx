@@ -1,0 +1,135 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../icons.js';
+import type { Conversation } from '../state/conversation.js';
+import { FileChip } from './file-chip.js';
+import { kwargsOf } from './kwargs.js';
+import { useDroppedFiles } from './use-dropped-files.js';
+
+/** Where the user writes. */
+export function Composer({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
+  const [text, setText] = useState('');
+  const [kwargs, setKwargs] = useState('');
+  const [files, setFiles] = useState<File[]>([]);
+  const message = useRef<HTMLTextAreaElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const add = (added: Iterable<File>) => setFiles((before) => [...before, ...added]);
+  const isDropping = useDroppedFiles(add);
+  const { value, fault } = kwargsOf(kwargs);
+  const { live } = conversation;
+  const isReady = (text.trim() !== '' || files.length > 0) && value !== undefined;
+
+  useEffect(() => message.current?.focus(), []);
+  const send = () => {
+    if (!isReady) return;
+    conversation.ask({ text, files: files.map(questionFile), kwargs: value });
+    onAsk();
+    setText('');
+    setFiles([]);
+    message.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    // While characters are composed, Enter chooses one.
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    send();
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const pasted = [...(event.clipboardData?.files ?? [])];
+    if (pasted.length === 0) return;
+    event.preventDefault();
+    add(pasted);
+  };
+
+  return (
+    <form
+      class={`composer ${isDropping ? 'dropping' : ''}`}
+      aria-label="Query"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      {files.length > 0 && (
+        <ul class="chips" aria-label="Attached files">
+          {files.map((file, index) => (
+            <li key={`${index} ${file.name}`}>
+              <FileChip
+                file={questionFile(file)}
+                onRemove={() => {
+                  setFiles(files.toSpliced(index, 1));
+                  message.current?.focus();
+                }}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        ref={message}
+        class="message"
+        aria-label="Message"
+        placeholder={isDropping ? 'Drop the files here' : 'Ask something, or add files'}
+        rows={1}
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+      />
+      <div class="tools">
+        <input
+          ref={picker}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files"
+          onChange={({ currentTarget }) => {
+            add(currentTarget.files ?? []);
+            currentTarget.value = '';
+          }}
+        />
+        <button type="button" class="plain" aria-label="Attach files" onClick={() => picker.current?.click()}>
+          <Icon name="attach" />
+        </button>
+        <label class="kwargs">
+          <span>kwargs</span>
+          <textarea
+            rows={1}
+            spellcheck={false}
+            autocapitalize="off"
+            placeholder="{ }"
+            value={kwargs}
+            aria-invalid={fault !== undefined}
+            aria-describedby="kwargs-fault"
+            onInput={({ currentTarget }) => setKwargs(currentTarget.value)}
+            onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && send()}
+          />
+        </label>
+        {live && (
+          <button
+            type="button"
+            class="secondary stop"
+            disabled={live.isStopping}
+            onClick={() => {
+              void conversation.stop(live);
+              message.current?.focus();
+            }}
+          >
+            <Icon name="stop" />
+            {live.isStopping ? 'Stopping…' : 'Stop'}
+          </button>
+        )}
+        <button type="submit" class="primary send" aria-label="Send" disabled={!isReady}>
+          <Icon name="send" />
+        </button>
+      </div>
+      <p class="fault" id="kwargs-fault" role="alert">
+        {fault}
+      </p>
+    </form>
+  );
+}
+
+function questionFile(file: File) {
+  const { name, type, size } = file;
+  return { name: name || 'pasted', mimeType: type || 'application/octet-stream', size, content: file };
+}

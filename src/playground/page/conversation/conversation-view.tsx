@@ -1,0 +1,109 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../icons.js';
+import type { Conversation } from '../state/conversation.js';
+import { copyText } from '../text.js';
+import { TurnView } from './turn-view.js';
+
+/** So close to the end counts as the end, in pixels. */
+const NEAR = 48;
+
+const SUGGESTIONS = ['Hello!', 'What can you do?'];
+
+/** The turns of a conversation. It stays at the end while the user is there. */
+export function ConversationView({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const [isAway, setAway] = useState(false);
+  const { turns, isLoading, fault, earlier } = conversation;
+  const toEnd = () => scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+
+  const count = useRef(turns.length);
+  useLayoutEffect(() => {
+    // What the user has just asked is shown, wherever the user was.
+    const isNew = turns.length > count.current && turns.at(-1)?.status === 'sending';
+    count.current = turns.length;
+    if (isNew) isAtEnd.current = true;
+    if (isAtEnd.current) toEnd();
+  });
+  useEffect(() => {
+    const { current } = scroller;
+    if (!current) return;
+    // Images and the writing area change the height too.
+    const observer = new ResizeObserver(() => isAtEnd.current && toEnd());
+    observer.observe(current);
+    observer.observe(current.firstElementChild!);
+    return () => observer.disconnect();
+  }, []);
+  const onScroll = ({
+    currentTarget: { scrollHeight, scrollTop, clientHeight },
+  }: {
+    currentTarget: HTMLElement;
+  }) => {
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR;
+    setAway(!isAtEnd.current);
+  };
+
+  const isEmpty = turns.length === 0 && !isLoading && fault === undefined;
+  return (
+    <div class="turns-frame">
+      <div class="turns" ref={scroller} onScroll={onScroll} onClick={copyCode}>
+        <div class="column">
+          {isLoading && turns.length === 0 && <p class="quiet loading">Loading…</p>}
+          {fault !== undefined && (
+            <div class="failure">
+              <p>{fault}</p>
+              <button type="button" class="secondary" onClick={() => void conversation.load()}>
+                Try again
+              </button>
+            </div>
+          )}
+          {earlier > 0 && turns.length > 0 && (
+            <button type="button" class="more" onClick={() => void conversation.loadEarlier()}>
+              Show earlier turns
+            </button>
+          )}
+          {isEmpty && <Empty conversation={conversation} onAsk={onAsk} />}
+          {turns.map((turn) => (
+            <TurnView key={turn.key} turn={turn} version={turn.version} conversation={conversation} />
+          ))}
+        </div>
+      </div>
+      {isAway && (
+        <button type="button" class="to-end" aria-label="Go to the end" onClick={toEnd}>
+          <Icon name="down" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Empty({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
+  const ask = (text: string) => {
+    conversation.ask({ text, files: [], kwargs: {} });
+    onAsk();
+  };
+  return (
+    <div class="empty">
+      <h2>Ask the agent</h2>
+      <p>Send a text, files, or both. The answer is kept while you reload, and after a lost connection.</p>
+      <div class="suggestions">
+        {SUGGESTIONS.map((text) => (
+          <button key={text} type="button" class="secondary" onClick={() => ask(text)}>
+            {text}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The buttons of code blocks are part of the Markdown. */
+function copyCode({ target }: Event): void {
+  const button = (target as Element).closest<HTMLElement>('.copy-code');
+  const code = button?.closest('.code')?.querySelector('code')?.textContent;
+  if (!button || code === undefined || code === null) return;
+  void copyText(code).then(() => {
+    button.textContent = 'Copied';
+    setTimeout(() => (button.textContent = 'Copy code'), 2000);
+  });
+}

@@ -1,0 +1,146 @@
+import { memo } from 'preact/compat';
+import { AnswerItems } from '../answer/answer-items.js';
+import { CopyButton } from '../copy-button.js';
+import { Icon } from '../icons.js';
+import type { Conversation } from '../state/conversation.js';
+import type { Question, Turn } from '../state/turn.js';
+import { counted } from '../text.js';
+import { FileChip } from './file-chip.js';
+
+interface Props {
+  turn: Turn;
+  /** Draws the turn again when it changes. */
+  version: number;
+  conversation: Conversation;
+}
+
+/** A question and its answer. */
+export const TurnView = memo(function TurnView({ turn, conversation }: Props) {
+  const { question, answer, isLive, upload } = turn;
+  return (
+    <article class="turn">
+      <section class="question">
+        <h2 class="unseen">You asked</h2>
+        {question ? <QuestionView question={question} /> : <p class="quiet">Asked in another window.</p>}
+      </section>
+      <section class="answer" aria-busy={isLive}>
+        <h2 class="unseen">The agent answered</h2>
+        {upload && <Upload {...upload} />}
+        <AnswerItems turn={turn} conversation={conversation} />
+        {isLive && !upload && <Waiting turn={turn} />}
+        <End turn={turn} conversation={conversation} />
+        {!isLive && answer.usage && (
+          <p class="usage">
+            {counted(answer.usage.inputTokens, 'token')} in, {counted(answer.usage.outputTokens, 'token')} out
+            {answer.usage.model !== undefined && ` · ${answer.usage.model}`}
+          </p>
+        )}
+      </section>
+    </article>
+  );
+});
+
+function QuestionView({ question: { text, files, kwargs, isCut } }: { question: Question }) {
+  return (
+    <div class="bubble">
+      {files.length > 0 && (
+        <ul class="chips">
+          {files.map((file, index) => (
+            <li key={index}>
+              <FileChip file={file} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {text !== '' && <p class="text">{text}</p>}
+      {isCut && <p class="quiet">Only the beginning is shown.</p>}
+      {Object.keys(kwargs).length > 0 && <code class="sent-kwargs">{JSON.stringify(kwargs)}</code>}
+    </div>
+  );
+}
+
+function Upload({ sent, total }: NonNullable<Turn['upload']>) {
+  const part = total ? sent / total : undefined;
+  return (
+    <label class="progress">
+      {part === 1
+        ? 'Uploaded. The service reads the files.'
+        : `Uploading${part === undefined ? '' : ` ${Math.floor(part * 100)} %`}`}
+      <progress value={part} />
+    </label>
+  );
+}
+
+/** What the page waits for. */
+function Waiting({ turn: { notice, answer, isStopping } }: { turn: Turn }) {
+  const { progress } = answer;
+  if (notice !== undefined) return <p class="notice">{notice}</p>;
+  if (!progress) {
+    return (
+      <p>
+        <span class="dots" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </span>
+        <span class="unseen">{isStopping ? 'Stopping' : 'Answering'}</span>
+      </p>
+    );
+  }
+  const { done, total, unit = '', label = 'Working' } = progress;
+  const amount = `${done.toLocaleString('en')}${total === undefined ? '' : ` of ${total.toLocaleString('en')}`} ${unit}`;
+  return (
+    <label class="progress">
+      <span>
+        {label} <small>{amount}</small>
+      </span>
+      <progress value={total ? Math.min(1, done / total) : undefined} />
+    </label>
+  );
+}
+
+/** How the run ended, and what can be done now. */
+function End({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
+  const { status, failure, answer, question } = turn;
+  if (turn.isLive) return null;
+  const { text } = answer;
+  return (
+    <>
+      {failure && (
+        <div class="failure">
+          <p>{failure.message}</p>
+          {failure.faults.length > 0 && (
+            <ul>
+              {failure.faults.map((fault) => (
+                <li key={fault}>{fault}</li>
+              ))}
+            </ul>
+          )}
+          <code>{failure.code}</code>
+        </div>
+      )}
+      {status === 'cancelled' && <p class="quiet">Stopped.</p>}
+      <div class="turn-tools">
+        {text !== '' && <CopyButton name="Copy" text={() => answer.text} />}
+        {turn.wholeText !== undefined && (
+          <button type="button" class="plain small" onClick={() => void conversation.loadWhole(turn)}>
+            <Icon name="down" />
+            Show the whole answer
+          </button>
+        )}
+        {status === 'broken' && (
+          <button type="button" class="plain small" onClick={() => conversation.resume(turn)}>
+            <Icon name="retry" />
+            Reconnect
+          </button>
+        )}
+        {question && !question.isCut && (
+          <button type="button" class="plain small" onClick={() => void conversation.retry(turn)}>
+            <Icon name="retry" />
+            Retry
+          </button>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Page } from '../state/page.js';
+import { Modal } from './modal.js';
+
+/** Asks before a conversation is erased. */
+export function EraseDialog({
+  page,
+  id,
+  onClose,
+}: {
+  page: Page;
+  id: string | undefined;
+  onClose: () => void;
+}) {
+  const [fault, setFault] = useState<string>();
+  useEffect(() => setFault(undefined), [id]);
+  if (id === undefined) return null;
+  const title = page.service.sessions.list.find((session) => session.id === id)?.title ?? 'Without a text';
+  const erase = () => {
+    page.erase(id).then(
+      () => {
+        onClose();
+        page.focusMessage();
+      },
+      (error: Error) => setFault(error.message),
+    );
+  };
+  return (
+    <Modal title="Erase this conversation?" onClose={onClose}>
+      <p>“{title}”: its turns, runs and files are erased from the service. This cannot be undone.</p>
+      {fault !== undefined && <p class="fault">{fault}</p>}
+      <div class="actions">
+        <button type="button" class="secondary" autofocus onClick={onClose}>
+          Cancel
+        </button>
+        <button type="button" class="primary danger" onClick={erase}>
+          Erase
+        </button>
+      </div>
+    </Modal>
+  );
+}

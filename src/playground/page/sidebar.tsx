@@ -1,0 +1,82 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { Icon } from './icons.js';
+import type { Page } from './state/page.js';
+import { timeAgo } from './text.js';
+
+/** The sessions of the user, and the agents if there are several. On a phone it is a drawer. */
+export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) => void }) {
+  const { service, conversation, services, isDrawerOpen } = page;
+  const { list, next, isLoaded, fault } = service.sessions;
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (isDrawerOpen) first.current?.focus();
+  }, [isDrawerOpen]);
+  return (
+    <nav class="sidebar" aria-label="Conversations">
+      <div class="brand">
+        <span class="mark" aria-hidden="true" />
+        <span>Playground</span>
+        <button
+          type="button"
+          class="plain close-drawer"
+          aria-label="Hide conversations"
+          onClick={() => page.openDrawer(false)}
+        >
+          <Icon name="close" />
+        </button>
+      </div>
+      {services.length > 1 && (
+        <select
+          aria-label="Agent"
+          value={service.endpoint.name}
+          onChange={({ currentTarget }) => page.chooseAgent(currentTarget.value)}
+        >
+          {services.map(({ endpoint: { name } }) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+      <button type="button" class="new" ref={first} onClick={() => page.startNew()}>
+        <Icon name="plus" />
+        New conversation
+      </button>
+      {fault !== undefined && <p class="quiet fault">{fault}</p>}
+      {isLoaded && !fault && list.length === 0 && <p class="quiet">What you ask is kept here.</p>}
+      <ul>
+        {list.map(({ id, title, updatedAt, active }) => (
+          <li key={id}>
+            <button
+              type="button"
+              class="session"
+              aria-current={id === conversation.id ? 'true' : undefined}
+              onClick={() => page.select(id)}
+            >
+              <span class="title">{title ?? 'Without a text'}</span>
+              <span class="when">{active === null ? timeAgo(updatedAt) : 'answering…'}</span>
+            </button>
+            <button
+              type="button"
+              class="plain erase"
+              aria-label={`Erase ${title ?? 'the conversation without a text'}`}
+              onClick={() => onErase(id)}
+            >
+              <Icon name="erase" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {next !== null && (
+        <button type="button" class="more" onClick={() => void service.sessions.more()}>
+          Load more
+        </button>
+      )}
+      {page.key.value !== undefined && (
+        <button type="button" class="more" onClick={() => page.key.forget()}>
+          Forget the API key
+        </button>
+      )}
+    </nav>
+  );
+}

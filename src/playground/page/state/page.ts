@@ -1,0 +1,126 @@
+import type { ApiKey } from './api-key.js';
+import type { Conversation } from './conversation.js';
+import type { Endpoint } from './endpoints.js';
+import { Service } from './service.js';
+import { Store } from './store.js';
+
+export type View = 'conversation' | 'wire';
+
+/** What the window shows. Its address names it, so that it is the same after a reload. */
+export class Page extends Store {
+  readonly services: Service[];
+  service: Service;
+  conversation: Conversation;
+  view: View = 'conversation';
+  isDrawerOpen = false;
+
+  constructor(
+    endpoints: Endpoint[],
+    readonly key: ApiKey,
+  ) {
+    super();
+    this.services = endpoints.map((endpoint) => new Service(endpoint, key));
+    this.service = this.services[0]!;
+    this.conversation = this.service.conversation(newId());
+    window.addEventListener('popstate', () => void this.#open());
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'visible') this.#lookAgain();
+    });
+    void this.#open();
+  }
+
+  /** What the user has chosen is shown at once: what is typed next belongs there. */
+  override changed(): void {
+    this.version += 1;
+    this.draw();
+  }
+
+  select(id: string): void {
+    this.isDrawerOpen = false;
+    this.view = 'conversation';
+    this.#go(this.service, id);
+  }
+
+  startNew(): void {
+    this.isDrawerOpen = false;
+    this.view = 'conversation';
+    this.#go(this.service, undefined);
+  }
+
+  chooseAgent(name: string): void {
+    this.#go(
+      this.services.find(({ endpoint }) => endpoint.name === name)!,
+      undefined,
+    );
+  }
+
+  show(view: View): void {
+    this.view = view;
+    this.changed();
+  }
+
+  openDrawer(isOpen: boolean): void {
+    this.isDrawerOpen = isOpen;
+    this.changed();
+  }
+
+  /** The conversation has its first question: from now on the address names it. */
+  begun(): void {
+    history.replaceState(null, '', this.#addressOf(this.service, this.conversation.id));
+  }
+
+  /** The control that had the focus is gone: the user goes on with the next question. */
+  focusMessage(): void {
+    document.querySelector<HTMLElement>('.message')?.focus();
+  }
+
+  async erase(id: string): Promise<void> {
+    await this.service.erase(id);
+    if (this.conversation.id === id) this.startNew();
+  }
+
+  #go(service: Service, id: string | undefined): void {
+    const address = this.#addressOf(service, id);
+    if (address !== location.hash || id === undefined) history.pushState(null, '', address);
+    void this.#open();
+  }
+
+  #addressOf({ endpoint: { name } }: Service, id: string | undefined): string {
+    const parameters = new URLSearchParams({
+      ...(this.services.length > 1 && { agent: name }),
+      ...(id !== undefined && { session: id }),
+    });
+    return `#${parameters}`;
+  }
+
+  /** Shows what the address names. */
+  async #open(): Promise<void> {
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    const agent = parameters.get('agent');
+    this.service = this.services.find(({ endpoint }) => endpoint.name === agent) ?? this.services[0]!;
+    const id = parameters.get('session') || newId();
+    const { service } = this;
+    const isOpen = service.isOpen(id);
+    const conversation = service.conversation(id);
+    this.conversation = conversation;
+    this.changed();
+    if (!service.sessions.isLoaded) await service.sessions.reload();
+    if (!parameters.get('session')) return;
+    if (isOpen) return conversation.live ? undefined : conversation.refresh();
+    const known = service.sessions.list.find((session) => session.id === id);
+    await conversation.load(known?.turns);
+  }
+
+  /** Another window may have asked meanwhile. */
+  #lookAgain(): void {
+    const { conversation, service } = this;
+    void service.sessions.reload();
+    if (conversation.isKept && !conversation.isLoading && !conversation.live) void conversation.refresh();
+  }
+}
+
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) =>
+    part.toString(16).padStart(8, '0'),
+  ).join('');
+}

@@ -1,0 +1,49 @@
+import type { SessionView } from '../../../client/index.js';
+import type { Calls } from './calls.js';
+import { Store } from './store.js';
+
+/** The list of sessions, last used first. */
+export class Sessions extends Store {
+  list: SessionView[] = [];
+  next: string | null = null;
+  isLoaded = false;
+  fault: string | undefined;
+  #reloading: Promise<void> | undefined;
+
+  constructor(private readonly calls: Calls) {
+    super();
+  }
+
+  /** Loads the first page again. */
+  reload(): Promise<void> {
+    this.#reloading ??= this.#load().finally(() => (this.#reloading = undefined));
+    return this.#reloading;
+  }
+
+  /** Loads the next page. */
+  more(): Promise<void> {
+    return this.#load(this.next!);
+  }
+
+  erased(id: string): void {
+    this.list = this.list.filter((session) => session.id !== id);
+    this.changed();
+  }
+
+  async #load(after?: string): Promise<void> {
+    try {
+      const page = await this.calls.during(() => this.calls.client.sessions({ after }));
+      const isNew = new Set(page.sessions.map(({ id }) => id));
+      const others = this.list.filter(({ id }) => !isNew.has(id));
+      // What was loaded beyond the first page stays, unless that page is the whole list.
+      if (after === undefined) this.list = page.next === null ? page.sessions : [...page.sessions, ...others];
+      else this.list = [...others, ...page.sessions];
+      if (after !== undefined || !this.isLoaded || page.next === null) this.next = page.next;
+      this.fault = undefined;
+    } catch (error) {
+      this.fault = (error as Error).message;
+    }
+    this.isLoaded = true;
+    this.changed();
+  }
+}

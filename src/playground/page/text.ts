@@ -1,0 +1,37 @@
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+];
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** How long ago a time was, in words. */
+export function timeAgo(time: string): string {
+  const ms = Date.parse(time) - Date.now();
+  if (ms < -7 * 86_400_000) return new Date(time).toLocaleDateString('en', { dateStyle: 'medium' });
+  const [unit, length] = UNITS.find(([, each]) => -ms >= each) ?? [];
+  return unit ? relative.format(Math.round(ms / length!), unit) : 'just now';
+}
+
+/** Bytes in words. */
+export function sizeOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const [unit, length] = bytes < 1e6 ? ['kB', 1e3] : bytes < 1e9 ? ['MB', 1e6] : ['GB', 1e9];
+  return `${(bytes / Number(length)).toFixed(bytes / Number(length) < 10 ? 1 : 0)} ${unit}`;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Puts a text on the clipboard. Pages without TLS have the older way only. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement('textarea');
+  area.value = text;
+  (document.querySelector('dialog[open]') ?? document.body).append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}

@@ -1,0 +1,117 @@
+import {
+  Controller,
+  Get,
+  Injectable,
+  NotFoundException,
+  Param,
+  Req,
+  Res,
+  type Type,
+  VERSION_NEUTRAL,
+} from '@nestjs/common';
+import Negotiator from 'negotiator';
+import { PublicRoute } from '../access/index.js';
+import {
+  header,
+  type HostRequest,
+  type HostResponse,
+  pathAsSent,
+  rawRequest,
+  takeResponse,
+} from '../query/index.js';
+import { relativeAddress } from './addresses.js';
+import { etagOf, PageFiles } from './page-files.js';
+
+/** The page loads its own files only, asks its own origin only, and is shown in no frame. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "connect-src 'self'",
+  "font-src 'none'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' };
+
+/** Where the page and the endpoints are, under the prefixes of the host. */
+export interface Addresses {
+  path: string;
+  endpoints: readonly string[];
+}
+
+/** Serves the page from memory. It writes the response itself, so that no interceptor of the host changes it. */
+@Injectable()
+export abstract class PlaygroundController {
+  protected abstract readonly addresses: Addresses;
+
+  constructor(private readonly files: PageFiles) {}
+
+  @Get()
+  page(@Req() request: HostRequest, @Res() response: HostResponse): void {
+    const html = Buffer.from(this.#htmlFor(pathAsSent(request)));
+    send(request, response, html, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      ETag: etagOf(html),
+    });
+  }
+
+  @Get('assets/:name')
+  asset(@Req() request: HostRequest, @Param('name') name: string, @Res() response: HostResponse): void {
+    const file = this.files.asset(name);
+    if (!file) throw new NotFoundException('The page has no such file.');
+    const encoding = new Negotiator(rawRequest(request)).encoding(['gzip', 'identity']);
+    send(request, response, encoding === 'gzip' ? file.gzip : file.content, {
+      'Content-Type': file.type,
+      // Its name has the digest of the content.
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      Vary: 'Accept-Encoding',
+      ETag: file.etag,
+      ...(encoding === 'gzip' && { 'Content-Encoding': 'gzip' }),
+    });
+  }
+
+  #htmlFor(sent: string): string {
+    const { path, endpoints } = this.addresses;
+    const addressOf = (target: string) => escaped(relativeAddress(sent, path, target));
+    const assets = addressOf(path === '' ? 'assets/' : `${path}/assets/`);
+    return this.files.html
+      .replaceAll('./assets/', () => assets)
+      .replace('{{endpoints}}', () => endpoints.map((endpoint) => addressOf(endpoint)).join(' '));
+  }
+}
+
+/** Returns a controller at a path. It needs no credential: the page has no data, and asks for the key that its requests need. */
+export function controllerAt(given: Addresses): Type<PlaygroundController> {
+  @PublicRoute()
+  @Controller({ path: given.path, version: VERSION_NEUTRAL })
+  class MountedPlaygroundController extends PlaygroundController {
+    protected override readonly addresses = given;
+  }
+  return MountedPlaygroundController;
+}
+
+function send(
+  request: HostRequest,
+  response: HostResponse,
+  content: Buffer,
+  headers: Record<string, string>,
+): void {
+  const raw = takeResponse(response);
+  for (const [name, value] of Object.entries({ ...HEADERS, ...headers })) raw.setHeader(name, value);
+  if (header(request, 'if-none-match')?.split(/, */).includes(headers['ETag']!)) {
+    raw.writeHead(304).end();
+    return;
+  }
+  raw.writeHead(200, { 'Content-Length': content.length }).end(content);
+}
+
+/** A path in an attribute of HTML; a list of them has spaces between. */
+function escaped(path: string): string {
+  return path.replace(/[\s"'<>&]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,45 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { trimmedPath } from './addresses.js';
+import { BUILT_PAGE } from './built-page.js';
+import { PageFiles } from './page-files.js';
+import { controllerAt } from './playground.controller.js';
+
+/** The options of `PlaygroundModule`. Paths are those under the global prefix of the host. */
+export interface PlaygroundOptions {
+  /** Where the page is; empty for the root. Default `playground`. */
+  path?: string | undefined;
+  /** Where the endpoint is: the `path` of the `QueryModule`. The user chooses where there are several. Default `query`. */
+  endpoint?: string | readonly string[] | undefined;
+}
+
+const MEMBERS: Record<keyof PlaygroundOptions, true> = { path: true, endpoint: true };
+
+/**
+ * A page to try the agents of an application in a browser. It has no data, and needs no credential: it asks for an API key where
+ * the endpoint does.
+ *
+ * @example
+ * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler }), PlaygroundModule.forRoot()] })
+ * export class AppModule {}
+ *
+ * @example
+ * PlaygroundModule.forRoot({ path: 'try', endpoint: ['research/query', 'v1/files/query'] })
+ */
+@Module({ providers: [{ provide: PageFiles, useFactory: () => PageFiles.read(BUILT_PAGE) }] })
+export class PlaygroundModule {
+  /**
+   * Mounts the page.
+   *
+   * @throws {TypeError} an option is unknown, or is no path. The application does not start (`Error`) if the page is missing
+   */
+  static forRoot(options: PlaygroundOptions = {}): DynamicModule {
+    for (const name of Object.keys(options))
+      if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`PlaygroundModule: ${name} is not an option.`);
+    const { path = 'playground', endpoint = 'query' } = options;
+    if (typeof path !== 'string') throw new TypeError('PlaygroundModule: the option "path" must be a path.');
+    const endpoints = (typeof endpoint === 'string' ? [endpoint] : endpoint).map(trimmedPath);
+    if (endpoints.length === 0 || endpoints.includes(''))
+      throw new TypeError('PlaygroundModule: the option "endpoint" must have a path that is not empty.');
+    return { module: PlaygroundModule, controllers: [controllerAt({ path: trimmedPath(path), endpoints })] };
+  }
+}

@@ -1,0 +1,493 @@
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import { Module } from '@nestjs/common';
+import { type Browser, type BrowserContext, chromium as playwright, type Page } from 'playwright-core';
+import {
+  file,
+  log,
+  message,
+  progress,
+  QueryError,
+  QueryModule,
+  reasoning,
+  source,
+  toolCall,
+  toolResult,
+  usage,
+} from '../../src/index.js';
+import { PlaygroundModule } from '../../src/playground/index.js';
+import { ROOT } from '../support/documents.js';
+import { eventuallyElsewhere } from '../support/conditions.js';
+import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
+
+const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
+
+/** What a browser does when a file is dropped, and another one is pasted. */
+const DROP_AND_PASTE = `
+  const given = (name) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([name], name, { type: 'text/plain' }));
+    return transfer;
+  };
+  const event = { bubbles: true, cancelable: true };
+  document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: given('b.txt'), ...event }));
+  const box = document.querySelector('.message');
+  box.dispatchEvent(new ClipboardEvent('paste', { clipboardData: given('c.txt'), ...event }));`;
+
+// A picture of one point.
+const PICTURE = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+const MARKDOWN = `## Result
+
+| City | Orders |
+| ---- | -----: |
+| Oslo | 12 |
+
+Some **bold** text, [a link](https://example.com/), ![a picture](https://example.com/a.png), \\(a_1 * b_1\\) and $x_1$.
+
+<img src="https://example.com/b.png" onerror="document.title='broken'"><b onclick="x()">raw</b>
+[a script](javascript:alert(1)) and [a path](/query).
+
+\`\`\`js
+const answer = 42;
+\`\`\`
+`;
+
+// The package with the browser has it for Linux on x64 only.
+const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
+
+describeWithBrowser('The page, in Chromium', () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  // These two for all tests: this browser is a single process, and ends when a page is closed.
+  let page: Page;
+  let other: Page;
+  /** Exceptions, and what the content security policy forbids. */
+  let faults: string[];
+  let origins: Set<string>;
+
+  beforeAll(async () => {
+    const executablePath = await chromium.executablePath();
+    browser = await playwright.launch({ executablePath, args: chromium.args });
+    context = await browser.newContext({
+      reducedMotion: 'reduce',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    context.setDefaultTimeout(10_000);
+    other = await context.newPage();
+    page = await context.newPage();
+    for (const each of [page, other]) {
+      each.on('pageerror', ({ message: fault }) => faults.push(fault));
+      each.on('console', (entry) => {
+        if (/Content Security Policy/.test(entry.text())) faults.push(entry.text());
+      });
+      each.on('request', (request) => {
+        if (!/^(?:blob|data):/.test(request.url())) origins.add(new URL(request.url()).origin);
+      });
+    }
+  });
+  afterAll(() => browser.close());
+
+  describe.each(ADAPTERS)('on %s, under a prefix,', (adapter) => {
+    let agent: ScriptedAgent;
+    let host: Host;
+    let address: string;
+    /** The key that the endpoint wants. */
+    let key: string | undefined;
+    /** How many requests are refused with 503. */
+    let refusals: number;
+
+    beforeEach(async () => {
+      agent = new ScriptedAgent();
+      [key, refusals, faults, origins] = [undefined, 0, [], new Set()];
+      const owner = ({ headers }: { headers: Record<string, unknown> }) => {
+        if (refusals-- > 0) throw new QueryError('unavailable', 'The store restarts.', { retryAfter: 1 });
+        if (key !== undefined && headers['authorization'] !== `Bearer ${key}`)
+          throw new QueryError('unauthorized', 'The key is not valid.');
+        return undefined;
+      };
+      const runs = { drainMs: 0, stopDeadlineMs: 100 };
+      const query = QueryModule.forRoot({ handler: agent.handler, owner, runs, streams: { retryMs: 10 } });
+      @Module({ imports: [query, PlaygroundModule.forRoot()] })
+      class Application {}
+      host = await startHost(adapter, Application, (app) => app.setGlobalPrefix('api/v1'));
+      address = `${host.url}/api/v1/playground`;
+      await page.setViewportSize({ width: 1100, height: 760 });
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(address);
+      await box().waitFor();
+    });
+    afterEach(async () => {
+      await page.evaluate('sessionStorage.clear()');
+      await page.goto('about:blank');
+      await other.goto('about:blank');
+      await host.close();
+      expect(faults).toEqual([]);
+      expect([...origins].filter((origin) => origin !== 'null')).toEqual([host.url]);
+    });
+
+    const box = (on = page) => on.getByRole('textbox', { name: 'Message', exact: true });
+    const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true });
+    const shows = (text: string | RegExp, on = page) =>
+      on.locator('.turns').getByText(text).first().waitFor();
+    const announces = (text: string) => page.getByRole('status').getByText(text).waitFor();
+    const ask = async (text: string) => {
+      const call = agent.call(agent.calls.length + 1);
+      await box().fill(text);
+      await box().press('Enter');
+      return call;
+    };
+    /** What axe finds on the page as it is now, as short texts. */
+    const barriers = async (): Promise<string[]> => {
+      await page.evaluate(AXE);
+      return page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html }) => id + ': ' + html.slice(0, 200))))`);
+    };
+    const focused = (name: string) =>
+      eventuallyElsewhere(async () => {
+        const { label, text } = await page.evaluate<{ label: string; text: string }>(
+          '({ label: document.activeElement.ariaLabel, text: document.activeElement.textContent })',
+        );
+        return (label ?? text) === name;
+      });
+
+    it('sends with Enter, breaks the line with Shift+Enter, and shows Markdown while it arrives', async () => {
+      await box().fill('One');
+      await box().press('Shift+Enter');
+      // While characters are composed, Enter chooses one.
+      await page.evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
+        { key: 'Enter', isComposing: true, bubbles: true }))`);
+      await page.keyboard.type('two');
+      await box().press('Enter');
+      const call = await agent.call(1);
+      expect(call.text).toBe('One\ntwo');
+      expect(await box().inputValue()).toBe('');
+      for (const piece of MARKDOWN.match(/[^]{1,7}/g)!) call.emit(message(piece));
+      await page.locator('.markdown .hljs-keyword', { hasText: 'const' }).waitFor();
+      expect(await page.locator('.markdown td').allTextContents()).toEqual(['Oslo', '12']);
+      const link = page.locator('.markdown a', { hasText: 'a link' });
+      expect([await link.getAttribute('target'), await link.getAttribute('rel')]).toEqual([
+        '_blank',
+        'noopener noreferrer',
+      ]);
+      expect(await page.locator('.markdown').textContent()).toContain('\\(a_1 * b_1\\) and $x_1$.');
+      expect(await page.locator('.markdown :is(img, [onclick])').count()).toBe(0);
+      expect(await page.locator('.markdown a[href]').count()).toBe(2);
+      call.finish();
+      await announces('Answer complete.');
+      expect(await page.title()).toContain('One');
+    });
+
+    it('goes on with an answer after a reload in the middle of it, and in a second window', async () => {
+      const call = await ask('Count');
+      call.emit(message('One, '));
+      await shows('One,');
+      await page.reload();
+      await shows('Count');
+      await shows('One,');
+      await other.goto(page.url());
+      await shows('One,', other);
+      call.emit(message('two.'));
+      call.finish();
+      await shows('One, two.');
+      await shows('One, two.', other);
+      await shows('Count', other);
+      expect(agent.calls).toHaveLength(1);
+    });
+
+    it('shows reasoning, tools, logs, progress, files, sources and usage', async () => {
+      const call = await ask('All');
+      call.emit(
+        log('Reading'),
+        progress(1, { total: 4, unit: 'rows', label: 'Counting' }),
+        reasoning('I think.'),
+      );
+      await page.getByRole('progressbar', { name: 'Counting 1 of 4 rows' }).waitFor();
+      call.emit(toolCall('1', 'add', { a: 1 }), toolResult('1', 'No number.', { isError: true }));
+      call.emit(message('Done.'), file({ name: 'a.png', mimeType: 'image/png', content: PICTURE }));
+      call.emit(file({ name: 'a.csv', mimeType: 'text/csv', content: Buffer.from('a,b') }));
+      call.emit(
+        source('https://example.com/', { title: 'The source' }),
+        usage({ inputTokens: 1, outputTokens: 2 }),
+      );
+      call.finish();
+      await page.getByText('1 token in, 2 tokens out').waitFor();
+      await page.getByText('1 log line').click();
+      await shows('Reading');
+      expect(await page.getByText('I think.').isVisible()).toBe(false);
+      await page.getByText('Reasoning').click();
+      await page.getByText('I think.').waitFor();
+      await page.getByText('add failed').click();
+      await shows('No number.');
+      await page.locator('img[alt="a.png"]').waitFor();
+      await button('View a.csv').click();
+      await page.getByRole('dialog', { name: 'a.csv' }).getByText('a,b').waitFor();
+      expect(await barriers()).toEqual([]);
+      await button('Close').click();
+      const downloading = page.waitForEvent('download');
+      await button('Download a.csv').click();
+      expect((await downloading).suggestedFilename()).toBe('a.csv');
+      expect(await page.getByRole('link', { name: 'The source' }).getAttribute('rel')).toBe(
+        'noopener noreferrer',
+      );
+    });
+
+    it('lets disappear what a restart makes void', async () => {
+      const events = [
+        message('Kept. '),
+        message('Void.'),
+        toolCall('1', 'add', {}),
+        { type: 'restarted', data: { attempt: 2, from: 1 } },
+        message('Again.'),
+        { type: 'done', data: { status: 'completed' } },
+      ].map((envelope, index) => `id: run.${index + 1}\ndata: ${JSON.stringify(envelope)}\n\n`);
+      const headers = { 'content-type': 'text/event-stream', 'content-location': '/api/v1/query/run' };
+      await page.route('**/query', (route) => route.fulfill({ headers, body: events.join('') }));
+      await box().fill('Hi');
+      await button('Send').click();
+      await announces('Answer complete.');
+      await page.unroute('**/query');
+      expect((await page.locator('.markdown').allTextContents()).map((text) => text.trim())).toEqual([
+        'Kept. Again.',
+      ]);
+      expect(await page.locator('.tool').count()).toBe(0);
+    });
+
+    it('sends files that are picked, dropped and pasted, and kwargs', async () => {
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A') });
+      await page.evaluate(DROP_AND_PASTE);
+      await button('Remove c.txt').click();
+      const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
+      await kwargs.fill('{"a": ');
+      await page.getByRole('alert').getByText('kwargs must be JSON').waitFor();
+      expect(await button('Send').isDisabled()).toBe(true);
+      await kwargs.fill('{"a": [1]}');
+      await button('Send').click();
+      const call = await agent.call(1);
+      expect(call.query.kwargs).toMatchObject({ a: [1] });
+      const files = call.query.parts.map((part) => (part.type === 'file' ? part.name : part.type));
+      expect(files).toEqual(['a.txt', 'b.txt']);
+      call.emit(message('Read.'));
+      await shows('Read.');
+      await page.reload();
+      await shows('Read.');
+      call.finish();
+      await announces('Answer complete.');
+      await button('Retry').click();
+      (await agent.call(2)).finish();
+      expect(agent.calls[1]!.query.parts).toHaveLength(2);
+      await button('On the wire').click();
+      await button(/^POST/).last().click();
+      await page.getByText('Request', { exact: true }).click();
+      await page.getByText('"base64": "… 1 byte"').waitFor();
+    });
+
+    it('stops an answer, shows why one failed, and asks again', async () => {
+      const stopped = await ask('Long');
+      stopped.emit(message('Begun'));
+      await shows('Begun');
+      await button('Stop').click();
+      await stopped.stopped;
+      await announces('The answer was stopped.');
+      await button('Retry').click();
+      const failed = await agent.call(2);
+      expect(failed.text).toBe('Long');
+      failed.fail(new QueryError('handler_failed', 'The model is gone.'));
+      await shows('The model is gone.');
+      await page.locator('.failure code', { hasText: 'handler_failed' }).waitFor();
+      expect(await barriers()).toEqual([]);
+    });
+
+    it('reconnects after a lost connection, and waits while the service is not available', async () => {
+      const call = await ask('Hi');
+      call.emit(message('Hello '));
+      await shows('Hello');
+      refusals = 1;
+      (host.app.getHttpServer() as Server).closeAllConnections();
+      await shows(/The store restarts. Trying again in 1 s/);
+      call.emit(message('again'));
+      call.finish();
+      await shows('Hello again');
+      expect(agent.calls).toHaveLength(1);
+    });
+
+    it('asks for the API key where the endpoint wants one, and keeps it in the tab', async () => {
+      key = 'secret';
+      await page.reload();
+      const dialog = page.getByRole('dialog', { name: 'API key' });
+      await dialog.getByText('This service needs an API key.').waitFor();
+      expect(await barriers()).toEqual([]);
+      await dialog.getByLabel('API key or token').fill('wrong');
+      await page.keyboard.press('Enter');
+      await dialog.getByText('The service refuses this key.').waitFor();
+      await dialog.getByLabel('API key or token').fill('secret');
+      await page.keyboard.press('Enter');
+      await dialog.waitFor({ state: 'hidden' });
+      const call = await ask('Hi');
+      call.emit(message('Hello'));
+      call.finish();
+      await announces('Answer complete.');
+      await page.reload();
+      await shows('Hello');
+      expect(await page.evaluate('JSON.stringify(localStorage)')).toBe('{}');
+    });
+
+    it('lists conversations, opens and erases them', async () => {
+      (await ask('First')).finish();
+      await announces('Answer complete.');
+      await button('New conversation').click();
+      await page.getByText('Ask the agent').waitFor();
+      (await ask('Second')).finish();
+      await announces('Answer complete.');
+      await button(/^First/).click();
+      await shows('First');
+      await page.goBack();
+      await shows('Second');
+      await button('Erase First').click();
+      const dialog = page.getByRole('dialog', { name: 'Erase this conversation?' });
+      expect(await barriers()).toEqual([]);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await button('Erase First').click();
+      await dialog.getByRole('button', { name: 'Erase' }).click();
+      await button('Erase First').waitFor({ state: 'detached' });
+      const { sessions } = (await (await fetch(`${host.url}/api/v1/query/sessions`)).json()) as {
+        sessions: { title: string }[];
+      };
+      expect(sessions.map(({ title }) => title)).toEqual(['Second']);
+    });
+
+    it('stays at the end of an answer, unless the user has left it', async () => {
+      const call = await ask('Long');
+      const lines = Array.from({ length: 60 }, (_, index) => message(`Line ${index}\n\n`));
+      call.emit(...lines, message('The end'));
+      await page.locator('.turns').getByText('The end').waitFor();
+      const left = () =>
+        page
+          .locator('.turns')
+          .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight);
+      await eventuallyElsewhere(async () => (await left()) < 2);
+      await page.locator('.turns').hover();
+      await page.mouse.wheel(0, -300);
+      await button('Go to the end').waitFor();
+      call.emit(message('\n\nMore'));
+      await page.locator('.turns').getByText('More').waitFor();
+      expect(await left()).toBeGreaterThan(200);
+      await button('Go to the end').click();
+      await eventuallyElsewhere(async () => (await left()) < 2);
+      call.finish();
+      await announces('Answer complete.');
+    });
+
+    it('loads more conversations and earlier turns', async () => {
+      const query = async (text: string, session: string) => {
+        const call = agent.call(agent.calls.length + 1);
+        const parts = [{ type: 'text', text }];
+        const body = JSON.stringify({ parts, kwargs: { session_id: session } });
+        const headers = { 'content-type': 'application/json' };
+        const response = fetch(`${host.url}/api/v1/query`, { method: 'POST', headers, body });
+        (await call).finish();
+        await (await response).text();
+      };
+      for (let index = 1; index <= 51; index += 1) await query(`Session ${index}`, `${index}`);
+      for (let index = 1; index <= 35; index += 1) await query(`Turn ${index}`, 'long');
+      await page.reload();
+      await button('Load more').click();
+      await button(/^Session 1\b/).waitFor();
+      await button(/^Turn 1\b/).click();
+      await shows('Turn 35');
+      expect(await page.locator('.turn').count()).toBe(30);
+      await button('Show earlier turns').click();
+      await page.locator('.turns').getByText('Turn 1', { exact: true }).waitFor();
+      expect(await page.locator('.turn').count()).toBe(35);
+      expect(await button('Show earlier turns').count()).toBe(0);
+    });
+
+    it('shows what goes over the wire, as curl and as client code', async () => {
+      const call = await ask("It's me");
+      call.emit(message('Hello'));
+      call.finish();
+      await announces('Answer complete.');
+      await button('On the wire').click();
+      const rows = page.getByRole('region', { name: 'Events' }).getByRole('row');
+      await rows.getByText('"completed"').waitFor();
+      const cells = await rows.last().getByRole('cell').allTextContents();
+      expect(cells).toEqual([
+        '2',
+        expect.stringMatching(/^\d+ ms$/),
+        expect.stringMatching(/^\d+ ms$/),
+        '{"type":"done","data":{"status":"completed"}}',
+      ]);
+      expect(await barriers()).toEqual([]);
+      await button('Copy as curl').click();
+      await button('Copied').waitFor();
+      const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+      expect(await copied()).toContain(`curl -N '${host.url}/api/v1/query' \\\n`);
+      expect(await copied()).toContain("It'\\''s me");
+      await button('Copy as client code').click();
+      await eventuallyElsewhere(async () => (await copied()).startsWith('import'));
+      expect(await copied()).toMatch(/of client.ask\("It's me", \{ sessionId: "[0-9a-f]{32}" \}\)\) console/);
+    });
+
+    it.each(['light', 'dark'] as const)(
+      'has no barrier that axe finds, %s, also on a phone',
+      async (colorScheme) => {
+        await page.emulateMedia({ colorScheme });
+        expect(await barriers()).toEqual([]);
+        const call = await ask('Markdown');
+        call.emit(
+          reasoning('I think.'),
+          toolCall('1', 'add', {}),
+          message(MARKDOWN),
+          source('https://example.com/'),
+        );
+        await page.locator('.markdown .hljs-keyword').waitFor();
+        expect(await barriers()).toEqual([]);
+        await page.setViewportSize({ width: 390, height: 700 });
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+        expect(await barriers()).toEqual([]);
+        await button('Show conversations').click();
+        await focused('New conversation');
+        expect(await barriers()).toEqual([]);
+        await page.keyboard.press('Escape');
+        await focused('Show conversations');
+        call.finish();
+        await announces('Answer complete.');
+      },
+    );
+  });
+
+  it('lets the user choose among several agents', async () => {
+    [faults, origins] = [[], new Set()];
+    const [one, two] = [new ScriptedAgent(), new ScriptedAgent()];
+    const named = (name: string, { handler }: ScriptedAgent) =>
+      QueryModule.forRoot({ handler, name, path: `${name}/query` });
+    const endpoint = ['one/query', 'two/query'];
+    @Module({
+      imports: [named('one', one), named('two', two), PlaygroundModule.forRoot({ path: '', endpoint })],
+    })
+    class Application {}
+    const host = await startHost('fastify', Application);
+    await page.setViewportSize({ width: 1100, height: 760 });
+    await page.goto(host.url);
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('two');
+    await page.getByRole('button', { name: 'Hello!' }).click();
+    const call = await two.call(1);
+    call.emit(message('I am two.'));
+    call.finish();
+    await page.getByRole('status').getByText('Answer complete.').waitFor();
+    await page.reload();
+    await page.getByText('I am two.').waitFor();
+    expect(await page.getByRole('combobox', { name: 'Agent' }).inputValue()).toBe('two');
+    expect([one.calls.length, faults]).toEqual([0, []]);
+    await page.goto('about:blank');
+    await host.close();
+  });
+});
