@@ -1,4 +1,5 @@
 import type { RunList, RunStatus, RunView, SessionList, SessionPage } from '../query/contract/wire.js';
+import type { AgentQueryError } from './agent-query-error.js';
 import { Answer } from './answer.js';
 import { type AgentQueryClientOptions, Connection } from './connection.js';
 import type { FileContent, FileInput } from './file-source.js';
@@ -114,7 +115,19 @@ export class AgentQueryClient {
   /** Erases a session: cancels its runs, and removes turns, logs and files. */
   async erase(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
     const url = this.#connection.url('sessions', sessionId);
-    await this.#connection.sendRepeatable(url, { method: 'DELETE', signal }, () => undefined);
+    let isRepeated = false;
+    try {
+      const request = { method: 'DELETE', signal };
+      await this.#connection.sendRepeatable(
+        url,
+        request,
+        () => undefined,
+        () => (isRepeated = true),
+      );
+    } catch (error) {
+      // The response to the request before was lost, not the request.
+      if (!isRepeated || (error as AgentQueryError).code !== 'not_found') throw error;
+    }
   }
 
   /**

@@ -109,19 +109,21 @@ export class Connection {
   /**
    * Sends a request that can be repeated without harm, and reads its response. Both are done again where that may help.
    *
+   * @param onRepeat is called before each repetition
    * @throws as `send` and `read`
    */
   async sendRepeatable<T>(
     url: string,
     request: RequestParts,
     read: (response: Response) => T | Promise<T>,
+    onRepeat?: () => void,
   ): Promise<T> {
     const retries = new Retries(Math.min(REPEATS, this.maxRetries));
     for (;;) {
       try {
         return await read(await this.send(url, request));
       } catch (error) {
-        await retries.wait(error, 0, request.signal);
+        await retries.wait(error, 0, request.signal, onRepeat);
       }
     }
   }

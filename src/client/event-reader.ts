@@ -37,7 +37,7 @@ export class EventReader {
   /** Reads what comes next from the connection. @throws as `next()` */
   async readMore(): Promise<void> {
     const { value, done } = await this.#read(this.idleMs);
-    if (done) throw connectionLost('The stream stopped before its end.');
+    if (done) throw connectionLost('The response was cut.');
     this.#parser.feed(this.#decoder.decode(value, { stream: true }));
     if (this.#isTooLong) throw invalidResponse('An event of the stream is too long.');
   }
@@ -72,7 +72,7 @@ export class EventReader {
       });
       return await Promise.race([this.#reader.read(), silent]);
     } catch (error) {
-      throw error instanceof AgentQueryError ? error : connectionLost('The connection was cut.', error);
+      throw error instanceof AgentQueryError ? error : connectionLost('The response was cut.', error);
     } finally {
       clearTimeout(timer);
     }

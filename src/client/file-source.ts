@@ -33,11 +33,11 @@ const MIME_TYPE = 'application/octet-stream';
 /** @throws {TypeError} the content is of no known kind */
 export function sourceOf({ name, mimeType, content }: FileInput): FileSource {
   const { name: ownName, ...own } = contentSource(content);
-  return { ...own, name: name ?? ownName ?? NAME, mimeType: mimeType || typeOf(content) || MIME_TYPE };
-}
-
-function typeOf(content: FileContent): string {
-  return content instanceof Blob ? content.type : '';
+  return {
+    ...own,
+    name: name ?? ownName ?? NAME,
+    mimeType: mimeType || (content as Partial<Blob>).type || MIME_TYPE,
+  };
 }
 
 type Content = Pick<FileSource, 'size' | 'isRepeatable' | 'read'> & { name?: string | undefined };

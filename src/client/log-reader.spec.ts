@@ -226,6 +226,14 @@ describe('The client, of a server that answers with literal bytes,', () => {
     expect(tokens).toEqual(['Bearer 2']);
   });
 
+  it('takes a session as erased when the response was lost and the repeated request finds no session', async () => {
+    const refuse: Respond = (_, response) =>
+      response.writeHead(404).end('{"code":"not_found","detail":"There is no such session."}');
+    await start([(_, response) => response.destroy(), refuse]);
+    expect(await client.erase('s')).toBeUndefined();
+    await expect(client.erase('s')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
   it('stops waiting for a try when its signal aborts', async () => {
     await start([(_, response) => response.writeHead(503, { 'Retry-After': '30' }).end()]);
     const leaving = new AbortController();

@@ -56,7 +56,7 @@ export class QueryBody {
     if (this.#wasRead && !this.#isRepeatable)
       throw new AgentQueryError(
         'body_not_repeatable',
-        'The connection was cut before the query was admitted, and a stream in it can be read only once. Ask again.',
+        'The query was cut, and a stream in it can be read only once. Ask again.',
       );
     this.#wasRead = true;
     return isBrowser() ? this.#blob() : this.#stream(onSent);
