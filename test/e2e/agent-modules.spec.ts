@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
+import { eventuallyElsewhere } from '../support/conditions.js';
 import { type Service, spawnService, startService } from '../support/service.js';
 
 const ANSWER = "yield { type: 'message', data: { content: 'Hi' } };";
@@ -91,7 +92,8 @@ describe('A module as the agent of the service', () => {
     service = await startService({ AGENT: './agent.mjs' }, directory);
     expect(await (await ask(service.url, 'hello', { kwargs: { session_id: 's' } })).answer()).toEqual(HI);
     expect((await request(service.url, { method: 'DELETE', path: '/query/sessions/s' })).status).toBe(204);
-    expect(service.output()).toContain('erased anonymous s\n');
+    const { output } = service;
+    await eventuallyElsewhere(() => output().includes('erased anonymous s\n'));
     await service.stop();
     expect(service.output()).toContain('shut down\n');
   });
