@@ -158,9 +158,10 @@ export class RunFollowers extends Followers {
     this.signals.send({ type: 'follow', runId: this.runId, offset: this.offset });
   }
 
-  /** The log has its end: no news will come. */
+  /** The log has its end: no news will come. Whoever follows already may not have been told. */
   end(): void {
     this.#hasEnded = true;
+    this.notify();
   }
 
   override join(member: Member): void {
