@@ -100,14 +100,15 @@ describeWithBrowser('The page, in Chromium', () => {
     let address: string;
     /** The key that the endpoint wants. */
     let key: string | undefined;
-    /** How many requests are refused with 503. */
+    /** How many requests that resume a stream are refused with 503. */
     let refusals: number;
 
     beforeEach(async () => {
       agent = new ScriptedAgent();
       [key, refusals, faults, origins] = [undefined, 0, [], new Set()];
       const owner = ({ headers }: { headers: Record<string, unknown> }) => {
-        if (refusals-- > 0) throw new QueryError('unavailable', 'The store restarts.', { retryAfter: 1 });
+        if (headers['last-event-id'] !== undefined && refusals-- > 0)
+          throw new QueryError('unavailable', 'The store restarts.', { retryAfter: 1 });
         if (key !== undefined && headers['authorization'] !== `Bearer ${key}`)
           throw new QueryError('unauthorized', 'The key is not valid.');
         return undefined;
@@ -288,6 +289,31 @@ describeWithBrowser('The page, in Chromium', () => {
       await button(/^POST/).last().click();
       await page.getByText('Request', { exact: true }).click();
       await page.getByText('"base64": "… 1 byte"').waitFor();
+    });
+
+    it('opens the conversation that kwargs.session_id names', async () => {
+      const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
+      const known = await ask('First');
+      known.finish();
+      await announces('Answer complete.');
+      const { session_id: first } = known.query.kwargs;
+      await button('New conversation').click();
+      await kwargs.fill('{"session_id": ""}');
+      await page.getByRole('alert').getByText('session_id must be a text that is not empty').waitFor();
+      await kwargs.fill('{"session_id": "orders", "a": 1}');
+      const named = await ask('Second');
+      expect(named.query.kwargs).toEqual({ session_id: 'orders', a: 1 });
+      expect(new URL(page.url()).hash).toBe('#session=orders');
+      expect(await kwargs.inputValue()).toBe('{"a":1}');
+      named.finish();
+      await announces('Answer complete.');
+      await kwargs.fill(JSON.stringify({ session_id: first }));
+      const again = await ask('Third');
+      expect(again.query.kwargs).toEqual({ session_id: first });
+      expect(await kwargs.inputValue()).toBe('');
+      again.finish();
+      await announces('Answer complete.');
+      expect(await page.locator('.question .text').allTextContents()).toEqual(['First', 'Third']);
     });
 
     it('stops an answer, shows why one failed, and asks again', async () => {

@@ -15,6 +15,7 @@ export function App({ page }: { page: Page }) {
   useStore(conversation);
   useStore(service.sessions);
   const [erased, setErased] = useState<string>();
+  const [kwargs, setKwargs] = useState('');
   const menu = useRef<HTMLButtonElement>(null);
   const title = titleOf(page);
   useEffect(() => void (document.title = `${title} · Playground`), [title]);
@@ -54,12 +55,14 @@ export function App({ page }: { page: Page }) {
               <ConversationView
                 key={conversation.id}
                 conversation={conversation}
-                onAsk={() => page.begun()}
+                onAsk={(question) => void page.ask(question)}
               />
               <Composer
                 key={`${conversation.id} composer`}
                 conversation={conversation}
-                onAsk={() => page.begun()}
+                kwargs={kwargs}
+                onKwargs={setKwargs}
+                onAsk={(question, session) => void page.ask(question, session)}
               />
             </>
           )}

@@ -1,28 +1,39 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
+import type { Question } from '../state/turn.js';
 import { FileChip } from './file-chip.js';
-import { kwargsOf } from './kwargs.js';
+import { readKwargs } from './kwargs.js';
 import { useDroppedFiles } from './use-dropped-files.js';
 
+interface ComposerProps {
+  conversation: Conversation;
+  /** They stay for the next query, also in another conversation. */
+  kwargs: string;
+  onKwargs: (kwargs: string) => void;
+  /** @param session the one that the user has named in the metadata, if any */
+  onAsk: (question: Question, session: string | undefined) => void;
+}
+
 /** Where the user writes. */
-export function Composer({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
+export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProps) {
   const [text, setText] = useState('');
-  const [kwargs, setKwargs] = useState('');
   const [files, setFiles] = useState<File[]>([]);
   const message = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const add = (added: Iterable<File>) => setFiles((before) => [...before, ...added]);
   const isDropping = useDroppedFiles(add);
-  const { value, fault } = kwargsOf(kwargs);
+  const read = readKwargs(kwargs);
   const { live } = conversation;
-  const isReady = (text.trim() !== '' || files.length > 0) && value !== undefined;
+  const isReady = (text.trim() !== '' || files.length > 0) && read.fault === undefined;
 
   useEffect(() => message.current?.focus(), []);
   const send = () => {
     if (!isReady) return;
-    conversation.ask({ text, files: files.map(questionFile), kwargs: value });
-    onAsk();
+    const { session, others } = read;
+    // From now on the page shows this session, until the user chooses another one.
+    if (session !== undefined) onKwargs(Object.keys(others).length === 0 ? '' : JSON.stringify(others));
+    onAsk({ text, files: files.map(questionFile), kwargs: others }, session);
     setText('');
     setFiles([]);
     message.current?.focus();
@@ -98,9 +109,9 @@ export function Composer({ conversation, onAsk }: { conversation: Conversation; 
             autocapitalize="off"
             placeholder="{ }"
             value={kwargs}
-            aria-invalid={fault !== undefined}
+            aria-invalid={read.fault !== undefined}
             aria-describedby="kwargs-fault"
-            onInput={({ currentTarget }) => setKwargs(currentTarget.value)}
+            onInput={({ currentTarget }) => onKwargs(currentTarget.value)}
             onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && send()}
           />
         </label>
@@ -123,7 +134,7 @@ export function Composer({ conversation, onAsk }: { conversation: Conversation; 
         </button>
       </div>
       <p class="fault" id="kwargs-fault" role="alert">
-        {fault}
+        {read.fault}
       </p>
     </form>
   );

@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
+import type { Question } from '../state/turn.js';
 import { copyText } from '../text.js';
 import { TurnView } from './turn-view.js';
 
@@ -10,7 +11,13 @@ const NEAR = 48;
 const SUGGESTIONS = ['Hello!', 'What can you do?'];
 
 /** The turns of a conversation. It stays at the end while the user is there. */
-export function ConversationView({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
+export function ConversationView({
+  conversation,
+  onAsk,
+}: {
+  conversation: Conversation;
+  onAsk: (question: Question) => void;
+}) {
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const [isAway, setAway] = useState(false);
@@ -62,7 +69,7 @@ export function ConversationView({ conversation, onAsk }: { conversation: Conver
               Show earlier turns
             </button>
           )}
-          {isEmpty && <Empty conversation={conversation} onAsk={onAsk} />}
+          {isEmpty && <Empty onAsk={onAsk} />}
           {turns.map((turn) => (
             <TurnView key={turn.key} turn={turn} version={turn.version} conversation={conversation} />
           ))}
@@ -77,18 +84,19 @@ export function ConversationView({ conversation, onAsk }: { conversation: Conver
   );
 }
 
-function Empty({ conversation, onAsk }: { conversation: Conversation; onAsk: () => void }) {
-  const ask = (text: string) => {
-    conversation.ask({ text, files: [], kwargs: {} });
-    onAsk();
-  };
+function Empty({ onAsk }: { onAsk: (question: Question) => void }) {
   return (
     <div class="empty">
       <h2>Ask the agent</h2>
       <p>Send a text, files, or both. The answer is kept while you reload, and after a lost connection.</p>
       <div class="suggestions">
         {SUGGESTIONS.map((text) => (
-          <button key={text} type="button" class="secondary" onClick={() => ask(text)}>
+          <button
+            key={text}
+            type="button"
+            class="secondary"
+            onClick={() => onAsk({ text, files: [], kwargs: {} })}
+          >
             {text}
           </button>
         ))}

@@ -3,6 +3,7 @@ import type { Conversation } from './conversation.js';
 import type { Endpoint } from './endpoints.js';
 import { Service } from './service.js';
 import { Store } from './store.js';
+import type { Question } from './turn.js';
 
 export type View = 'conversation' | 'wire';
 
@@ -38,17 +39,17 @@ export class Page extends Store {
   select(id: string): void {
     this.isDrawerOpen = false;
     this.view = 'conversation';
-    this.#go(this.service, id);
+    void this.#go(this.service, id);
   }
 
   startNew(): void {
     this.isDrawerOpen = false;
     this.view = 'conversation';
-    this.#go(this.service, undefined);
+    void this.#go(this.service, undefined);
   }
 
   chooseAgent(name: string): void {
-    this.#go(
+    void this.#go(
       this.services.find(({ endpoint }) => endpoint.name === name)!,
       undefined,
     );
@@ -64,9 +65,14 @@ export class Page extends Store {
     this.changed();
   }
 
-  /** The conversation has its first question: from now on the address names it. */
-  begun(): void {
-    history.replaceState(null, '', this.#addressOf(this.service, this.conversation.id));
+  /** Asks in the conversation that is shown, or in the one that the user has named, which is shown then. */
+  async ask(question: Question, id = this.conversation.id): Promise<void> {
+    const { service } = this;
+    if (id !== this.conversation.id) await this.#go(service, id);
+    const conversation = service.conversation(id);
+    conversation.ask(question);
+    // The conversation has its first question: from now on the address names it.
+    if (this.conversation === conversation) history.replaceState(null, '', this.#addressOf(service, id));
   }
 
   /** The control that had the focus is gone: the user goes on with the next question. */
@@ -79,10 +85,10 @@ export class Page extends Store {
     if (this.conversation.id === id) this.startNew();
   }
 
-  #go(service: Service, id: string | undefined): void {
+  #go(service: Service, id: string | undefined): Promise<void> {
     const address = this.#addressOf(service, id);
     if (address !== location.hash || id === undefined) history.pushState(null, '', address);
-    void this.#open();
+    return this.#open();
   }
 
   #addressOf({ endpoint: { name } }: Service, id: string | undefined): string {
