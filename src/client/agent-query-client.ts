@@ -1,5 +1,5 @@
 import type { RunList, RunStatus, RunView, SessionList, SessionPage } from '../query/contract/wire.js';
-import type { AgentQueryError } from './agent-query-error.js';
+import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
 import { type AgentQueryClientOptions, Connection } from './connection.js';
 import type { FileContent, FileInput } from './file-source.js';
@@ -69,9 +69,10 @@ export class AgentQueryClient {
    * @throws {AgentQueryError} `file_unreadable`: there is no file at a path. Every later fault is thrown by the answer
    */
   ask(textOrParts: string | readonly InputPart[], options: AskOptions = {}): Answer {
-    const { files, kwargs, sessionId, idempotencyKey = randomKey(), detached = false, onUpload } = options;
-    const body = new QueryBody({ textOrParts, files, kwargs, sessionId });
-    const submission = { body, idempotencyKey, isDetached: detached, onUpload };
+    const body = new QueryBody(textOrParts, options);
+    // Pages without TLS have no `crypto.randomUUID`.
+    const { idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join('-') } = options;
+    const submission = { ...options, body, idempotencyKey };
     return new Answer(new LogReader(this.#connection, submission, 0, options), this);
   }
 
@@ -86,33 +87,35 @@ export class AgentQueryClient {
   }
 
   /** @returns the run as it is now */
-  run(runId: string, { signal }: CallOptions = {}): Promise<RunView> {
-    return this.#connection.json(this.#connection.url(runId), { signal });
+  run(runId: string, options: CallOptions = {}): Promise<RunView> {
+    return this.#connection.json('GET', options, runId);
   }
 
   /** Cancels a run. @returns the run, which has ended */
-  cancel(runId: string, { signal }: CallOptions = {}): Promise<RunView> {
-    return this.#connection.json(this.#connection.url(runId), { method: 'DELETE', signal });
+  cancel(runId: string, options: CallOptions = {}): Promise<RunView> {
+    return this.#connection.json('DELETE', options, runId);
   }
 
   /** Lists the runs of the caller, newest first. */
-  runs({ signal, ...query }: RunListOptions = {}): Promise<RunList> {
-    return this.#connection.json(this.#connection.url() + queryString(query), { signal });
+  runs(options: RunListOptions = {}): Promise<RunList> {
+    return this.#connection.json('GET', options);
   }
 
   /** Lists the sessions of the caller, last used first. */
-  sessions({ signal, ...query }: PageOptions = {}): Promise<SessionList> {
-    return this.#connection.json(this.#connection.url('sessions') + queryString(query), { signal });
+  sessions(options: PageOptions = {}): Promise<SessionList> {
+    return this.#connection.json('GET', options, 'sessions');
   }
 
   /** Returns turns of a session, oldest first; and the run to follow, if one executes. */
-  session(sessionId: string, { signal, ...query }: PageOptions<number> = {}): Promise<SessionPage> {
-    return this.#connection.json(this.#connection.url('sessions', sessionId) + queryString(query), {
-      signal,
-    });
+  session(sessionId: string, options: PageOptions<number> = {}): Promise<SessionPage> {
+    return this.#connection.json('GET', options, 'sessions', sessionId);
   }
 
-  /** Erases a session: cancels its runs, and removes turns, logs and files. */
+  /**
+   * Erases a session: cancels its runs, and removes turns, logs and files.
+   *
+   * @throws {AgentQueryError} `not_found` · `invalid_response`: something else than the service has answered
+   */
   async erase(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
     const url = this.#connection.url('sessions', sessionId);
     let isRepeated = false;
@@ -121,7 +124,9 @@ export class AgentQueryClient {
       await this.#connection.sendRepeatable(
         url,
         request,
-        () => undefined,
+        ({ status }) => {
+          if (status !== 204) throw invalidResponse('The response is not 204.');
+        },
         () => (isRepeated = true),
       );
     } catch (error) {
@@ -136,26 +141,14 @@ export class AgentQueryClient {
    * @param options `range` is a range of bytes (RFC 9110 §14.2), such as `bytes=0-9`
    * @returns the response; its body is the content
    */
-  file(
+  async file(
     runId: string,
     sha256: string,
     options: CallOptions & { range?: string | undefined } = {},
   ): Promise<Response> {
     const { signal, range } = options;
-    const headers: Record<string, string> = range === undefined ? {} : { Range: range };
+    const headers = range ? { Range: range } : undefined;
     const url = this.#connection.url(runId, 'files', sha256);
     return this.#connection.sendRepeatable(url, { headers, signal }, (response) => response);
   }
-}
-
-/** Pages without TLS have no `crypto.randomUUID`. */
-function randomKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join('-');
-}
-
-function queryString(query: Record<string, string | number | undefined>): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 }

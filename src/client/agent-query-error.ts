@@ -32,15 +32,15 @@ export interface ErrorDetails {
 export class AgentQueryError extends Error {
   override readonly name = 'AgentQueryError';
   /** The HTTP status, if the service refused the request. */
-  readonly status: number | undefined;
+  declare readonly status: number | undefined;
   /** The whole problem (RFC 9457), if the service sent one. With `cursor_expired` it has `oldest` and `latest`. */
-  readonly problem: Problem | undefined;
+  declare readonly problem: Problem | undefined;
   /** The faults of the body, if the service named them. */
   readonly errors: Problem['errors'];
   /** The milliseconds that the service asks to wait. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
   /** The run, if the query was admitted. */
-  runId: string | undefined;
+  declare runId: string | undefined;
 
   constructor(
     readonly code: ClientErrorCode | Problem['code'],
@@ -68,7 +68,7 @@ export function refusalOf(status: number, body: string, retryAfter: string | nul
   const retryAfterMs = retryAfterOf(retryAfter);
   try {
     const problem = JSON.parse(body) as Problem;
-    if (typeof problem.code === 'string' && typeof problem.detail === 'string')
+    if (problem.code && problem.detail)
       return new AgentQueryError(problem.code, problem.detail, { status, problem, retryAfterMs });
   } catch {
     // Something between the client and the service has answered.

@@ -62,7 +62,7 @@ export interface RunCalls {
  * more, and what was read is kept in memory.
  *
  * Whoever leaves a `for await` loop with `break` closes the connection. The service then decides what becomes of the run, as
- * with every follower that leaves. To iterate again goes on.
+ * with every follower that leaves. The next iteration yields again what was read, and then goes on.
  *
  * @example
  * for await (const envelope of client.ask('What is new?')) {
@@ -119,9 +119,9 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
    */
   async text(): Promise<string> {
     const { runId, status, error, text } = await this.result();
-    if (status === 'failed') throw new AgentQueryError(error!.code, error!.message, { runId });
-    if (status === 'cancelled') throw new AgentQueryError('cancelled', 'The run was cancelled.', { runId });
-    return text;
+    if (status === 'completed') return text;
+    const { code, message } = error ?? { code: 'cancelled', message: 'The run was cancelled.' };
+    throw new AgentQueryError(code, message, { runId });
   }
 
   /**
@@ -133,14 +133,8 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
     for await (const envelope of this) if (envelope.type === 'done') break;
     const runId = await this.log.runId;
     const { status, error } = this.#end() ?? (await this.calls.run(runId));
-    const result: AnswerResult = {
-      runId,
-      status,
-      ...(error && { error }),
-      text: '',
-      files: [],
-      envelopes: [],
-    };
+    const result: AnswerResult = { runId, status, text: '', files: [], envelopes: [] };
+    if (error) result.error = error;
     for (const envelope of validEnvelopes(this.#entries)) {
       result.envelopes.push(envelope);
       if (envelope.type === 'message') result.text += envelope.data.content;
@@ -160,7 +154,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
   async cancel(): Promise<RunView | undefined> {
     if (this.log.withdraw()) return undefined;
     const runId = await this.log.runId.catch(() => undefined);
-    return runId === undefined ? undefined : this.calls.cancel(runId);
+    return runId ? this.calls.cancel(runId) : undefined;
   }
 
   /** Reads one more entry. All iterators wait for the same. */
@@ -193,7 +187,7 @@ function validEnvelopes(entries: readonly LogEntry[]): AnswerEnvelope[] {
 type Usage = UsageEnvelope['data'];
 
 function sumOf(sum: Usage | undefined, { model, ...counts }: Usage): Usage {
-  const next: Usage = { inputTokens: 0, outputTokens: 0, ...sum, ...(model !== undefined && { model }) };
+  const next: Usage = { inputTokens: 0, outputTokens: 0, ...sum, ...(model && { model }) };
   for (const [name, count] of Object.entries(counts) as [keyof typeof counts, number][])
     next[name] = (next[name] ?? 0) + count;
   return next;

@@ -1,5 +1,5 @@
 import { AgentQueryError, connectionLost, invalidResponse, refusalOf } from './agent-query-error.js';
-import { Retries } from './retries.js';
+import { Retries, unlessAborted } from './retries.js';
 
 /** What `new Headers()` takes: an object, pairs, or headers. */
 export type HeadersInput = ConstructorParameters<typeof Headers>[0];
@@ -13,7 +13,10 @@ export interface AgentQueryClientOptions {
   baseUrl?: string | undefined;
   /** The path of the endpoint below `baseUrl`. Default `query`. */
   path?: string | undefined;
-  /** Headers of every request, such as `Authorization`; or a function that returns them, called for each request. */
+  /**
+   * Headers of every request, such as `Authorization`; or a function that returns them, called for each request. What it throws
+   * is thrown by the call.
+   */
   headers?: HeadersInput | (() => HeadersInput | Promise<HeadersInput>) | undefined;
   /** Sends the requests. Default: `fetch` of the platform. */
   fetch?: typeof fetch | undefined;
@@ -23,8 +26,8 @@ export interface AgentQueryClientOptions {
    */
   maxRetries?: number | undefined;
   /**
-   * The milliseconds after which a silent connection counts as cut; 0: never. Default 60,000. The service sends a keep-alive
-   * every 10 seconds, unless its host has changed that.
+   * The milliseconds after which a silent connection counts as cut; 0 or `Infinity`: never. Default 60,000. The service sends a
+   * keep-alive every 10 seconds, unless its host has changed that. An upload may be silent for as long as it takes.
    */
   idleTimeoutMs?: number | undefined;
 }
@@ -32,12 +35,15 @@ export interface AgentQueryClientOptions {
 /** One request. */
 export interface RequestParts {
   method?: string;
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   body?: string | Blob | ReadableStream<Uint8Array>;
   signal?: AbortSignal | undefined;
-  /** Whether the response may take any time, because a body is sent that does. */
-  isPatient?: boolean;
+  /** When the body was sent whole. Before that, the response may take any time. Default: at once. */
+  whenSent?: Promise<void> | undefined;
 }
+
+/** What becomes of a response. */
+type Read<T> = (response: Response) => T | Promise<T>;
 
 /** How often a request that is not part of an answer is tried again. */
 const REPEATS = 3;
@@ -57,80 +63,103 @@ export class Connection {
 
   constructor(options: AgentQueryClientOptions) {
     const { baseUrl = '', path = 'query', maxRetries = 8, idleTimeoutMs = 60_000 } = options;
-    this.#endpoint = `${baseUrl.replace(/\/+$/, '')}/${path.replace(/^\/+|\/+$/g, '')}`;
+    this.#endpoint = [baseUrl.replace(/\/+$/, ''), ...path.split('/').filter(Boolean)].join('/');
     this.maxRetries = maxRetries;
-    this.idleMs = idleTimeoutMs;
+    // A longer timer would end at once.
+    this.idleMs = idleTimeoutMs < 2 ** 31 ? idleTimeoutMs : 0;
     this.#options = options;
   }
 
-  /** The address of what is below the endpoint: path segments, each encoded. */
+  /**
+   * The address of what is below the endpoint: path segments, each encoded.
+   *
+   * @throws {TypeError} a segment would lead to another address (RFC 3986 §5.2.4), or to none
+   */
   url(...segments: string[]): string {
+    for (const segment of segments)
+      if (/^\.{0,2}$/.test(segment)) throw new TypeError(`${JSON.stringify(segment)} is no id.`);
     return [this.#endpoint, ...segments.map(encodeURIComponent)].join('/');
   }
 
   /** The headers of the caller, and those of one request, which win. */
-  async headers(own: Record<string, string> = {}): Promise<Headers> {
+  async headers({ headers: own = {}, signal }: RequestParts): Promise<Headers> {
     const { headers } = this.#options;
-    const all = new Headers(typeof headers === 'function' ? await headers() : headers);
+    const all = new Headers(typeof headers === 'function' ? await unlessAborted(headers(), signal) : headers);
     for (const [name, value] of Object.entries(own)) all.set(name, value);
     return all;
   }
 
   /**
-   * Sends a request.
+   * Sends a request, and closes its connection where that or `read` fails.
    *
-   * @returns a response of a status below 300
-   * @throws {AgentQueryError} the service refuses, or `connection_lost` · the reason of `signal`
+   * @param read reads a response of a status below 300, in `idleTimeoutMs`
+   * @returns what `read` returns
+   * @throws {AgentQueryError} the service refuses, or `connection_lost` · the reason of `signal` · as `read`
    */
-  async send(url: string, request: RequestParts): Promise<Response> {
-    const { method = 'GET', body, signal, isPatient = false } = request;
-    const headers = await this.headers(request.headers);
+  async send<T>(url: string, request: RequestParts, read: Read<T>): Promise<T> {
+    const { method = 'GET', body, signal, whenSent } = request;
+    const headers = await this.headers(request);
     const silence = new AbortController();
-    const timer = isPatient || this.idleMs === 0 ? undefined : setTimeout(() => silence.abort(), this.idleMs);
     const init = { method, headers, body: body ?? null, signal: either(signal, silence.signal) };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isWaiting = this.idleMs > 0;
+    void Promise.resolve(whenSent).then(() => {
+      if (isWaiting) timer = setTimeout(() => silence.abort(), this.idleMs);
+    });
     try {
       const send = this.#options.fetch ?? globalThis.fetch;
       const response = await send(url, body instanceof ReadableStream ? { ...init, ...OF_STREAM } : init);
       const { ok, status } = response;
-      if (ok) return response;
+      if (ok) return await read(response);
       // Browsers return a response whose status line was cut, with a status such as 2 or 20.
       if (status < 200) throw connectionLost('The response was cut.');
       const text = await response.text().catch(() => '');
       throw refusalOf(status, text, response.headers.get('Retry-After'));
     } catch (error) {
+      silence.abort();
       if (error instanceof AgentQueryError) throw error;
       if (signal?.aborted) throw signal.reason;
       throw connectionLost(`No response came from ${url}.`, error);
     } finally {
+      isWaiting = false;
       clearTimeout(timer);
     }
   }
 
   /**
-   * Sends a request that can be repeated without harm, and reads its response. Both are done again where that may help.
+   * As `send`, for a request that can be repeated without harm: it is, where that may help.
    *
    * @param onRepeat is called before each repetition
-   * @throws as `send` and `read`
    */
   async sendRepeatable<T>(
     url: string,
     request: RequestParts,
-    read: (response: Response) => T | Promise<T>,
+    read: Read<T>,
     onRepeat?: () => void,
   ): Promise<T> {
     const retries = new Retries(Math.min(REPEATS, this.maxRetries));
     for (;;) {
       try {
-        return await read(await this.send(url, request));
+        return await this.send(url, request, read);
       } catch (error) {
         await retries.wait(error, 0, request.signal, onRepeat);
       }
     }
   }
 
-  /** As `sendRepeatable`, for JSON. */
-  json<T>(url: string, request: RequestParts): Promise<T> {
-    return this.sendRepeatable(url, { ...request, headers: { Accept: 'application/json' } }, jsonOf<T>);
+  /**
+   * As `sendRepeatable`, for JSON.
+   *
+   * @param query the query of the address; members that are `undefined` are left out
+   */
+  async json<T>(
+    method: string,
+    { signal, ...query }: { signal?: AbortSignal | undefined },
+    ...segments: string[]
+  ): Promise<T> {
+    const parameters = new URLSearchParams(JSON.parse(JSON.stringify(query)) as Record<string, string>);
+    const url = this.url(...segments) + (parameters.size > 0 ? `?${parameters.toString()}` : '');
+    return this.sendRepeatable(url, { method, headers: { Accept: 'application/json' }, signal }, jsonOf<T>);
   }
 }
 
@@ -148,6 +177,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   }
 }
 
-function either(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+/** A signal that aborts with either. */
+export function either(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
   return signal ? AbortSignal.any([signal, other]) : other;
 }

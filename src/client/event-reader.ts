@@ -12,8 +12,7 @@ export class EventReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
   readonly #parser;
-  #events: EventSourceMessage[] = [];
-  #next = 0;
+  readonly #events: EventSourceMessage[] = [];
   #isTooLong = false;
 
   /**
@@ -44,20 +43,14 @@ export class EventReader {
 
   /** @throws {AgentQueryError} `connection_lost`: the response has ended or is silent · `invalid_response` */
   async next(): Promise<EventSourceMessage> {
-    while (this.#next === this.#events.length) {
-      this.#events = [];
-      this.#next = 0;
-      await this.readMore();
-    }
-    return this.#events[this.#next++]!;
+    while (this.#events.length === 0) await this.readMore();
+    return this.#events.shift()!;
   }
 
   /** Lets a response that has sent its last event end by itself, so that its connection can serve another request. */
   finish(): void {
-    this.#read(LINGER_MS).then(
-      ({ done }) => done || this.leave(),
-      () => this.leave(),
-    );
+    const leave = () => this.leave();
+    this.#read(LINGER_MS).then(leave, leave);
   }
 
   leave(): void {

@@ -23,4 +23,40 @@ describe('The base64 of a file', () => {
     ]);
     expect(pieces.join('')).toBe(Buffer.from(content).toString('base64'));
   });
+
+  it('is right also where a source uses its buffer again', async () => {
+    const letters = '0123456789ABCDEFGHIJ';
+    async function* content() {
+      const buffer = Buffer.alloc(4);
+      for (let at = 0; at < letters.length; at += 4) {
+        buffer.write(letters.slice(at, at + 4));
+        yield buffer;
+        await Promise.resolve();
+      }
+    }
+    let text = '';
+    for await (const piece of base64Of(sourceOf({ content: content() }))) text += piece;
+    expect(Buffer.from(text, 'base64').toString()).toBe(letters);
+  });
+
+  it.each([
+    ['fails without a reason', new ReadableStream({ start: (controller) => controller.error() })],
+    [
+      'cannot be iterated',
+      {
+        [Symbol.asyncIterator]: () => {
+          throw new Error('It is closed.');
+        },
+      },
+    ],
+    ['yields texts', ReadableStream.from(['text'])],
+  ])('fails with file_unreadable where a source %s', async (_what, content) => {
+    const read = async () => {
+      for await (const piece of base64Of(sourceOf({ name: 'a.txt', content: content as never }))) void piece;
+    };
+    await expect(read()).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: expect.stringMatching(/^The file "a.txt" cannot be read \(.+\)\.$/) as string,
+    });
+  });
 });

@@ -1,4 +1,5 @@
 import { AgentQueryError } from './agent-query-error.js';
+import { unlessAborted } from './retries.js';
 
 /** The content of a file. A string is a path, in Node, Deno and Bun only. */
 export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | string;
@@ -17,7 +18,7 @@ export interface FileSource {
   name: string;
   mimeType: string;
   /** Bytes, if known before the content is read. */
-  size: number | undefined;
+  size?: number | undefined;
   /** Whether the content can be read more than once. */
   isRepeatable: boolean;
   read(): AsyncIterable<Uint8Array>;
@@ -32,11 +33,12 @@ const MIME_TYPE = 'application/octet-stream';
 
 /** @throws {TypeError} the content is of no known kind */
 export function sourceOf({ name, mimeType, content }: FileInput): FileSource {
-  const { name: ownName, ...own } = contentSource(content);
+  const source = contentSource(content);
+  const own = content as Partial<File>;
   return {
-    ...own,
-    name: name ?? ownName ?? NAME,
-    mimeType: mimeType || (content as Partial<Blob>).type || MIME_TYPE,
+    ...source,
+    name: name ?? own.name ?? source.name ?? NAME,
+    mimeType: mimeType || own.type || MIME_TYPE,
   };
 }
 
@@ -44,18 +46,16 @@ type Content = Pick<FileSource, 'size' | 'isRepeatable' | 'read'> & { name?: str
 
 function contentSource(content: FileContent): Content {
   if (typeof content === 'string') return pathSource(content);
-  if (content instanceof Blob) {
-    const { name } = content as Partial<File>;
-    return { name, size: content.size, isRepeatable: true, read: () => slicesOfBlob(content) };
-  }
+  if (content instanceof Blob)
+    return { size: content.size, isRepeatable: true, read: () => slicesOfBlob(content) };
   if (content instanceof Uint8Array)
     return { size: content.byteLength, isRepeatable: true, read: () => slicesOf(content) };
   if (content instanceof ReadableStream) return { ...ONCE, read: () => chunksOf(content) };
-  if (typeof content?.[Symbol.asyncIterator] === 'function') return { ...ONCE, read: () => content };
+  if (content?.[Symbol.asyncIterator]) return { ...ONCE, read: () => content };
   throw new TypeError('The content of a file must be a File, a Blob, bytes, a stream or a path.');
 }
 
-const ONCE = { size: undefined, isRepeatable: false };
+const ONCE = { isRepeatable: false };
 
 async function* slicesOfBlob(blob: Blob): AsyncIterable<Uint8Array> {
   for (let at = 0; at < blob.size; at += SLICE)
@@ -67,17 +67,13 @@ async function* slicesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 }
 
 /** Not every browser can iterate a stream. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+function chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    reader.cancel().catch(() => undefined);
-  }
+  const iterator = {
+    next: () => reader.read(),
+    return: () => reader.cancel().catch(() => undefined),
+  } as unknown as AsyncIterator<Uint8Array>;
+  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** No import of `node:fs`: a bundler for browsers would look for it. */
@@ -96,46 +92,51 @@ function pathSource(path: string): Content {
   }
 }
 
-/** The content in base64 (RFC 4648 §4), in pieces that make one text when they are joined. */
-export async function* base64Of(source: FileSource): AsyncIterable<string> {
+/**
+ * The content in base64 (RFC 4648 §4), in pieces that make one text when they are joined.
+ *
+ * @throws {AgentQueryError} `file_unreadable` · the reason of `signal`
+ */
+export async function* base64Of(source: FileSource, signal?: AbortSignal): AsyncIterable<string> {
   let rest = new Uint8Array();
-  const chunks = source.read()[Symbol.asyncIterator]();
+  let chunks: AsyncIterator<Uint8Array> | undefined;
+  const next = async () => {
+    try {
+      chunks ??= source.read()[Symbol.asyncIterator]();
+      const result = await unlessAborted(chunks.next(), signal);
+      if (result.done) return undefined;
+      if (!ArrayBuffer.isView(result.value)) throw new TypeError('A chunk of it is no bytes.');
+      return result.value;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw unreadable(source.name, error);
+    }
+  };
   try {
-    for (;;) {
-      const next = await chunks.next().catch((error: unknown) => {
-        throw unreadable(source.name, error);
-      });
-      if (next.done) break;
-      const { value } = next;
-      if (!ArrayBuffer.isView(value))
-        throw unreadable(source.name, new TypeError('A chunk of it is no bytes.'));
-      const bytes = rest.length === 0 ? value : joined(rest, value);
+    for (let value; (value = await next());) {
+      // A copy: the source may use its buffer again.
+      const bytes = new Uint8Array(rest.length + value.length);
+      bytes.set(rest);
+      bytes.set(value, rest.length);
       const whole = bytes.length - (bytes.length % 3);
       for (let at = 0; at < whole; at += SLICE) yield encode(bytes.subarray(at, Math.min(at + SLICE, whole)));
-      rest = bytes.slice(whole);
+      rest = bytes.subarray(whole);
     }
     if (rest.length > 0) yield encode(rest);
   } finally {
-    await chunks.return?.();
+    await chunks?.return?.();
   }
 }
 
 function unreadable(name: string, cause: unknown): AgentQueryError {
-  const { code, message } = cause as NodeJS.ErrnoException;
+  const { code, message } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
   return new AgentQueryError(
     'file_unreadable',
-    `The file ${JSON.stringify(name)} cannot be read (${code ?? message}).`,
+    `The file ${JSON.stringify(name)} cannot be read (${code ?? message ?? String(cause)}).`,
     {
       cause,
     },
   );
-}
-
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(first.length + second.length);
-  bytes.set(first);
-  bytes.set(second, first.length);
-  return bytes;
 }
 
 /** Newer engines encode bytes themselves; Node has its Buffer; the rest has `btoa`. */

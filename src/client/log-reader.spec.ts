@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
 import { AgentQueryClient, type AgentQueryClientOptions, type AgentQueryError } from './index.js';
+import { deferred } from '../../test/support/conditions.js';
 
 type Respond = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 
@@ -256,5 +258,190 @@ describe('The client, of a server that answers with literal bytes,', () => {
     });
     await waits;
     expect(requests).toEqual([['POST', '/query']]);
+  });
+
+  it('keeps the reason of a refusal when the answer is cancelled later', async () => {
+    const refuse: Respond = (_, response) =>
+      response.writeHead(422).end('{"code":"idempotency_conflict","detail":"Another query has this key."}');
+    await start([refuse]);
+    const answer = client.ask('x');
+    expect(await failureOf(answer)).toMatchObject({ code: 'idempotency_conflict' });
+    expect(await answer.cancel()).toBeUndefined();
+    expect(await failureOf(answer)).toMatchObject({ code: 'idempotency_conflict' });
+  });
+
+  it('does not give up a silent run whose connections last, but are cut again and again', async () => {
+    let now = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => (now += 30_000));
+    const silent = stream('retry: 1\n: keep-alive\n\n', { isCut: true });
+    await start([silent, silent, silent, silent, stream(event(1, 'done', DONE))], { maxRetries: 1 });
+    expect(await client.ask('x').text()).toBe('');
+    clock.mockRestore();
+  });
+
+  it('passes on what onUpload throws, without another try', async () => {
+    await start([(request, response) => void request.resume().on('end', () => response.end())]);
+    const fault = new Error('The bar is gone.');
+    const onUpload = () => {
+      throw fault;
+    };
+    expect(await failureOf(client.ask('x', { files: [new Uint8Array(9)], onUpload }))).toBe(fault);
+  });
+
+  it.each(['', '.', '..'])('refuses the id %j, whose address would be another one', async (id) => {
+    await start([(_, response) => response.end('{}')]);
+    const fault = new TypeError(`${JSON.stringify(id)} is no id.`);
+    await expect(client.run(id)).rejects.toEqual(fault);
+    await expect(client.cancel(id)).rejects.toEqual(fault);
+    await expect(client.session(id)).rejects.toEqual(fault);
+    await expect(client.erase(id)).rejects.toEqual(fault);
+    await expect(client.file('r', id)).rejects.toEqual(fault);
+    expect(await failureOf(client.follow(id))).toEqual(fault);
+    expect(requests).toEqual([]);
+  });
+
+  it('takes a session as erased only where the service says so', async () => {
+    await start([(_, response) => response.end('<html>')]);
+    await expect(client.erase('s')).rejects.toMatchObject({ code: 'invalid_response' });
+  });
+
+  it('joins the address and the path, wherever they have slashes', async () => {
+    await start([(_, response) => response.end('{}')], { path: '/agents/query/' });
+    await client.run('r');
+    const { port } = server.address() as AddressInfo;
+    await new AgentQueryClient({ baseUrl: `http://127.0.0.1:${port}//`, path: '' }).run('r');
+    expect(requests).toEqual([
+      ['GET', '/agents/query/r'],
+      ['GET', '/r'],
+    ]);
+  });
+
+  describe('when something is silent,', () => {
+    const silent = { idleTimeoutMs: 50, maxRetries: 0 };
+    const file = new Uint8Array(16 * 1024 * 1024);
+
+    it('waits for a slow upload, also for one that is repeated, and no longer once it is sent', async () => {
+      const later: Respond = (request, response) => {
+        const goOn = () =>
+          void request.resume().on('end', () => {
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            response.end(event(1, 'done', DONE));
+          });
+        // Several times as long as a connection may be silent.
+        setTimeout(goOn, 300);
+      };
+      const refuse: Respond = (request, response) =>
+        void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
+      const ignore: Respond = (request) => void request.resume();
+      await start([refuse, later, ignore], { ...silent, maxRetries: 1 });
+      expect(await client.ask('x', { files: [file] }).text()).toBe('');
+      expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
+    });
+
+    it('closes the connection of a stream that never begins', async () => {
+      let closed!: Promise<unknown>;
+      const respond: Respond = (_, response) => {
+        closed = once(response, 'close');
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
+      };
+      await start([respond], silent);
+      expect(await failureOf(client.ask('x'))).toMatchObject({ code: 'connection_lost' });
+      await closed;
+    });
+
+    it('does not wait for the rest of JSON', async () => {
+      await start([(_, response) => void response.writeHead(202).write('{"id":')], silent);
+      await expect(client.run('r')).rejects.toMatchObject({ code: 'connection_lost' });
+      await expect(client.ask('x', { detached: true }).runId).rejects.toMatchObject({
+        code: 'connection_lost',
+      });
+    });
+
+    it.each([0, Infinity, 2 ** 31])('waits for ever with idleTimeoutMs %d', async (idleTimeoutMs) => {
+      await start([stream(event(1, 'done', DONE))], { idleTimeoutMs });
+      expect(await client.ask('x').text()).toBe('');
+    });
+
+    it('leaves headers that never come when the signal aborts', async () => {
+      await start([], { headers: () => new Promise(() => undefined) });
+      const leaving = new AbortController();
+      const { signal } = leaving;
+      const failures = Promise.all([
+        failureOf(client.ask('x', { signal })),
+        client.run('r', { signal }).catch((error: unknown) => error),
+      ]);
+      leaving.abort('enough');
+      expect(await failures).toEqual(['enough', 'enough']);
+    });
+  });
+
+  describe('of a file that can be read only once,', () => {
+    const source = () => ReadableStream.from([new Uint8Array(3)]);
+
+    it('tries again while nothing of it was read', async () => {
+      await start([]);
+      const baseUrl = 'http://127.0.0.1:1';
+      const failure = await failureOf(
+        new AgentQueryClient({ baseUrl, maxRetries: 0 }).ask('x', { files: [source()] }),
+      );
+      expect(failure).toMatchObject({ code: 'connection_lost' });
+    });
+
+    it('tells at once why the query was not admitted', async () => {
+      await start([
+        (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
+      ]);
+      let tries = 0;
+      const onResume = () => void (tries += 1);
+      expect(await failureOf(client.ask('x', { files: [source()], onResume }))).toMatchObject({
+        code: 'body_not_repeatable',
+        cause: { code: 'unavailable', status: 503 },
+      });
+      expect(tries).toBe(0);
+    });
+
+    it('reads no more of it when the answer is cancelled or left', async () => {
+      await start([(request) => void request.resume()]);
+      const chunk = new Uint8Array(1024);
+      for (const leave of ['cancel', 'abort']) {
+        const leaving = new AbortController();
+        const { signal } = leaving;
+        const begun = deferred();
+        const ended = deferred();
+        async function* endless() {
+          try {
+            for (;;) {
+              yield chunk;
+              begun.resolve();
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          } finally {
+            ended.resolve();
+          }
+        }
+        const answer = client.ask('x', { files: [endless()], signal });
+        await begun.promise;
+        if (leave === 'cancel') await answer.cancel();
+        else leaving.abort(new Error('enough'));
+        await failureOf(answer);
+        await ended.promise;
+      }
+    });
+
+    it('cancels a stream that is silent when the answer is cancelled', async () => {
+      await start([(request) => void request.resume()]);
+      const begun = deferred();
+      const ended = deferred();
+      const content = new ReadableStream(
+        { pull: () => begun.resolve(), cancel: () => ended.resolve() },
+        {
+          highWaterMark: 0,
+        },
+      );
+      const answer = client.ask('x', { files: [content] });
+      await begun.promise;
+      await answer.cancel();
+      await ended.promise;
+    });
   });
 });

@@ -1,8 +1,8 @@
 import type { Envelope, RunView } from '../query/contract/wire.js';
 import { AgentQueryError, connectionLost, invalidResponse } from './agent-query-error.js';
-import { type Connection, jsonOf } from './connection.js';
+import { type Connection, either, jsonOf } from './connection.js';
 import { EventReader } from './event-reader.js';
-import { isBrowser, type QueryBody } from './query-body.js';
+import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { upload } from './upload.js';
 
@@ -24,7 +24,7 @@ export interface FollowOptions {
 export interface Submission {
   body: QueryBody;
   idempotencyKey: string;
-  isDetached: boolean;
+  detached?: boolean | undefined;
   onUpload?: ((sentBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
 
@@ -32,6 +32,9 @@ export interface Submission {
 type Opened = EventReader | 'admitted' | 'ended';
 
 const STREAM = 'text/event-stream';
+
+/** A stream that lasted for longer counts as progress, also without an envelope. */
+const LASTING_MS = 20_000;
 
 /**
  * Reads the event log of one run: each envelope once, in order, over as many connections as it takes.
@@ -50,11 +53,13 @@ export class LogReader {
   #runId: string | undefined;
   #admit!: (runId: string) => void;
   #refuse!: (error: unknown) => void;
-  #refusal: { error: unknown } | undefined;
+  /** Whether no try is left to have the query admitted: `runId` has rejected. */
+  #isGivenUp = false;
   /** Whether the service has refused the newest try of the query. */
   #isRefused = false;
   /** The response that is open or is being opened. */
   #opened: Promise<Opened> | undefined;
+  #openedAt = 0;
   readonly #retries: Retries;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
@@ -68,14 +73,14 @@ export class LogReader {
     this.after = after;
     this.#retries = new Retries(connection.maxRetries);
     const own = this.#abort.signal;
-    this.#signal = options.signal ? AbortSignal.any([options.signal, own]) : own;
+    this.#signal = either(options.signal, own);
     this.runId = new Promise((resolve, reject) => {
       this.#admit = resolve;
       this.#refuse = reject;
     });
     // Whoever reads the log is told the same.
     this.runId.catch(() => undefined);
-    if (typeof source === 'string') this.#know(source);
+    if (typeof source === 'string') this.#admit((this.#runId = source));
     else this.#connect().catch(() => undefined);
   }
 
@@ -97,7 +102,7 @@ export class LogReader {
         if (entry.seq <= this.after) continue;
         if (entry.seq > this.after + 1) throw connectionLost(`Envelope ${this.after + 1} is missing.`);
         this.after = entry.seq;
-        this.#retries.reset();
+        this.#retries.attempt = 0;
         if (entry.envelope.type === 'done') {
           this.isEnded = true;
           events.finish();
@@ -105,6 +110,8 @@ export class LogReader {
         return entry;
       } catch (error) {
         this.leave();
+        // A proxy may cut each connection after a while. That is no reason to give up a run that is silent for longer.
+        if (Date.now() - this.#openedAt > LASTING_MS) this.#retries.attempt = 0;
         await this.#wait(error);
       }
     }
@@ -123,16 +130,16 @@ export class LogReader {
 
   /** Gives up a query that the service has not admitted. @returns whether it was still time for that */
   withdraw(): boolean {
-    if (this.#runId !== undefined || typeof this.source === 'string') return false;
+    if (this.#runId !== undefined) return false;
     // A query that was sent whole may have been admitted, although no response has come.
-    if (this.source.body.isSent && !this.#isRefused) return false;
-    this.#abort.abort(new AgentQueryError('cancelled', 'The query was cancelled.'));
+    if ((this.source as Submission).body.isSent && !this.#isRefused) return false;
+    if (!this.#isGivenUp) this.#abort.abort(new AgentQueryError('cancelled', 'The query was cancelled.'));
     return true;
   }
 
   /** Opens a response, unless one is open. */
   #connect(): Promise<Opened> {
-    if (this.#refusal) return Promise.reject(this.#refusal.error);
+    if (this.#isGivenUp) return this.runId as Promise<never>;
     if (!this.#opened) {
       this.#opened = this.#open();
       // What fails here is told to whoever asks for the next entry, and then tried again.
@@ -155,11 +162,14 @@ export class LogReader {
   /** @throws the error, where another try is of no use; a query that was not admitted then stays refused */
   async #wait(error: unknown): Promise<void> {
     try {
-      await this.#retries.wait(error, this.after, this.#signal, this.options.onResume);
+      await this.#retries.wait(error, this.after, this.#signal, (info) => {
+        if (this.#runId === undefined) (this.source as Submission).body.assertRepeatable(error);
+        this.options.onResume?.(info);
+      });
     } catch (final) {
       if (final instanceof AgentQueryError) final.runId = this.#runId;
       if (this.#runId === undefined) {
-        this.#refusal = { error: final };
+        this.#isGivenUp = true;
         this.#refuse(final);
       }
       throw final;
@@ -167,32 +177,39 @@ export class LogReader {
   }
 
   async #submit(submission: Submission): Promise<Opened> {
-    const { body, idempotencyKey, isDetached, onUpload } = submission;
+    const { body, idempotencyKey, detached, onUpload } = submission;
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
       Accept: STREAM,
       'Idempotency-Key': idempotencyKey,
     };
-    if (isDetached) headers.Prefer = 'respond-async';
-    const content = await body.open(onUpload);
+    if (detached) headers.Prefer = 'respond-async';
+    const content = await body.open(onUpload, this.#signal);
     this.#isRefused = false;
-    const request = { method: 'POST', headers, body: content, signal: this.#signal, isPatient: !body.isSent };
+    const request = {
+      method: 'POST',
+      headers,
+      body: content,
+      signal: this.#signal,
+      whenSent: body.whenSent,
+    };
     try {
-      if (isBrowser() && onUpload && content instanceof Blob)
+      if (onUpload && content instanceof Blob)
         return await this.#uploadAndFollow(request, (sent, total) => {
           body.isSent = sent === total;
           onUpload(sent, total);
         });
-      const response = await this.connection.send(this.connection.url(), request);
-      if (response.status === 202) {
-        const { id } = await jsonOf<Partial<RunView>>(response);
-        if (!id) throw invalidResponse('The response names no run.');
-        this.#know(id);
-        return 'admitted';
-      }
-      const events = await this.#read(response);
-      this.#know(response.headers.get('Content-Location')?.split('/').at(-1));
-      return events;
+      return await this.connection.send(this.connection.url(), request, async (response) => {
+        if (response.status === 202) {
+          const { id } = await jsonOf<Partial<RunView>>(response);
+          if (!id) throw invalidResponse('The response names no run.');
+          this.#know(id);
+          return 'admitted';
+        }
+        const events = await this.#read(response);
+        this.#know(response.headers.get('Content-Location')?.split('/').at(-1));
+        return events;
+      });
     } catch (error) {
       const failure = body.failure ?? error;
       this.#isRefused = failure instanceof AgentQueryError && failure.status !== undefined;
@@ -218,24 +235,23 @@ export class LogReader {
   async #follow(runId: string): Promise<Opened> {
     const headers: Record<string, string> = { Accept: STREAM };
     if (this.after > 0) headers['Last-Event-ID'] = `${runId}.${this.after}`;
-    const response = await this.connection.send(this.connection.url(runId), {
-      headers,
-      signal: this.#signal,
-    });
-    return response.status === 204 ? 'ended' : await this.#read(response);
+    return this.connection.send(
+      this.connection.url(runId),
+      { headers, signal: this.#signal },
+      async (response) => (response.status === 204 ? 'ended' : this.#read(response)),
+    );
   }
 
   /** Browsers return a response whose headers were cut. Only bytes of its body prove that the headers are whole. */
   async #read(response: Response): Promise<EventReader> {
-    if (!response.body) throw invalidResponse('The response is no stream.');
+    if (!response.body) throw invalidResponse('The response is no event stream.');
     const setRetry = (ms: number) => (this.#retries.retryMs = ms);
     const events = new EventReader(response.body, this.connection.idleMs, setRetry);
     await events.readMore();
-    if (!response.headers.get('Content-Type')?.startsWith(STREAM)) {
-      events.leave();
+    if (!response.headers.get('Content-Type')?.startsWith(STREAM))
       throw invalidResponse('The response is no event stream.');
-    }
     this.#retries.isAnswered = true;
+    this.#openedAt = Date.now();
     return events;
   }
 

@@ -7,9 +7,8 @@ export type InputPart =
   | ({ type: 'file' } & FileInput)
   | { type: 'file'; name: string; mimeType: string; base64: string };
 
-/** What a query sends. */
+/** What a query sends besides its text or its parts. */
 export interface QueryInput {
-  textOrParts: string | readonly InputPart[];
   files?: readonly (FileContent | FileInput)[] | undefined;
   kwargs?: Record<string, unknown> | undefined;
   sessionId?: string | undefined;
@@ -22,23 +21,22 @@ export class QueryBody {
   readonly size: number | undefined;
   readonly #isRepeatable: boolean;
   #wasRead = false;
-  /** Whether the last byte was handed over for sending. */
+  /** Whether the last byte was handed over for sending, in any try. */
   isSent: boolean;
+  /** When the last byte of the newest try was handed over: never for a Blob, and absent for a text. */
+  whenSent: Promise<void> | undefined;
   /** Why a file could not be read, if that is so. */
-  failure: AgentQueryError | undefined;
+  failure: unknown;
 
   /** @throws {TypeError} a content is of no known kind · {AgentQueryError} `file_unreadable` */
-  constructor({ textOrParts, files = [], kwargs = {}, sessionId }: QueryInput) {
+  constructor(textOrParts: string | readonly InputPart[], { files = [], kwargs, sessionId }: QueryInput) {
     const parts: readonly InputPart[] =
       typeof textOrParts === 'string' ? [{ type: 'text', text: textOrParts }] : textOrParts;
-    this.#pieces = joinedTexts([
+    this.#pieces = [
       '{"parts":[',
-      ...[...parts, ...files.map(filePart)].flatMap((part, index) => [
-        index === 0 ? '' : ',',
-        ...piecesOf(part),
-      ]),
+      ...[...parts, ...files.map(filePart)].flatMap((part, index) => piecesOf(part, index === 0 ? '' : ',')),
       `],"kwargs":${JSON.stringify({ ...kwargs, ...(sessionId !== undefined && { session_id: sessionId }) })}}`,
-    ]);
+    ];
     const sources = this.#pieces.filter((piece) => typeof piece !== 'string');
     this.#isRepeatable = sources.every(({ isRepeatable }) => isRepeatable);
     this.isSent = sources.length === 0;
@@ -50,64 +48,78 @@ export class QueryBody {
    * parts the browser keeps outside of the memory of the page.
    */
   async open(
-    onSent: ((bytes: number, total: number | undefined) => void) | undefined,
+    onSent: OnSent | undefined,
+    signal: AbortSignal,
   ): Promise<string | Blob | ReadableStream<Uint8Array>> {
     if (this.#pieces.every((piece) => typeof piece === 'string')) return this.#pieces.join('');
-    if (this.#wasRead && !this.#isRepeatable)
-      throw new AgentQueryError(
-        'body_not_repeatable',
-        'The query was cut, and a stream in it can be read only once. Ask again.',
-      );
-    this.#wasRead = true;
-    return isBrowser() ? this.#blob() : this.#stream(onSent);
+    let sent!: () => void;
+    this.whenSent = new Promise((resolve) => (sent = resolve));
+    return isBrowser() ? this.#blob(signal) : this.#stream(onSent, signal, sent);
   }
 
-  async *#texts(): AsyncGenerator<string> {
+  /** @throws {AgentQueryError} `body_not_repeatable`, because of `cause`: another try has no stream to read */
+  assertRepeatable(cause: unknown): void {
+    if (!this.#wasRead || this.#isRepeatable) return;
+    throw new AgentQueryError(
+      'body_not_repeatable',
+      'The query was cut, and a stream in it can be read only once. Ask again.',
+      { cause },
+    );
+  }
+
+  async *#chunks(onSent: OnSent | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const encoder = new TextEncoder();
+    let sent = 0;
+    this.#wasRead = true;
     try {
-      for (const piece of this.#pieces) {
-        if (typeof piece === 'string') yield piece;
-        else yield* base64Of(piece);
-      }
+      for (const piece of this.#pieces)
+        for await (const text of typeof piece === 'string' ? [piece] : base64Of(piece, signal)) {
+          const bytes = encoder.encode(text);
+          yield bytes;
+          onSent?.((sent += bytes.length), this.size);
+        }
     } catch (error) {
       // `fetch` would hide it behind an error of its own.
-      this.failure = error as AgentQueryError;
+      this.failure = error;
       throw error;
     }
   }
 
-  async #blob(): Promise<Blob> {
+  async #blob(signal: AbortSignal): Promise<Blob> {
     const slices: Blob[] = [];
-    for await (const text of this.#texts()) slices.push(new Blob([text]));
+    for await (const chunk of this.#chunks(undefined, signal)) slices.push(new Blob([chunk]));
     return new Blob(slices);
   }
 
-  #stream(
-    onSent: ((bytes: number, total: number | undefined) => void) | undefined,
-  ): ReadableStream<Uint8Array> {
-    const encoder = new TextEncoder();
-    const texts = this.#texts();
-    let sent = 0;
+  #stream(onSent: OnSent | undefined, signal: AbortSignal, end: () => void): ReadableStream<Uint8Array> {
+    const chunks = this.#chunks(onSent, signal);
+    const leave = () => void chunks.return(undefined).catch(() => undefined);
     return new ReadableStream<Uint8Array>(
       {
+        // `fetch` of Node reads on after it was aborted.
+        start: (controller) =>
+          signal.addEventListener('abort', () => {
+            controller.error(signal.reason);
+            leave();
+          }),
         pull: async (controller) => {
-          const next = await texts.next();
-          if (next.done) {
-            this.isSent = true;
-            return controller.close();
-          }
-          const bytes = encoder.encode(next.value);
-          controller.enqueue(bytes);
-          onSent?.((sent += bytes.length), this.size);
+          const next = await chunks.next();
+          if (!next.done) return controller.enqueue(next.value);
+          this.isSent = true;
+          end();
+          controller.close();
         },
-        cancel: async () => void (await texts.return(undefined)),
+        cancel: leave,
       },
       { highWaterMark: 0 },
     );
   }
 }
 
+type OnSent = (bytes: number, total: number | undefined) => void;
+
 /** Windows and workers of browsers have a location; Node, Bun and workers of servers have none. */
-export function isBrowser(): boolean {
+function isBrowser(): boolean {
   return (globalThis as { location?: unknown }).location !== undefined;
 }
 
@@ -116,32 +128,18 @@ function filePart(file: FileContent | FileInput): InputPart {
   return { type: 'file', ...(isInput ? file : { content: file }) };
 }
 
-function piecesOf(part: InputPart): (string | FileSource)[] {
-  if (part.type !== 'file' || !('content' in part)) return [JSON.stringify(part)];
+function piecesOf(part: InputPart, before: string): (string | FileSource)[] {
+  if (part.type !== 'file' || !('content' in part)) return [before + JSON.stringify(part)];
   const source = sourceOf(part);
   const { name, mimeType } = source;
   const head = JSON.stringify({ type: 'file', name, mimeType }).slice(0, -1);
-  return [`${head},"base64":"`, source, '"}'];
+  return [`${before}${head},"base64":"`, source, '"}'];
 }
 
-/** Joins neighbouring texts, so that a body is not sent in small chunks. */
-function joinedTexts(pieces: (string | FileSource)[]): (string | FileSource)[] {
-  const joined: (string | FileSource)[] = [];
-  for (const piece of pieces) {
-    const last = joined.at(-1);
-    if (typeof piece === 'string' && typeof last === 'string') joined[joined.length - 1] = last + piece;
-    else joined.push(piece);
-  }
-  return joined;
-}
-
+/** @returns bytes; `undefined` if the size of a file is not known */
 function sizeOf(pieces: (string | FileSource)[]): number | undefined {
-  const encoder = new TextEncoder();
   let size = 0;
-  for (const piece of pieces) {
-    if (typeof piece === 'string') size += encoder.encode(piece).length;
-    else if (piece.size === undefined) return undefined;
-    else size += 4 * Math.ceil(piece.size / 3);
-  }
-  return size;
+  for (const piece of pieces)
+    size += typeof piece === 'string' ? new Blob([piece]).size : 4 * Math.ceil((piece.size ?? NaN) / 3);
+  return size || undefined;
 }

@@ -25,14 +25,10 @@ export class Retries {
   retryMs = 1000;
   /** Whether the service has ever answered. */
   isAnswered = false;
-  #attempt = 0;
+  /** The tries since the last progress. */
+  attempt = 0;
 
   constructor(private readonly most: number) {}
-
-  /** Progress was made: the next failure is the first again. */
-  reset(): void {
-    this.#attempt = 0;
-  }
 
   /**
    * Waits before the next try.
@@ -50,33 +46,33 @@ export class Retries {
     this.isAnswered ||= error.status !== undefined;
     const most = this.isAnswered ? this.most : Math.min(this.most, UNANSWERED);
     const asked = error.retryAfterMs ?? 0;
-    if (this.#attempt >= most || asked > LONGEST_RETRY_AFTER_MS) {
-      this.reset();
+    if (this.attempt >= most || asked > LONGEST_RETRY_AFTER_MS) {
+      this.attempt = 0;
       throw error;
     }
-    const attempt = (this.#attempt += 1);
+    const attempt = (this.attempt += 1);
     const delayMs = Math.max(asked, this.#backoff());
     onResume?.({ attempt, delayMs, after, error });
-    await sleep(delayMs, signal);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const waiting = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)));
+    await unlessAborted(waiting, signal).finally(() => clearTimeout(timer));
   }
 
   /** Doubles with each try. The random half keeps clients that were cut together from coming back together. */
   #backoff(): number {
-    const full = Math.min(this.retryMs * 2 ** (this.#attempt - 1), LONGEST_MS);
+    const full = Math.min(this.retryMs * 2 ** (this.attempt - 1), LONGEST_MS);
     return Math.round(full * (0.5 + Math.random() / 2));
   }
 }
 
-async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve) => {
-    const wake = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', wake);
-      resolve();
-    };
-    const timer = setTimeout(wake, ms);
-    signal?.addEventListener('abort', wake);
+/** @returns what the promise resolves to @throws the reason of `signal`, if it aborts before */
+export function unlessAborted<T>(promise: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal!.reason as Error);
+    if (signal?.aborted) abort();
+    signal?.addEventListener('abort', abort);
+    void Promise.resolve(promise)
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', abort));
   });
-  signal?.throwIfAborted();
 }

@@ -2,11 +2,16 @@ import { connectionLost, refusalOf } from './agent-query-error.js';
 import type { Connection, RequestParts } from './connection.js';
 
 /** What is used of `XMLHttpRequest`: the only way in which a browser tells the progress of an upload. */
-interface Request extends EventTarget {
-  readonly upload: EventTarget;
+interface Request {
+  readonly upload: {
+    onprogress: (event: { loaded: number; total: number }) => void;
+    onload: () => void;
+  };
   readonly readyState: number;
   readonly status: number;
   readonly responseText: string;
+  onreadystatechange: () => void;
+  onloadend: () => void;
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
   getResponseHeader(name: string): string | null;
@@ -31,39 +36,40 @@ declare const XMLHttpRequest: new () => Request;
  */
 export async function upload(
   connection: Connection,
-  { headers: own, body, signal }: RequestParts,
+  parts: RequestParts,
   onUpload: (sentBytes: number, totalBytes: number | undefined) => void,
 ): Promise<Sent> {
-  const headers = await connection.headers(own);
+  const headers = await connection.headers(parts);
+  const { body, signal } = parts;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const close = () => request.abort();
     const abort = () => {
-      close();
       reject(signal!.reason as Error);
+      close();
     };
-    request.upload.addEventListener('progress', (event) => {
-      const { loaded, total } = event as Event & { loaded: number; total: number };
-      onUpload(loaded, total);
-    });
-    request.addEventListener('readystatechange', () => {
+    let timer: ReturnType<typeof setTimeout>;
+    request.upload.onprogress = ({ loaded, total }) => onUpload(loaded, total);
+    request.upload.onload = () => {
+      if (connection.idleMs > 0) timer = setTimeout(close, connection.idleMs);
+    };
+    request.onreadystatechange = () => {
       const runId = runIdOf(request);
       if (runId) resolve({ runId, close });
-    });
-    request.addEventListener('load', () => {
+    };
+    // Whatever was settled before stays.
+    request.onloadend = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
       const { status, responseText } = request;
       reject(
         status < 300
-          ? connectionLost('The response was cut.')
+          ? connectionLost(`No response came from ${connection.url()}.`)
           : refusalOf(status, responseText, request.getResponseHeader('Retry-After')),
       );
-    });
-    request.addEventListener('error', () =>
-      reject(connectionLost('The upload was cut, or no response came.')),
-    );
-    request.addEventListener('loadend', () => signal?.removeEventListener('abort', abort));
-    signal?.addEventListener('abort', abort, { once: true });
+    };
+    signal?.addEventListener('abort', abort);
     request.open('POST', connection.url());
     headers.forEach((value, name) => request.setRequestHeader(name, value));
     request.send(body as Blob);
@@ -78,6 +84,8 @@ function runIdOf(request: Request): string | undefined {
   const { readyState, status, responseText } = request;
   if (status === 202 && readyState === 4) return /"id":"(.+?)"/.exec(responseText)?.[1];
   if (status !== 200 || responseText === '') return undefined;
-  const id = /^id: (.+)\.\d+$/m.exec(responseText)?.[1];
-  return id ?? request.getResponseHeader('Content-Location')?.split('/').at(-1);
+  return (
+    /^id: (.+)\.\d+$/m.exec(responseText)?.[1] ??
+    request.getResponseHeader('Content-Location')?.split('/').at(-1)
+  );
 }
