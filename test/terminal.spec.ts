@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { log, message, progress } from '../src/index.js';
@@ -21,6 +22,7 @@ describeWithTerminal('The command line on a terminal', () => {
   let terminal: ChildProcess;
   let screen: string;
   let ended: Promise<[number]>;
+  let directory: string;
 
   /** Executes the command on a terminal of its own. */
   function start(parameters: string[], variables: Record<string, string> = {}): void {
@@ -42,11 +44,13 @@ describeWithTerminal('The command line on a terminal', () => {
   beforeEach(async () => {
     agent = new ScriptedAgent();
     host = await startAgent('fastify', agent.handler);
+    directory = await mkdtemp(join(tmpdir(), 'cli-'));
   });
   afterEach(async () => {
     terminal.kill();
     await ended;
     await host.close();
+    await rm(directory, { recursive: true });
   });
 
   it('shows what is awaited, then the answer without control characters, and dimmed notes on lines of their own', async () => {
@@ -75,14 +79,24 @@ describeWithTerminal('The command line on a terminal', () => {
   });
 
   it('shows how far an upload has come', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'cli-'));
     const path = join(directory, 'large.bin');
     await writeFile(path, Buffer.alloc(48 * 1024 * 1024));
     start(['ask', 'Hello', '-f', path]);
     (await agent.call(1)).finish();
     expect(await ended).toEqual([0, null]);
     expect(screen).toMatch(/Sending [\d.]+ \w+ of 64\.0 MiB [█░]{20} \d+%/);
-    await rm(directory, { recursive: true });
+  });
+
+  it('keeps a line of the answer that is not ended when progress comes', async () => {
+    start(['ask', 'Hello']);
+    const call = await agent.call(1);
+    call.emit(message('It begins '), progress(1, { total: 2, label: 'reading' }));
+    await until('50% reading: 1/2');
+    call.emit(message('and ends.'));
+    call.finish();
+    expect(await ended).toEqual([0, null]);
+    expect(screen).toContain('It begins \r\n');
+    expect(screen).toContain('and ends.\r\n');
   });
 
   it('cancels the run at Ctrl-C', async () => {
@@ -96,6 +110,34 @@ describeWithTerminal('The command line on a terminal', () => {
       /Cancelling the run\. Ctrl-C again exits at once\.[^]*The run \S+ was cancelled\./,
     );
     expect(call.context.signal.aborted).toBe(true);
+  });
+
+  it('gives up an upload at Ctrl-C, and shows the cursor again', async () => {
+    const path = join(directory, 'large.bin');
+    await writeFile(path, Buffer.alloc(48 * 1024 * 1024));
+    const deaf = createServer().listen(0, '127.0.0.1');
+    const connected = once(deaf, 'connection') as Promise<[Socket]>;
+    await once(deaf, 'listening');
+    const { port } = deaf.address() as AddressInfo;
+    start(['ask', 'Hello', '-f', path, '--url', `http://127.0.0.1:${port}`]);
+    const [socket] = await connected;
+    await until('Sending');
+    type('\x03');
+    expect(await ended).toEqual([130, null]);
+    expect(screen).toContain('The query was not sent, so there is no run.');
+    expect(screen.lastIndexOf('\x1b[?25h')).toBeGreaterThan(screen.lastIndexOf('\x1b[?25l'));
+    socket.destroy();
+    deaf.close();
+  });
+
+  it('ends at Ctrl-C while nobody writes a FIFO that is to be sent', async () => {
+    const fifo = join(directory, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    start(['ask', 'Hello', '-f', fifo]);
+    await until('Waiting for the answer');
+    type('\x03');
+    expect(await ended).toEqual([130, null]);
+    expect(screen).toContain('The query was not sent, so there is no run.');
   });
 
   it('asks before it erases a session', async () => {

@@ -23,7 +23,7 @@ export async function saveFiles(
     return outputs.note(`To save its files: nest-agent-query follow ${runId} --output DIR`);
   await mkdir(directory, { recursive: true });
   for (const { name, sha256 } of files) {
-    outputs.status.show(`Downloading ${name}`);
+    outputs.showStatus(`Downloading ${name}`);
     const response = await client.file(runId, sha256);
     const path = await save(response, sha256, directory, safeName(name));
     const isRenamed = parse(path).base !== name;

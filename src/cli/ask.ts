@@ -58,25 +58,20 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   const text = await textOf(words, paths);
   const outputs = new Outputs();
   const view = new AnswerView(outputs, options);
-  const leaving = new AbortController();
   const answer = client.ask(text === undefined ? [] : text, {
     files,
     kwargs,
     sessionId,
     detached: detach,
-    signal: leaving.signal,
     onResume: view.resuming,
-    onUpload: (sent, total) => outputs.status.show(uploadText(sent, total)),
+    onUpload: (sent, total) => outputs.showStatus(uploadText(sent, total)),
   });
-  const work = async () => {
-    if (detach) return outputs.line(await answer.runId);
-    const result = await view.show(answer);
+  const stop = (why: Interruption) => cancel(answer, outputs, why);
+  try {
+    if (detach) return await outputs.line(await interruptible(answer.runId, stop));
+    const result = await interruptible(view.show(answer), stop);
     await saveFiles(result, output, client, outputs);
     process.exitCode = reportEnd(outputs, result);
-  };
-  try {
-    const isInterrupted = await interruptible(work(), (why) => cancel(answer, outputs, why));
-    if (isInterrupted) leaving.abort();
   } finally {
     outputs.end();
   }
@@ -90,7 +85,7 @@ function uploadText(sent: number, total?: number): string {
 
 /** Cancels the run, waits until the service says that it has stopped, and tells what came of it. */
 async function cancel(answer: Answer, outputs: Outputs, why: Interruption): Promise<void> {
-  if (why !== 'EPIPE') outputs.note('Cancelling the run. Ctrl-C again exits at once.');
+  if (why === 'SIGINT' || why === 'SIGTERM') outputs.note('Cancelling the run. Ctrl-C again exits at once.');
   try {
     const run = await answer.cancel();
     if (why === 'EPIPE') return;

@@ -42,19 +42,14 @@ async function follow(runId: string, options: FollowCommandOptions, command: Com
   const client = connect(command);
   const outputs = new Outputs();
   const view = new AnswerView(outputs, options);
-  const leaving = new AbortController();
-  const answer = client.follow(runId, options.after, { signal: leaving.signal, onResume: view.resuming });
-  const work = async () => {
-    const result = await view.show(answer);
-    await saveFiles(result, options.output, client, outputs);
-    process.exitCode = reportEnd(outputs, result);
-  };
+  const answer = client.follow(runId, options.after, { onResume: view.resuming });
   try {
-    const isInterrupted = await interruptible(work(), async (why) => {
+    const result = await interruptible(view.show(answer), async (why) => {
       if (why !== 'EPIPE')
         outputs.note(`Left the run, which may go on. To cancel it: nest-agent-query cancel ${runId}`);
     });
-    if (isInterrupted) leaving.abort();
+    await saveFiles(result, options.output, client, outputs);
+    process.exitCode = reportEnd(outputs, result);
   } finally {
     outputs.end();
   }

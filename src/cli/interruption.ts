@@ -1,26 +1,38 @@
 import { EXIT } from './exit-codes.js';
 
-/** Why a command stops before its end: a signal, or the reader of stdout has gone (`| head`). */
-export type Interruption = 'SIGINT' | 'SIGTERM' | 'EPIPE';
+/** Why a command stops before its end: a signal, or stdout takes no more, because its reader has gone (`| head`) or its disk is full. */
+export type Interruption = 'SIGINT' | 'SIGTERM' | 'EPIPE' | 'unwritable';
 
 const EXIT_OF: Record<Interruption, number> = {
   SIGINT: EXIT.interrupted,
   SIGTERM: EXIT.terminated,
   EPIPE: EXIT.ok,
+  unwritable: EXIT.failed,
 };
 
+/** A command was interrupted, and has said what there is to say. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+  readonly exitCode: number;
+
+  constructor(interruption: Interruption) {
+    super(interruption);
+    this.exitCode = EXIT_OF[interruption];
+  }
+}
+
 /**
- * Waits for the end of some work, and for what interrupts it. The first interruption calls `stop` and sets the exit code of the
- * process. A second signal ends the process at once.
+ * Waits for the end of some work, and for what interrupts it. The first interruption calls `stop`. A second signal ends the
+ * process at once.
  *
  * @param stop ends the work in order
- * @returns whether the work was interrupted
- * @throws what the work throws, unless it was interrupted
+ * @returns what the work returns
+ * @throws {Interrupted} the work was interrupted: what becomes of it no longer counts
  */
-export async function interruptible(
-  work: Promise<unknown>,
+export async function interruptible<T>(
+  work: Promise<T>,
   stop: (interruption: Interruption) => Promise<void>,
-): Promise<boolean> {
+): Promise<T> {
   let interrupt!: (interruption: Interruption) => void;
   const interrupted = new Promise<Interruption>((resolve) => (interrupt = resolve));
   let isStopping = false;
@@ -29,17 +41,18 @@ export async function interruptible(
     isStopping = true;
     interrupt(signal);
   };
-  const onError = () => interrupt('EPIPE');
+  const onError = ({ code }: NodeJS.ErrnoException) => interrupt(code === 'EPIPE' ? 'EPIPE' : 'unwritable');
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   process.stdout.on('error', onError);
   try {
-    const interruption = await Promise.race([work.then(() => undefined), interrupted]);
-    if (interruption === undefined) return false;
+    const first = await Promise.race([
+      work.then((result) => ({ result })),
+      interrupted.then((interruption) => ({ interruption })),
+    ]);
+    if ('result' in first) return first.result;
     isStopping = true;
-    process.exitCode = EXIT_OF[interruption];
-    work.catch(() => undefined);
-    await stop(interruption);
-    return true;
+    await stop(first.interruption);
+    throw new Interrupted(first.interruption);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
     process.stdout.off('error', onError);

@@ -7,7 +7,7 @@ import { StatusLine } from './status-line.js';
  * both are the same terminal, neither continues a line of the other.
  */
 export class Outputs {
-  readonly status: StatusLine;
+  readonly #status: StatusLine;
   /** Whether the last line of stdout is not ended. */
   #isTextOpen = false;
   /** Whether the last line of stderr is not ended. */
@@ -19,7 +19,7 @@ export class Outputs {
     private readonly stdout: NodeJS.WriteStream = process.stdout,
     private readonly stderr: NodeJS.WriteStream = process.stderr,
   ) {
-    this.status = new StatusLine(stderr);
+    this.#status = new StatusLine(stderr);
   }
 
   /** Writes a piece of the answer. Waits while the reader of stdout does not read. */
@@ -48,24 +48,38 @@ export class Outputs {
   /** Writes a piece of such a line. */
   piece(text: string): void {
     if (text === '') return;
-    this.status.hide();
-    if (this.#isTextOpen && this.stdout.isTTY && this.stderr.isTTY) {
-      this.stderr.write('\n');
-      this.#isTextOpen = false;
-    }
+    this.#status.hide();
+    this.#endTextOnSameTerminal();
     this.#isNoteOpen = !text.endsWith('\n');
     this.stderr.write(this.#dimmed(printable(text)));
+  }
+
+  /** Says on a terminal what is awaited, until something else is written. @returns whether there is such a terminal */
+  showStatus(text: string): boolean {
+    if (!this.#status.exists) return false;
+    // The status would take the place of a line that is not ended.
+    if (this.#isNoteOpen) this.#endNote();
+    this.#endTextOnSameTerminal();
+    this.#status.show(text);
+    return true;
   }
 
   /** Ends the last lines, so that a terminal shows what follows on a line of its own. */
   end(): void {
     this.#endNote();
+    this.#status.close();
     if (this.#isTextOpen && this.stdout.isTTY) this.stdout.write('\n');
     this.#isTextOpen = false;
   }
 
+  #endTextOnSameTerminal(): void {
+    if (!this.#isTextOpen || !this.stdout.isTTY || !this.stderr.isTTY) return;
+    this.stderr.write('\n');
+    this.#isTextOpen = false;
+  }
+
   #endNote(): void {
-    this.status.hide();
+    this.#status.hide();
     if (this.#isNoteOpen) this.stderr.write('\n');
     this.#isNoteOpen = false;
   }

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -55,12 +55,23 @@ function inputOf(path: string): FileInput {
 async function faultOf(path: string): Promise<string | undefined> {
   if (path === STDIN) return undefined;
   try {
-    if ((await stat(path)).isDirectory()) return `${JSON.stringify(path)} is a directory. Name its files.`;
+    const status = await stat(path);
+    if (status.isDirectory()) return `${JSON.stringify(path)} is a directory. Name its files.`;
     await access(path, constants.R_OK);
+    if (status.isFIFO()) process.once('exit', () => releaseReaderOf(path));
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'ENOENT' ? 'There is no such file' : `It cannot be read (${code})`;
     return `${JSON.stringify(path)} is no file to send. ${why}.`;
+  }
+}
+
+/** While nobody writes a FIFO, a thread waits to open it, and Node cannot end the process before that thread. */
+function releaseReaderOf(fifo: string): void {
+  try {
+    closeSync(openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK));
+  } catch {
+    // No thread waits there.
   }
 }

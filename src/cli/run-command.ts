@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { EXIT } from './exit-codes.js';
 import { exitCodeOf, sentencesOf } from './failures.js';
+import { Interrupted } from './interruption.js';
 import { neverBlock } from '../never-block.js';
 import { printable } from './printable.js';
 
@@ -16,6 +17,7 @@ export async function runCommand(command: Command, given: string[]): Promise<voi
   try {
     await command.parseAsync(given, { from: 'user' });
   } catch (error) {
+    if (error instanceof Interrupted) return endProcess(error.exitCode);
     if (error instanceof CommanderError) {
       // Commander has printed what is wrong. Its own code is 1 for every mistake.
       process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -26,6 +28,13 @@ export async function runCommand(command: Command, given: string[]): Promise<voi
   }
 }
 
+/** Ends the process, although the command may still wait for something, such as the writer of a FIFO. */
+async function endProcess(exitCode: number): Promise<void> {
+  const outputs = [process.stdout, process.stderr];
+  await Promise.all(outputs.map((output) => new Promise((resolve) => output.write('', resolve))));
+  process.exit(exitCode);
+}
+
 /** A command that was added to another inherits nothing from it. */
 function prepare(command: Command): void {
   command.exitOverride().helpOption('-h, --help', 'show this help');
@@ -33,16 +42,15 @@ function prepare(command: Command): void {
 }
 
 /**
- * A reader that has seen enough (`| head`) ends a command quietly, unless the command does something else then. Any other fault
- * of stdout, such as a full disk, ends it too.
+ * A reader that has seen enough (`| head`) ends a command quietly. Any other fault of stdout, such as a full disk, ends it too,
+ * and is said. A command that listens for such a fault ends by itself.
  */
 function endWithTheReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') {
-      process.stderr.write(`error: Stdout cannot be written (${error.code}).\n`);
-      process.exit(EXIT.failed);
-    }
-    if (process.stdout.listenerCount('error') === 1) process.exit(EXIT.ok);
+  process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.stderr.write(`error: Stdout cannot be written (${code}).\n`);
+  });
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (process.stdout.listenerCount('error') === 1) process.exit(code === 'EPIPE' ? EXIT.ok : EXIT.failed);
   });
   process.stderr.on('error', () => undefined);
 }

@@ -36,21 +36,20 @@ export class AnswerView {
   /** @returns how the run ended */
   async show(answer: Answer): Promise<AnswerResult> {
     const { json, whole } = this.options;
-    this.outputs.status.show('Waiting for the answer');
+    this.outputs.showStatus('Waiting for the answer');
     for await (const envelope of answer) {
       if (json) await this.outputs.line(printableJson(envelope));
       else await this.#print(envelope, answer.after);
     }
     const result = await answer.result();
     if (whole && !json) await this.outputs.text(result.text);
-    this.outputs.end();
     return result;
   }
 
   /** Says that the connection was lost. */
   readonly resuming = ({ delayMs, error }: ResumeInfo): void => {
     this.outputs.note(`${error.message} Trying again in ${(delayMs / 1000).toFixed(1)} s.`);
-    this.outputs.status.show('Waiting for the connection');
+    this.outputs.showStatus('Waiting for the connection');
   };
 
   async #print(envelope: AnswerEnvelope, seq: number): Promise<void> {
@@ -92,8 +91,7 @@ export class AnswerView {
   #progress({ done, total, unit = '', label = 'progress' }: ProgressEnvelope['data']): void {
     const count = `${done}${total === undefined ? '' : `/${total}`} ${unit}`.trim();
     const line = printableLine(`${label}: ${count}`);
-    if (this.outputs.status.exists) this.outputs.status.show(`${barOf(done, total)} ${line}`.trim());
-    else this.outputs.note(line);
+    if (!this.outputs.showStatus(`${barOf(done, total)} ${line}`.trim())) this.outputs.note(line);
   }
 }
 

@@ -8,12 +8,16 @@ const BAR_WIDTH = 20;
 export class StatusLine {
   readonly #spinner: Spinner | undefined;
   #text = '';
+  #isClosed = false;
   #drawing: NodeJS.Timeout | undefined;
 
   constructor(private readonly stream: NodeJS.WriteStream) {
     const canMove = stream.isTTY && process.env['TERM'] !== 'dumb' && !('CI' in process.env);
     // Signals are for the run that is awaited.
-    if (canMove) this.#spinner = spinner({ stream, handleSignals: false });
+    if (!canMove) return;
+    this.#spinner = spinner({ stream, handleSignals: false });
+    // A second Ctrl-C ends the process at once, and the line hides the cursor.
+    process.once('exit', () => this.close());
   }
 
   get exists(): boolean {
@@ -21,7 +25,7 @@ export class StatusLine {
   }
 
   show(text: string): void {
-    if (!this.#spinner) return;
+    if (!this.#spinner || this.#isClosed) return;
     this.#text = [...text].slice(0, Math.max(1, (this.stream.columns || 80) - 3)).join('');
     if (!this.#spinner.isSpinning) this.#spinner.start(this.#text);
     else this.#drawing ??= setTimeout(() => this.#draw(), PAUSE_MS);
@@ -31,6 +35,12 @@ export class StatusLine {
     clearTimeout(this.#drawing);
     this.#drawing = undefined;
     this.#spinner?.stop();
+  }
+
+  /** Hides the line for good. */
+  close(): void {
+    this.#isClosed = true;
+    this.hide();
   }
 
   #draw(): void {

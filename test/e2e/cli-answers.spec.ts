@@ -1,4 +1,6 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -13,7 +15,7 @@ import {
   usage,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { command, CommandProcess } from '../support/command-line.js';
+import { CLI, command, CommandProcess } from '../support/command-line.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
@@ -199,6 +201,24 @@ usage: 3 tokens in, 4 tokens out
     expect(await asking.end()).toMatchObject({ stderr: '', code: 0 });
     await call.stopped;
     expect(call.context.signal.aborted).toBe(true);
+  });
+
+  it(promise('cli.reader', 'a full disk cancels the run too, which is said'), async () => {
+    if (process.platform !== 'linux') return;
+    const full = await open('/dev/full', 'w');
+    const env = { PATH: process.env['PATH'], AGENT_QUERY_URL: host.url };
+    const asking = spawn(process.execPath, [CLI, 'ask', 'Hello'], {
+      env,
+      stdio: ['ignore', full.fd, 'pipe'],
+    });
+    let stderr = '';
+    asking.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const call = await agent.call(1);
+    call.emit(message('One\n'), message('Two\n'));
+    expect(await once(asking, 'close')).toEqual([1, null]);
+    expect(stderr).toMatch(/^error: Stdout cannot be written \(ENOSPC\)\.\nThe run \S+ was cancelled\.\n$/);
+    expect(call.context.signal.aborted).toBe(true);
+    await full.close();
   });
 
   it(promise('cli.json'), async () => {
