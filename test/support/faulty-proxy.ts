@@ -18,6 +18,10 @@ export interface Faults {
   collectsBodies?: boolean;
   /** Compresses streams for clients that accept it, and sends what it has at once, or when it has enough. */
   compresses?: 'at once' | 'later';
+  /** Says of streams that they are compressed, and does not compress them: for clients that accept it, or for all. */
+  mislabels?: 'if accepted' | 'always';
+  /** Compresses every answer, also for clients that do not accept it. */
+  compressesAll?: boolean;
   /** Cuts a connection on which the service was silent for so long. */
   cutsSilentMs?: number;
   /** Cuts every answer after so long. */
@@ -100,18 +104,28 @@ export class FaultyProxy {
   }
 
   #answer(request: http.IncomingMessage, answer: http.IncomingMessage, response: http.ServerResponse): void {
-    const { collectsAnswers, compresses, cutsSilentMs, cutsAllMs, hides = [] } = this.faults;
+    const {
+      collectsAnswers,
+      compresses,
+      compressesAll,
+      mislabels,
+      cutsSilentMs,
+      cutsAllMs,
+      hides = [],
+    } = this.faults;
     const cut = () => response.destroy();
     if (cutsAllMs !== undefined) timer(response, cutsAllMs, cut);
     if (cutsSilentMs !== undefined) cutWhenSilent(answer, response, cutsSilentMs);
     const headers: http.OutgoingHttpHeaders = { ...answer.headers };
     for (const name of [...hides, 'connection', 'keep-alive', 'transfer-encoding']) delete headers[name];
-    const isWanted =
-      /gzip/.test(request.headers['accept-encoding'] ?? '') &&
-      /event-stream/.test(headers['content-type'] as string);
-    const flush = compresses === 'at once' ? constants.Z_SYNC_FLUSH : constants.Z_NO_FLUSH;
-    const encoder = compresses && isWanted ? createGzip({ flush }) : undefined;
-    if (encoder) headers['content-encoding'] = 'gzip';
+    const isAccepted = /gzip/.test(request.headers['accept-encoding'] ?? '');
+    const isStream = /event-stream/.test(headers['content-type'] as string);
+    const flush = compresses === 'at once' || compressesAll ? constants.Z_SYNC_FLUSH : constants.Z_NO_FLUSH;
+    const isCompressed = compressesAll || (compresses && isAccepted && isStream);
+    const encoder = isCompressed ? createGzip({ flush }) : undefined;
+    const isMislabelled = isStream && (mislabels === 'always' || (mislabels && isAccepted));
+    if (encoder || isMislabelled) headers['content-encoding'] = 'gzip';
+    if (encoder) delete headers['content-length'];
     if (collectsAnswers) {
       void collected(answer).then((body) => response.writeHead(answer.statusCode!, headers).end(body));
       return;

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import { decompressed, encodingOf } from './content-encoding.js';
 import type { Target } from './target.js';
 
 /** Bytes of a response, and when they came: milliseconds since the request began. */
@@ -87,7 +88,8 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
   });
 }
 
-/** The body of a response that is not compressed, as text. */
-export function textOf({ pieces }: Exchange): string {
-  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
+/** The body of a response as text. */
+export function textOf({ head, pieces }: Exchange): string {
+  const body = Buffer.concat(pieces.map(({ bytes }) => bytes));
+  return decompressed(body, encodingOf(head?.headers)).toString();
 }

@@ -1,7 +1,6 @@
-import type { Transform } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { createParser } from 'eventsource-parser';
 import type { Caller } from './caller.js';
+import { decoderOf, encodingOf } from './content-encoding.js';
 import type { Exchange, Piece } from './exchange.js';
 
 /** An event, and when it arrived: milliseconds since the request began. */
@@ -20,6 +19,8 @@ export interface TimedStream {
   keepAlives: number[];
   /** The value of `Content-Encoding`; undefined without one. */
   encoding: string | undefined;
+  /** Whether its bytes are not compressed as the header claims. */
+  isMislabelled: boolean;
   /** The id of the run, if the events have ids. */
   runId: string | undefined;
 }
@@ -78,12 +79,13 @@ export async function followed(
 
 /** Finds the events in the pieces of a response. */
 export async function readStream(response: Exchange): Promise<TimedStream> {
-  const encoding = encodingOf(response);
+  const encoding = encodingOf(response.head?.headers);
   const stream: TimedStream = {
     exchange: response,
     events: [],
     keepAlives: [],
     encoding,
+    isMislabelled: false,
     runId: undefined,
   };
   let atMs = 0;
@@ -92,22 +94,26 @@ export async function readStream(response: Exchange): Promise<TimedStream> {
     onComment: () => stream.keepAlives.push(atMs),
   });
   const decoder = new TextDecoder();
-  for await (const piece of decoded(response.pieces, encoding)) {
-    atMs = piece.atMs;
-    parser.feed(decoder.decode(piece.bytes, { stream: true }));
+  try {
+    for await (const piece of decoded(response.pieces, encoding)) {
+      atMs = piece.atMs;
+      parser.feed(decoder.decode(piece.bytes, { stream: true }));
+    }
+  } catch {
+    stream.isMislabelled = true;
   }
   stream.runId = /^([\w-]+)\.\d+$/.exec(stream.events[0]?.id ?? '')?.[1];
   return stream;
 }
 
+/** What is wrong with a stream that is not compressed as it claims. */
+export function mislabelled({ encoding }: TimedStream): string {
+  return `the stream claims Content-Encoding: ${encoding}, but its bytes are not ${encoding}: no client can read it`;
+}
+
 /** Whether the last event of the run has arrived. */
 export function isWhole({ events }: TimedStream): boolean {
   return events.at(-1)?.type === 'done';
-}
-
-function encodingOf({ head }: Exchange): string | undefined {
-  const encoding = head?.headers['content-encoding']?.trim().toLowerCase();
-  return encoding === '' || encoding === 'identity' ? undefined : encoding;
 }
 
 function envelopeOf(data: string): { type: string; data: unknown } {
@@ -118,24 +124,26 @@ function envelopeOf(data: string): { type: string; data: unknown } {
   }
 }
 
-const DECODERS: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
-
-/** The pieces without their compression: what each of them makes readable. */
+/**
+ * The pieces without their compression: what each of them makes readable.
+ *
+ * @throws what zlib says of bytes that are not compressed so
+ */
 async function* decoded(pieces: Piece[], encoding: string | undefined): AsyncGenerator<Piece> {
-  const decoder = encoding === undefined ? undefined : DECODERS[encoding]?.();
+  const decoder = decoderOf(encoding);
   if (!decoder) return yield* pieces;
   let readable: Buffer[] = [];
   decoder.on('data', (bytes: Buffer) => readable.push(bytes));
-  // A stream that was cut ends within its compression.
-  decoder.on('error', () => undefined);
-  for (const { atMs, bytes } of pieces) {
-    await new Promise<void>((resolve) => decoder.write(bytes, () => setImmediate(resolve)));
-    yield { atMs, bytes: Buffer.concat(readable) };
-    readable = [];
+  // After an error zlib does not call back, and says it only once.
+  const failed = new Promise<never>((_, reject) => decoder.once('error', reject));
+  try {
+    for (const { atMs, bytes } of pieces) {
+      const written = new Promise<void>((resolve) => decoder.write(bytes, () => setImmediate(resolve)));
+      await Promise.race([written, failed]);
+      yield { atMs, bytes: Buffer.concat(readable) };
+      readable = [];
+    }
+  } finally {
+    decoder.destroy();
   }
-  decoder.destroy();
 }

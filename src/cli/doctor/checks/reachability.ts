@@ -4,7 +4,7 @@ import { EXIT } from '../../exit-codes.js';
 import { type Exchange, textOf } from '../exchange.js';
 import { type Finding, ok, problem, seconds } from '../finding.js';
 import { whatCame, jsonOf, serviceProblem } from '../problem-body.js';
-import { timedStream, type TimedStream } from '../timed-stream.js';
+import { mislabelled, timedStream, type TimedStream } from '../timed-stream.js';
 
 /** What the first requests have found. Without `exitCode`, the other checks make sense. */
 export interface Reached {
@@ -82,8 +82,11 @@ function otherAnswer(response: Exchange, url: string): string {
   return `${url} is not the service: it answers ${status} with ${isPage ? 'an HTML page' : 'something else'}`;
 }
 
-function withoutDiagnostic({ exchange, events }: TimedStream): Reached | undefined {
+function withoutDiagnostic(stream: TimedStream): Reached | undefined {
+  const { exchange, events } = stream;
   if (events.some(({ type }) => type === 'diagnostic')) return undefined;
+  if (stream.isMislabelled)
+    return { finding: problem('reachable', mislabelled(stream), 'compression'), exitCode: EXIT.failed };
   return { finding: problem('reachable', whyNoDiagnostic()), exitCode: EXIT.failed };
 
   function whyNoDiagnostic(): string {

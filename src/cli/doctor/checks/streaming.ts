@@ -1,7 +1,7 @@
 import type { Caller } from '../caller.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
 import { whatCame } from '../problem-body.js';
-import { isWhole, timedStream, type TimedStream } from '../timed-stream.js';
+import { isWhole, mislabelled, timedStream, type TimedStream } from '../timed-stream.js';
 
 const TIMETABLE = { count: 9, intervalMs: 250 };
 
@@ -74,6 +74,7 @@ function compression(stream: TimedStream, plain: TimedStream): Finding {
     if (!isWhole(stream)) return unfinished('compression', stream);
     return ok('compression', 'the stream is not compressed, also for a client that accepts it');
   }
+  if (stream.isMislabelled) return problem('compression', mislabelled(stream), 'compression');
   if (stream.events.length === 0)
     return unknown('compression', `the stream is compressed with ${encoding}, which the doctor cannot read`);
   const held = heldBackMs(stream);
