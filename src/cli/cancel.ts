@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { write } from './outputs.js';
 import { printableJson, printableLine } from './printable.js';
+import { checked, hasTexts } from './response-form.js';
 import { connect } from './service.js';
 
 /** `nest-agent-query cancel` */
@@ -11,7 +12,7 @@ export function cancelCommand(): Command {
     .argument('<run>', 'the id of the run')
     .option('--json', 'print the run as a line of JSON')
     .action(async (id: string, { json }: { json?: true }, command: Command) => {
-      const run = await connect(command).cancel(id);
+      const run = checked(await connect(command).cancel(id), (each) => hasTexts(each, ['id', 'status']));
       const state = run.status === 'cancelled' ? 'was cancelled' : `had ended before: ${run.status}`;
       const line = json ? printableJson(run) : `The run ${printableLine(run.id)} ${state}.`;
       await write(process.stdout, `${line}\n`);

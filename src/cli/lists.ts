@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { RunStatus, RunView, SessionView } from '../client/index.js';
 import { write } from './outputs.js';
 import { printableJson } from './printable.js';
+import { checked, isPage } from './response-form.js';
 import { connect } from './service.js';
 import { tableOf } from './table.js';
 
@@ -32,7 +33,10 @@ export function runsCommand(): Command {
       const client = connect(command);
       await printList<RunView>(options, {
         page: async (limit, after) => {
-          const { runs: entries, next } = await client.runs({ session, status, limit, after });
+          const list = await client.runs({ session, status, limit, after });
+          const { runs: entries, next } = checked(list, (each) =>
+            isPage(each.runs, each.next, ['id', 'status']),
+          );
           return { entries, next };
         },
         headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
@@ -51,7 +55,10 @@ export function sessionsCommand(): Command {
       const client = connect(command);
       await printList<SessionView>(options, {
         page: async (limit, after) => {
-          const { sessions: entries, next } = await client.sessions({ limit, after });
+          const list = await client.sessions({ limit, after });
+          const { sessions: entries, next } = checked(list, (each) =>
+            isPage(each.sessions, each.next, ['id']),
+          );
           return { entries, next };
         },
         headings: ['SESSION', 'TURNS', 'LAST USED', 'STATE', 'TITLE'],

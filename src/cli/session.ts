@@ -1,10 +1,11 @@
 import { createInterface } from 'node:readline/promises';
 import { Command } from 'commander';
-import type { Turn } from '../client/index.js';
+import type { SessionPage, Turn } from '../client/index.js';
 import { UsageError } from './failures.js';
 import { localTime } from './lists.js';
 import { write } from './outputs.js';
 import { printable, printableJson } from './printable.js';
+import { checked, hasTexts, isPage } from './response-form.js';
 import { connect } from './service.js';
 
 /** `nest-agent-query session` */
@@ -18,7 +19,7 @@ export function sessionCommand(): Command {
       const client = connect(command);
       let next: number | null | undefined;
       do {
-        const page = await client.session(id, { after: next ?? undefined });
+        const page = checked(await client.session(id, { after: next ?? undefined }), isPageOfTurns);
         for (const turn of page.turns)
           await write(process.stdout, json ? `${printableJson(turn)}\n` : textOf(turn));
         if (page.next === null && page.active !== null)
@@ -49,6 +50,11 @@ export function eraseCommand(): Command {
       const line = json ? printableJson({ erased: id }) : `The session ${name} was erased.`;
       await write(process.stdout, `${line}\n`);
     });
+}
+
+function isPageOfTurns({ turns, next }: SessionPage): boolean {
+  if (!isPage(turns, next, ['runId', 'createdAt', 'text'])) return false;
+  return turns.every(({ parts, end }) => Array.isArray(parts) && hasTexts(end, ['status']));
 }
 
 function textOf({ parts, text, truncated, end, runId, createdAt }: Turn): string {
