@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AgentQueryClient, type AgentQueryClientOptions } from '../client/index.js';
-import { UsageError } from './failures.js';
+import { addressOf, credentialOf } from './address.js';
 
 /** The options that hold for every command that asks a service. */
 interface ServiceOptions {
@@ -12,6 +12,9 @@ interface ServiceOptions {
 
 /** Adds the options that say which service is asked. They may stand before and after the name of a command. */
 export function addServiceOptions(program: Command): Command {
+  // A variable without a value is how an .env file or a compose file leaves it out.
+  for (const name of ['AGENT_QUERY_URL', 'AGENT_QUERY_KEY'])
+    if (process.env[name] === '') delete process.env[name];
   return program
     .addOption(
       new Option('--url <url>', 'where the service is; of several agents, with /NAME')
@@ -31,21 +34,7 @@ export function addServiceOptions(program: Command): Command {
 /** A client of the service that the options name. */
 export function connect(command: Command, options: AgentQueryClientOptions = {}): AgentQueryClient {
   const { url, path, key } = optionsOf(command);
-  if (!isAddress(url))
-    throw new UsageError(
-      `The URL of the service is ${JSON.stringify(url)}. It must begin with http:// or https://, and have no user, ` +
-        '"?" or "#". --url or AGENT_QUERY_URL sets it.',
-    );
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new UsageError(
-      'The key must consist of visible ASCII characters. --key or AGENT_QUERY_KEY sets it.',
-    );
-  return new AgentQueryClient({
-    baseUrl: url,
-    path,
-    ...(key !== undefined && { headers: { Authorization: `Bearer ${key}` } }),
-    ...options,
-  });
+  return new AgentQueryClient({ baseUrl: addressOf(url).href, path, headers: credentialOf(key), ...options });
 }
 
 /** The metadata that `--kwargs` gives. */
@@ -55,12 +44,6 @@ export function kwargsGiven(command: Command): Record<string, unknown> {
 
 function optionsOf(command: Command): ServiceOptions {
   return command.optsWithGlobals<ServiceOptions>();
-}
-
-function isAddress(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, username, search, hash } = new URL(url);
-  return /^https?:$/.test(protocol) && username + search + hash === '';
 }
 
 function kwargsOf(text: string): Record<string, unknown> {

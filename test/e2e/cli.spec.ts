@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { apiKeysOf, createApiKey } from '../../src/access/index.js';
@@ -68,6 +71,9 @@ describe('The command line', () => {
     [['ask', 'a', '--kwargs', '[1]'], `It must be a JSON object, such as '{"temperature":0.2}'.`],
     [['ask', 'a', '-s', 'b', '--kwargs', '{"session_id":"c"}'], 'Both --session and session_id'],
     [['ask', 'a', '--url', 'localhost:3000'], 'It must begin with http:// or https://'],
+    [['ask', 'a', '--url', 'http://:secret@127.0.0.1'], 'The URL of the service is "http://…@127.0.0.1".'],
+    [['doctor', 'http://ann:secret@127.0.0.1'], 'The URL of the service is "http://…@127.0.0.1".'],
+    [['runs', '--url', 'ann:secret@127.0.0.1'], 'The URL of the service is "…@127.0.0.1".'],
     [['ask', 'a', '--key', 'a b'], 'The key must consist of visible ASCII characters.'],
     [['follow'], "missing required argument 'run'"],
     [['follow', 'a', '--after', '-1'], 'It must be a whole number from 0.'],
@@ -78,6 +84,37 @@ describe('The command line', () => {
     expect([stdout, code]).toEqual(['', 2]);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain(sentence);
+    expect(stderr).not.toContain('secret');
+  });
+
+  it.each([
+    [['runs'], '[]'],
+    [['runs', '--json'], '{"runs":5}'],
+    [['runs'], '{"runs":[null],"next":null}'],
+    [['sessions'], 'null'],
+    [['sessions'], '{"sessions":[]}'],
+    [['session', 's'], '{"turns":[{"runId":"a","createdAt":"","text":""}],"next":null}'],
+    [['cancel', 'a'], '[]'],
+  ])(promise('cli.exit-codes', '4: another service answers %j with %s'), async (parameters, json) => {
+    const other = createServer((_, response) => response.end(json)).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { stdout, stderr, code } = await command(parameters, {
+      AGENT_QUERY_URL: `http://127.0.0.1:${port}`,
+    });
+    expect([stdout, code]).toEqual(['', 4]);
+    expect(stderr).toBe(
+      'error: The response is JSON, but not that of the service. (invalid_response)\n' +
+        'Does the service listen there? --url or AGENT_QUERY_URL says where it is.\n',
+    );
+    await new Promise((resolve) => other.close(resolve));
+  });
+
+  it(promise('cli.exit-codes', 'variables without a value are as absent ones'), async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const empty = { AGENT_QUERY_URL: '', AGENT_QUERY_KEY: '' };
+    expect((await command(['runs', '--url', url], empty)).code).toBe(4);
+    expect((await command(['runs'], empty)).stderr).not.toContain('The URL of the service is ""');
   });
 
   it(promise('cli.exit-codes', '4: nobody answers'), async () => {

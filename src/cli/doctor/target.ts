@@ -1,4 +1,4 @@
-import { UsageError } from '../failures.js';
+import { addressOf, credentialOf } from '../address.js';
 
 /** The endpoint of an agent as the user's clients reach it. */
 export interface Target {
@@ -17,18 +17,11 @@ export interface Target {
  * @throws {UsageError} it is no URL of a service, or the key is none
  */
 export function targetOf(text: string, endpoint: string, key: string | undefined): Target {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '')
-    throw new UsageError(
-      `The URL of the service is ${JSON.stringify(text)}. It must begin with http:// or https://, and have no user, ` +
-        '"?" or "#".',
-    );
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new UsageError('The key must consist of visible ASCII characters.');
+  const url = addressOf(text);
   const base = url.pathname.replace(/\/+$/, '');
   return {
     origin: new URL(url.origin),
     path: base.endsWith(`/${endpoint}`) ? base : `${base}/${endpoint}`,
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    headers: credentialOf(key),
   };
 }
