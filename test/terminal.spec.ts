@@ -99,6 +99,24 @@ describeWithTerminal('The command line on a terminal', () => {
     expect(screen).toContain('and ends.\r\n');
   });
 
+  it('cuts what is awaited to one line, also with characters of two columns', async () => {
+    start(['ask', 'Hello']);
+    const call = await agent.call(1);
+    call.emit(progress(1, { total: 2, label: '進'.repeat(70) }));
+    await until(`██████████░░░░░░░░░░ 50% ${'進'.repeat(25)}…`);
+    call.finish();
+    expect(await ended).toEqual([0, null]);
+  });
+
+  it('shows no control character for a line end that comes in two pieces', async () => {
+    start(['ask', 'Hello'], { TERM: 'dumb' });
+    const call = await agent.call(1);
+    call.emit(message('One\r'), message('\nTwo\r'), message('Three\r'));
+    call.finish();
+    expect(await ended).toEqual([0, null]);
+    expect(screen).toBe('One\r\nTwo␍Three␍\r\n');
+  });
+
   it('cancels the run at Ctrl-C', async () => {
     start(['ask', 'Hello']);
     const call = await agent.call(1);
@@ -144,15 +162,19 @@ describeWithTerminal('The command line on a terminal', () => {
     const asked = ask(host.url, 'Hello', { kwargs: { session_id: 's' } });
     (await agent.call(1)).finish();
     await (await asked).whole();
-    for (const [answer, sentence] of [
-      ['n', 'Nothing was erased.'],
-      ['y', 'The session "s" was erased.'],
+    for (const [keys, sentence, code] of [
+      ['n\r', 'Nothing was erased.\r\n', 0],
+      // Ctrl-D and Ctrl-C.
+      ['\x04', '\r\nNothing was erased.\r\n', 0],
+      ['\x03', '\r\nNothing was erased.\r\n', 130],
+      ['y\r', 'The session "s" was erased.\r\n', 0],
     ] as const) {
       start(['erase', 's']);
       await until('[y/N] ');
-      type(`${answer}\r`);
-      await ended;
+      type(keys);
+      expect(await ended).toEqual([code, null]);
       expect(screen).toContain(sentence);
+      expect(screen).not.toContain('error');
     }
   });
 });

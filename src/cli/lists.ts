@@ -21,6 +21,8 @@ interface List<Entry> {
   page: (limit: number, after: string | undefined) => Promise<{ entries: Entry[]; next: string | null }>;
   headings: string[];
   row: (entry: Entry) => string[];
+  /** The columns that a narrow terminal does not show, the first one first. */
+  spare: string[];
 }
 
 /** `nest-agent-query runs` */
@@ -39,6 +41,7 @@ export function runsCommand(): Command {
           );
           return { entries, next };
         },
+        spare: ['EVENTS', 'TOOK'],
         headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
         row: ({ id, status, createdAt, startedAt, endedAt, events, session }) => [
           ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
@@ -61,6 +64,7 @@ export function sessionsCommand(): Command {
           );
           return { entries, next };
         },
+        spare: ['STATE', 'TURNS'],
         headings: ['SESSION', 'TURNS', 'LAST USED', 'STATE', 'TITLE'],
         row: ({ id, turns, updatedAt, active, title }) => [
           ...[id, String(turns), localTime(updatedAt)],
@@ -93,13 +97,16 @@ async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>)
   } while (next !== null && entries.length < limit);
   if (json) await write(process.stdout, entries.map((entry) => `${printableJson(entry)}\n`).join(''));
   else if (entries.length === 0) process.stderr.write('There are none.\n');
-  else await write(process.stdout, tableOf(list.headings, entries.map(list.row), widthOf(process.stdout)));
+  else {
+    const rows = entries.map(list.row);
+    await write(process.stdout, tableOf(list.headings, rows, widthOf(process.stdout), list.spare));
+  }
   if (next !== null) process.stderr.write(`There are more. To see them: --limit ${limit * 10}\n`);
 }
 
 /** Only a terminal has a width. */
-function widthOf(stream: NodeJS.WriteStream): number | undefined {
-  return stream.isTTY ? stream.columns || 80 : undefined;
+function widthOf(stream: NodeJS.WriteStream): number {
+  return stream.isTTY ? stream.columns || 80 : Infinity;
 }
 
 /** A time as `2026-11-21 13:50:53`, in the time zone of the user. */

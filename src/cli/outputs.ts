@@ -12,7 +12,7 @@ export class Outputs {
   #isTextOpen = false;
   /** Whether the last line of stderr is not ended. */
   #isNoteOpen = false;
-  /** The first half of a character whose second half comes with the next text. */
+  /** What is written with the next text: the first half of a character; on a terminal also that of a line end. */
   #half = '';
 
   constructor(
@@ -25,7 +25,8 @@ export class Outputs {
   /** Writes a piece of the answer. Waits while the reader of stdout does not read. */
   async text(piece: string): Promise<void> {
     const text = this.#half + piece;
-    this.#half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
+    const half = this.stdout.isTTY ? /[\ud800-\udbff\r]$/ : /[\ud800-\udbff]$/;
+    this.#half = half.exec(text)?.[0] ?? '';
     const whole = this.#half === '' ? text : text.slice(0, -1);
     if (whole === '') return;
     this.#endNote();
@@ -68,7 +69,9 @@ export class Outputs {
   end(): void {
     this.#endNote();
     this.#status.close();
+    if (this.#half !== '') this.stdout.write(this.stdout.isTTY ? printable(this.#half) : this.#half);
     if (this.#isTextOpen && this.stdout.isTTY) this.stdout.write('\n');
+    this.#half = '';
     this.#isTextOpen = false;
   }
 

@@ -1,7 +1,8 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import type { SessionPage, Turn } from '../client/index.js';
 import { UsageError } from './failures.js';
+import { Interrupted } from './interruption.js';
 import { localTime } from './lists.js';
 import { write } from './outputs.js';
 import { printable, printableJson } from './printable.js';
@@ -42,10 +43,7 @@ export function eraseCommand(): Command {
     .action(async (id: string, { yes, json }: { yes?: true; json?: true }, command: Command) => {
       const client = connect(command);
       const name = printableJson(id);
-      if (!yes && !(await confirm(`Erase the session ${name} with its turns, logs and files?`))) {
-        process.stderr.write('Nothing was erased.\n');
-        return;
-      }
+      if (!yes && !(await confirm(`Erase the session ${name} with its turns, logs and files?`))) return;
       await client.erase(id);
       const line = json ? printableJson({ erased: id }) : `The session ${name} was erased.`;
       await write(process.stdout, `${line}\n`);
@@ -69,14 +67,26 @@ function textOf({ parts, text, truncated, end, runId, createdAt }: Turn): string
   return printable(`${whole.trimEnd()}\n\n`);
 }
 
-/** @throws {UsageError} there is nobody to ask */
+/**
+ * Asks whether to erase. No answer, as at Ctrl-D, is no.
+ *
+ * @throws {UsageError} there is nobody to ask
+ * @throws {Interrupted} Ctrl-C
+ */
 async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new UsageError('There is no terminal to ask on. Give --yes to erase without a question.');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
+  const reply = await new Promise<string | Interrupted | undefined>((resolve) => {
+    terminal.once('SIGINT', () => resolve(new Interrupted('SIGINT')));
+    terminal.once('close', () => resolve(undefined));
+    terminal.question(`${question} [y/N] `, resolve);
+  });
+  terminal.close();
+  const isConfirmed = typeof reply === 'string' && /^y(es)?$/i.test(reply.trim());
+  // Only a reply ends the line of the question.
+  if (typeof reply !== 'string') process.stderr.write('\n');
+  if (!isConfirmed) process.stderr.write('Nothing was erased.\n');
+  if (reply instanceof Interrupted) throw reply;
+  return isConfirmed;
 }

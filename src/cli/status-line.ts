@@ -1,4 +1,5 @@
 import spinner, { type Spinner } from 'yocto-spinner';
+import { cut } from './table.js';
 
 /** How often the line is drawn at most, in milliseconds. */
 const PAUSE_MS = 100;
@@ -26,7 +27,7 @@ export class StatusLine {
 
   show(text: string): void {
     if (!this.#spinner || this.#isClosed) return;
-    this.#text = [...text].slice(0, Math.max(1, (this.stream.columns || 80) - 3)).join('');
+    this.#text = cut(text, (this.stream.columns || 80) - 3);
     if (!this.#spinner.isSpinning) this.#spinner.start(this.#text);
     else this.#drawing ??= setTimeout(() => this.#draw(), PAUSE_MS);
   }
