@@ -1,4 +1,4 @@
-import { safeName } from './answer-files.js';
+import { numberedName, safeName } from './answer-files.js';
 
 describe('The name of a saved file', () => {
   it.each([
@@ -15,5 +15,16 @@ describe('The name of a saved file', () => {
     ['name. . ', 'name_'],
   ])('of %j is %j', (name, expected) => {
     expect(safeName(name)).toBe(expected);
+  });
+});
+
+describe('The second file with the name', () => {
+  it.each([
+    ['report.pdf', 'report (2).pdf'],
+    ['README', 'README (2)'],
+    [`${'é'.repeat(125)}.text`, `${'é'.repeat(123)} (2).text`],
+    [`a.${'b'.repeat(253)}`, `a.${'b'.repeat(249)} (2)`],
+  ])('%j is %j', (name, expected) => {
+    expect(numberedName(name, 2)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Answer } from '../client/index.js';
-import { saveFiles } from './answer-files.js';
+import { checkDirectory, saveFiles } from './answer-files.js';
 import { type Interruption, interruptible } from './interruption.js';
 import { sentencesOf, UsageError } from './failures.js';
 import { Outputs } from './outputs.js';
@@ -25,6 +25,7 @@ Examples:
   $ git diff | nest-agent-query ask "Review this change." -f -
   $ cat question.txt | nest-agent-query ask --session s1 > answer.md
   $ nest-agent-query ask "Draw a chart." -f data.csv --output charts
+  $ nest-agent-query ask -- "-5 + 3?"
   $ nest-agent-query follow "$(nest-agent-query ask "Take your time." --detach)"
 `;
 
@@ -41,7 +42,13 @@ export function askCommand(): Command {
     .option('-w, --whole', 'print the answer when it is complete, not as it arrives')
     .option('--json', 'print every envelope of the answer as a line of JSON')
     .addHelpText('after', AFTER_HELP)
+    .configureOutput({ outputError: (text, write) => write(text + adviceOn(text)) })
     .action(ask);
+}
+
+function adviceOn(error: string): string {
+  if (!error.startsWith('error: unknown option')) return '';
+  return 'A text that begins with "-" needs "--" before it: nest-agent-query ask -- "-5 + 3?"\n';
 }
 
 function collected(value: string, before: string[] = []): string[] {
@@ -54,6 +61,7 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   if (sessionId !== undefined && 'session_id' in kwargs)
     throw new UsageError('Both --session and session_id of --kwargs name a session. Give one of them.');
   const client = connect(command);
+  await checkDirectory(output);
   const files = await filesOf(paths);
   const text = await textOf(words, paths);
   const outputs = new Outputs();
@@ -70,8 +78,8 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   try {
     if (detach) return await outputs.line(await interruptible(answer.runId, stop));
     const result = await interruptible(view.show(answer), stop);
-    await saveFiles(result, output, client, outputs);
-    process.exitCode = reportEnd(outputs, result);
+    const isSaved = await saveFiles(result, output, client, outputs);
+    process.exitCode = reportEnd(outputs, result, isSaved);
   } finally {
     outputs.end();
   }

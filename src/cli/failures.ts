@@ -30,15 +30,21 @@ export function sentencesOf(error: unknown): string {
   return `${reason} (${error.code})${faults.join('')}${adviceOn(error)}`;
 }
 
-function adviceOn({ code, problem, runId }: AgentQueryError): string {
+function adviceOn(error: AgentQueryError): string {
+  const { code, problem, runId, status } = error;
   if (code === 'connection_lost' && runId !== undefined)
     return `\nThe run may go on. To read the rest: nest-agent-query follow ${runId}`;
-  if (code === 'connection_lost' || code === 'invalid_response')
+  if (code === 'connection_lost' || code === 'invalid_response' || isUnknownPath(error))
     return '\nDoes the service listen there? --url or AGENT_QUERY_URL says where it is.';
-  if (code === 'unauthorized') return '\nSet AGENT_QUERY_KEY to an API key or a token of the service.';
+  if (status === 401) return '\nSet AGENT_QUERY_KEY to an API key or a token of the service.';
   if (code === 'cursor_expired' && problem?.oldest !== undefined)
     return `\nTo read what is kept: --after ${problem.oldest - 1}`;
   return '';
+}
+
+/** Whether a host or a proxy has nothing at the path. The service says what there is not: a run, a session or a file. */
+function isUnknownPath({ status, code, message }: AgentQueryError): boolean {
+  return status === 404 && (code === 'refused' || /^Cannot [A-Z]+ \//.test(message));
 }
 
 /** What the system says, such as ECONNREFUSED. `fetch` has it as the cause of its own error. */

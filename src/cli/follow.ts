@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { saveFiles } from './answer-files.js';
+import { AgentQueryError } from '../client/index.js';
+import { checkDirectory, saveFiles } from './answer-files.js';
 import { interruptible } from './interruption.js';
 import { Outputs } from './outputs.js';
 import { connect } from './service.js';
@@ -40,6 +41,7 @@ function numberOf(text: string): number {
 
 async function follow(runId: string, options: FollowCommandOptions, command: Command): Promise<void> {
   const client = connect(command);
+  await checkDirectory(options.output);
   const outputs = new Outputs();
   const view = new AnswerView(outputs, options);
   const answer = client.follow(runId, options.after, { onResume: view.resuming });
@@ -48,8 +50,12 @@ async function follow(runId: string, options: FollowCommandOptions, command: Com
       if (why !== 'EPIPE')
         outputs.note(`Left the run, which may go on. To cancel it: nest-agent-query cancel ${runId}`);
     });
-    await saveFiles(result, options.output, client, outputs);
-    process.exitCode = reportEnd(outputs, result);
+    const isSaved = await saveFiles(result, options.output, client, outputs);
+    process.exitCode = reportEnd(outputs, result, isSaved);
+  } catch (error) {
+    // Nothing has come, so that there may be no such run, or no service.
+    if (error instanceof AgentQueryError && answer.after === options.after) error.runId = undefined;
+    throw error;
   } finally {
     outputs.end();
   }

@@ -119,10 +119,19 @@ function toolText(value: unknown): string {
   return printableLine(typeof value === 'string' ? value : JSON.stringify(value), TOOL_LENGTH);
 }
 
-/** Says how the run ended, unless it was completed. @returns the exit code */
-export function reportEnd(outputs: Outputs, { status, error, usage, runId }: AnswerResult): number {
+/**
+ * Says how the run ended, unless it was completed.
+ *
+ * @param isSaved whether its files were saved that should be
+ * @returns the exit code
+ */
+export function reportEnd(
+  outputs: Outputs,
+  { status, error, usage, runId }: AnswerResult,
+  isSaved: boolean,
+): number {
   if (usage) outputs.note(`usage: ${usage.inputTokens} tokens in, ${usage.outputTokens} tokens out`);
   if (status === 'failed') outputs.note(`The run ${runId} failed: ${error?.message} (${error?.code})`);
   if (status === 'cancelled') outputs.note(`The run ${runId} was cancelled.`);
-  return status === 'completed' ? EXIT.ok : EXIT.failed;
+  return status === 'completed' && isSaved ? EXIT.ok : EXIT.failed;
 }

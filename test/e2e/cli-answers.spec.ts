@@ -275,8 +275,16 @@ usage: 3 tokens in, 4 tokens out
     expect(saved).toEqual(['_', '_ (2)', '_bashrc', '_bashrc (2)', 'a (2).txt', 'a.txt']);
     expect(await readFile(join(output, 'a (2).txt'), 'utf8')).toBe('one');
     expect(await readFile(join(output, '_'), 'utf8')).toBe('two');
+    await writeFile(join(directory, 'file'), '');
+    const failing = run('ask', 'Hello', '--output', join(directory, 'file/below'));
+    await answer(3, named('a.txt', 'one'), usage({ inputTokens: 3, outputTokens: 4 }));
+    const { stderr, code } = await failing;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^file: .*\nNot all files were saved\. ENOTDIR: .*\nTo save its files: nest-agent-query follow \S+ --output DIR\nusage: 3 /,
+    );
     const asked = run('ask', 'Hello');
-    await answer(3, named('a.txt', 'one'));
+    await answer(4, named('a.txt', 'one'));
     expect((await asked).stderr).toMatch(
       /^file: a\.txt \(text\/plain, 3 bytes\)\nTo save its files: nest-agent-query follow \S+ --output DIR\n$/,
     );
@@ -308,7 +316,9 @@ usage: 3 tokens in, 4 tokens out
     const { stderr: wrong, code: four } = await run('runs', '--path', 'no/such');
     expect([four, wrong]).toEqual([
       3,
-      expect.stringContaining('The service answered 404, and gave no reason.'),
+      expect.stringMatching(
+        /^error: The service answered 404, and gave no reason\. \(refused\)\nDoes the service listen there\? --url/,
+      ),
     ]);
   });
 
