@@ -40,7 +40,10 @@ addServiceOptions(program);
 const given = process.argv.slice(2);
 
 const serve = await serveCommand(given.includes('serve') ? given : []);
-const help = new Command('help').argument('[command]').description('Show the help of a command.');
+const help = new Command('help')
+  .argument('[command...]')
+  .description('Show the help of a command.')
+  .action(showHelp);
 
 const clients = { showGlobalOptions: true };
 add('Ask a service:', [askCommand(), followCommand(), cancelCommand()], clients);
@@ -50,15 +53,24 @@ add(
   clients,
 );
 add('Run a service:', [serve, keysCommand()]);
-add('This command line:', [completionCommand()]);
+add('This command line:', [completionCommand(), help]);
 program.addCommand(completeCommand(program), { hidden: true });
-program.addHelpCommand(help.helpGroup('This command line:'));
 
 await runCommand(program, given.length > 0 ? given : ['--help']);
 
 function version(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+function showHelp(names: string[]): void {
+  let command = program;
+  for (const name of names) {
+    const next = command.commands.find((each) => each.name() === name);
+    if (!next) return program.error(`error: unknown command '${name}'. To see all: nest-agent-query --help`);
+    command = next;
+  }
+  command.outputHelp();
 }
 
 function add(heading: string, commands: Command[], help = {}): void {

@@ -1,20 +1,21 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import mime from 'mime';
 import type { FileInput } from '../client/index.js';
 import { UsageError } from './failures.js';
 
 /** What stands for stdin. */
 const STDIN = '-';
+/** Far more than services take as a text. It bounds the memory, and the time that passes before that is known. */
+const MOST_TEXT_MIB = 64;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /**
  * The text of a query: words of the command line, or stdin.
  *
  * @returns undefined for a query of files alone
- * @throws {UsageError} there is nothing to ask, or stdin is no text
+ * @throws {UsageError} there is nothing to ask, or stdin is no text, or too long for one
  */
 export async function textOf(words: string[], files: string[]): Promise<string | undefined> {
   const isPiped = words.length === 1 && words[0] === STDIN;
@@ -24,13 +25,27 @@ export async function textOf(words: string[], files: string[]): Promise<string |
     throw new UsageError('Both the text and a file are "-". Stdin can be only one of them.');
   if (!isPiped && process.stdin.isTTY)
     throw new UsageError('There is no text. Give one, or a file with -f, or pipe one into the command.');
-  const bytes = await buffer(process.stdin);
+  const bytes = await bytesOfStdin();
   if (bytes.length === 0) throw new UsageError('There is no text: stdin is empty.');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw new UsageError('Stdin is no text in UTF-8. To send it as a file: -f -');
   }
+}
+
+async function bytesOfStdin(): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MOST_TEXT_MIB * 1024 * 1024)
+      throw new UsageError(
+        `Stdin has more than ${MOST_TEXT_MIB} MiB, too much for a text. To send it as a file: -f -`,
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /**

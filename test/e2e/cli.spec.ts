@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { apiKeysOf, createApiKey } from '../../src/access/index.js';
 import { Environment } from '../../src/config/index.js';
-import { command, CommandProcess } from '../support/command-line.js';
+import { CLI, command, CommandProcess } from '../support/command-line.js';
 import { freePort } from '../support/free-port.js';
 import { promise } from '../promises.js';
 
@@ -35,6 +35,12 @@ describe('The command line', () => {
     expect(await command(['no-such-command'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown command 'no-such-command'"),
+    });
+    expect(await command(['help', 'keys', 'create'])).toEqual(await command(['keys', 'create', '--help']));
+    expect(await command(['help', 'nope'])).toEqual({
+      stdout: '',
+      stderr: "error: unknown command 'nope'. To see all: nest-agent-query --help\n",
+      code: 2,
     });
     expect(await command(['ask', '--help'])).toMatchObject({
       code: 0,
@@ -67,6 +73,9 @@ describe('The command line', () => {
     [['ask', 'a', '-f', '/no/such.csv'], '"/no/such.csv" is no file to send. There is no such file.'],
     [['ask', 'a', '-f', '/tmp'], '"/tmp" is a directory. Name its files.'],
     [['ask'], 'There is no text: stdin is empty.'],
+    [['ask', '-5 + 3?'], `needs "--" before it: nest-agent-query ask -- "-5 + 3?"`],
+    [['ask', 'a', '-o', CLI], `"${CLI}" is no directory. Give --output a new name, or a directory.`],
+    [['follow', 'a', '-o', CLI], `"${CLI}" is no directory. Give --output a new name, or a directory.`],
     [['ask', '-', '-f', '-'], 'Both the text and a file are "-".'],
     [['ask', 'a', '--kwargs', '[1]'], `It must be a JSON object, such as '{"temperature":0.2}'.`],
     [['ask', 'a', '-s', 'b', '--kwargs', '{"session_id":"c"}'], 'Both --session and session_id'],
@@ -85,6 +94,18 @@ describe('The command line', () => {
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain(sentence);
     expect(stderr).not.toContain('secret');
+  });
+
+  it(promise('cli.exit-codes', '2: more on stdin than a text has'), async () => {
+    const endless = new CommandProcess(['ask']);
+    const lines = Buffer.from('y\n'.repeat(32_768));
+    const write = () => endless.child.stdin!.write(lines, (error) => error || write());
+    write();
+    expect(await endless.end()).toEqual({
+      stdout: '',
+      stderr: 'error: Stdin has more than 64 MiB, too much for a text. To send it as a file: -f -\n',
+      code: 2,
+    });
   });
 
   it.each([
@@ -123,6 +144,15 @@ describe('The command line', () => {
     expect([stdout, code]).toEqual(['', 4]);
     expect(stderr).toContain(`No response came from ${url}/query`);
     expect(stderr).toContain('(ECONNREFUSED). (connection_lost)');
+  });
+
+  it(promise('cli.exit-codes', '4: nobody answers to follow, which says nothing of a run'), async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { stderr, code } = await command(['follow', 'a', '--url', url]);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(
+      /\(connection_lost\)\nDoes the service listen there\? --url or AGENT_QUERY_URL says where it is\.\n$/,
+    );
   });
 
   it.each([[['--help']], [['ask', '--help']], [['runs', '--url', 'ftp://x']], [['complete', '--', 'as']]])(
