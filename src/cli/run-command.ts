@@ -47,7 +47,9 @@ function prepare(command: Command): void {
  */
 function endWithTheReader(): void {
   process.stdout.once('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code !== 'EPIPE') process.stderr.write(`error: Stdout cannot be written (${code}).\n`);
+    if (code === 'EPIPE') return;
+    process.stderr.write(`error: Stdout cannot be written (${code}).\n`);
+    process.exitCode = EXIT.failed;
   });
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (process.stdout.listenerCount('error') === 1) process.exit(code === 'EPIPE' ? EXIT.ok : EXIT.failed);

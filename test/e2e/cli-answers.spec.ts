@@ -206,18 +206,31 @@ usage: 3 tokens in, 4 tokens out
   it(promise('cli.reader', 'a full disk cancels the run too, which is said'), async () => {
     if (process.platform !== 'linux') return;
     const full = await open('/dev/full', 'w');
-    const env = { PATH: process.env['PATH'], AGENT_QUERY_URL: host.url };
-    const asking = spawn(process.execPath, [CLI, 'ask', 'Hello'], {
-      env,
-      stdio: ['ignore', full.fd, 'pipe'],
-    });
-    let stderr = '';
-    asking.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    const withFullDisk = async (...parameters: string[]) => {
+      const env = { PATH: process.env['PATH'], AGENT_QUERY_URL: host.url };
+      const child = spawn(process.execPath, [CLI, ...parameters], {
+        env,
+        stdio: ['ignore', full.fd, 'pipe'],
+      });
+      let stderr = '';
+      child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+      const [code] = (await once(child, 'close')) as [number];
+      return { stderr, code };
+    };
+    const asked = withFullDisk('ask', 'Hello');
     const call = await agent.call(1);
     call.emit(message('One\n'), message('Two\n'));
-    expect(await once(asking, 'close')).toEqual([1, null]);
-    expect(stderr).toMatch(/^error: Stdout cannot be written \(ENOSPC\)\.\nThe run \S+ was cancelled\.\n$/);
+    expect(await asked).toEqual({
+      stderr: expect.stringMatching(
+        /^error: Stdout cannot be written \(ENOSPC\)\.\nThe run \S+ was cancelled\.\n$/,
+      ),
+      code: 1,
+    });
     expect(call.context.signal.aborted).toBe(true);
+    expect(await withFullDisk('runs')).toEqual({
+      stderr: 'error: Stdout cannot be written (ENOSPC).\n',
+      code: 1,
+    });
     await full.close();
   });
 
