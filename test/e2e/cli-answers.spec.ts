@@ -289,9 +289,9 @@ usage: 3 tokens in, 4 tokens out
     expect(await readFile(join(output, 'a (2).txt'), 'utf8')).toBe('one');
     expect(await readFile(join(output, '_'), 'utf8')).toBe('two');
     await writeFile(join(directory, 'file'), '');
-    const failing = run('ask', 'Hello', '--output', join(directory, 'file/below'));
+    const unsaved = run('ask', 'Hello', '--output', join(directory, 'file/below'));
     await answer(3, named('a.txt', 'one'), usage({ inputTokens: 3, outputTokens: 4 }));
-    const { stderr, code } = await failing;
+    const { stderr, code } = await unsaved;
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^file: .*\nNot all files were saved\. ENOTDIR: .*\nTo save its files: nest-agent-query follow \S+ --output DIR\nusage: 3 /,
