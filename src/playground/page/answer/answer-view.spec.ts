@@ -60,6 +60,13 @@ describe('What an answer shows', () => {
     expect(view.usage).toEqual({ inputTokens: 4, outputTokens: 2, model: 'a' });
   });
 
+  it('takes from a call what the interface names, and nothing else', () => {
+    const data = { id: '1', name: 'add', arguments: {}, kind: 'text', result: { content: 2, isError: false } };
+    expect(viewOf({ type: 'tool_call', data }).items).toEqual([
+      { kind: 'tool', id: '1', name: 'add', arguments: {} },
+    ]);
+  });
+
   it('ignores types that it does not know', () => {
     const unknown = { type: 'mood', data: 'good' } as unknown as AnswerEnvelope;
     expect(viewOf(unknown, message('Hi')).text).toBe('Hi');

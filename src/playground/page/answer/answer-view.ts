@@ -1,4 +1,10 @@
-import type { AnswerEnvelope, FileEnvelope, SourceEnvelope, UsageEnvelope } from '../../../client/index.js';
+import type {
+  AnswerEnvelope,
+  FileEnvelope,
+  SourceEnvelope,
+  ToolCallEnvelope,
+  UsageEnvelope,
+} from '../../../client/index.js';
 
 /** A call of a tool and what it returned. */
 export interface ToolUse {
@@ -62,8 +68,7 @@ export class AnswerView {
       case 'reasoning':
         return this.#join('reasoning', envelope.data);
       case 'tool_call':
-        this.items.push({ kind: 'tool', ...envelope.data });
-        return;
+        return this.#call(envelope.data);
       case 'tool_result':
         return this.#result(envelope.data);
       case 'file':
@@ -88,6 +93,11 @@ export class AnswerView {
     const last = this.items.at(-1);
     if (last?.kind === kind && last.id === id) last.text += content;
     else this.items.push({ kind, id, text: content });
+  }
+
+  /** Data may have more members than the interface names: an agent must not name what the page shows. */
+  #call({ id, name, arguments: given }: ToolCallEnvelope['data']): void {
+    this.items.push({ kind: 'tool', id, name, arguments: given });
   }
 
   #result({ id, content, isError = false }: { id: string; content: unknown; isError?: boolean }): void {
