@@ -59,6 +59,20 @@ const answer = 42;
 \`\`\`
 `;
 
+/** It tries to cover the page, to look like a control of the page, and to be found first with the keyboard. */
+const HOSTILE = `<div class="with-drawer"><div class="sidebar">Covered</div><div class="backdrop"></div></div>
+
+<style>p { color: red }</style><base href="https://example.com/"><p style="color: red" tabindex="5">Red</p>
+
+<button class="primary">Stop</button>
+
+<div class="code"><button class="copy-code">Copy code</button><details><summary></summary><pre>rm</pre></details></div>
+
+\`\`\`sh
+ls
+\`\`\`
+`;
+
 // The package with the browser has it for Linux on x64 only.
 const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
 
@@ -183,6 +197,30 @@ describeWithBrowser('The page, in Chromium', () => {
       call.finish();
       await announces('Answer complete.');
       expect(await page.title()).toContain('One');
+    });
+
+    it('shows hostile and unreadable Markdown without harm, and links that are defined at the end', async () => {
+      const call = await ask('Hostile');
+      call.emit(message(HOSTILE));
+      await page.locator('.markdown').getByText('Covered').waitFor();
+      expect(await page.locator('.turns :is(.with-drawer, .sidebar, .backdrop)').count()).toBe(0);
+      expect(await button('Stop').count()).toBe(1);
+      await button('Copy code').click();
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe('ls');
+      expect(await page.locator('.markdown [tabindex]:not([tabindex="0"])').count()).toBe(0);
+      call.emit(
+        message('\n\nSee [the docs][1].\n\n'),
+        message('> '.repeat(3000), { id: 'b' }),
+        message('After', { id: 'c' }),
+      );
+      await shows('After');
+      await shows('> > > >');
+      call.emit(message('\n\n[1]: https://example.com/docs', { id: 'c' }));
+      call.emit(message('[more][2]\n\n[2]: https://example.com/more', { id: 'd' }));
+      call.finish();
+      await announces('Answer complete.');
+      const more = page.getByRole('link', { name: 'more' });
+      expect(await more.getAttribute('href')).toBe('https://example.com/more');
     });
 
     it('goes on with an answer after a reload in the middle of it, and in a second window', async () => {

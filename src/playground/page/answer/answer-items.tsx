@@ -23,7 +23,7 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
         const isLast = turn.isLive && index === items.length - 1;
         switch (item.kind) {
           case 'text':
-            return <Markdown key={key} text={item.text} />;
+            return <Markdown key={key} text={item.text} isGrowing={turn.isLive} />;
           case 'reasoning':
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
           case 'tool':
@@ -61,10 +61,10 @@ function SourceLink({ url, title }: { url: string; title: string | undefined }) 
 const GROUP = 32;
 
 /** A text in Markdown that grows. */
-function Markdown({ text }: { text: string }) {
+function Markdown({ text, isGrowing }: { text: string; isGrowing: boolean }) {
   const [reader] = useState(() => new MarkdownBlocks());
   const hasColours = useStore(highlighting).isReady;
-  const blocks = reader.of(text);
+  const blocks = reader.of(text, isGrowing);
   const groups = Array.from({ length: Math.ceil(blocks.length / GROUP) }, (_, index) =>
     blocks.slice(index * GROUP, (index + 1) * GROUP),
   );
@@ -106,7 +106,7 @@ const MarkdownBlock = memo(
   function MarkdownBlock({ block }: { block: Block; hasColours: boolean }) {
     return <div class="block" dangerouslySetInnerHTML={{ __html: htmlOf(block) }} />;
   },
-  (before, after) => before.block.source === after.block.source && before.hasColours === after.hasColours,
+  (before, after) => before.block === after.block && before.hasColours === after.hasColours,
 );
 
 function Reasoning({ text, isLast }: { text: string; isLast: boolean }) {

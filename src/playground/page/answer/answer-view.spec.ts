@@ -61,7 +61,13 @@ describe('What an answer shows', () => {
   });
 
   it('takes from a call what the interface names, and nothing else', () => {
-    const data = { id: '1', name: 'add', arguments: {}, kind: 'text', result: { content: 2, isError: false } };
+    const data = {
+      id: '1',
+      name: 'add',
+      arguments: {},
+      kind: 'text',
+      result: { content: 2, isError: false },
+    };
     expect(viewOf({ type: 'tool_call', data }).items).toEqual([
       { kind: 'tool', id: '1', name: 'add', arguments: {} },
     ]);

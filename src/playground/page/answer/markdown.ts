@@ -1,8 +1,8 @@
-import DOMPurify from 'dompurify';
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from './escape-html.js';
 import { highlighted } from './highlight.js';
 import { MATH } from './math.js';
+import { safeHtml } from './safe-html.js';
 
 const marked = new Marked({
   gfm: true,
@@ -10,9 +10,8 @@ const marked = new Marked({
   renderer: {
     code({ text, lang = '' }: Tokens.Code) {
       const [language = ''] = lang.split(/\s/);
-      const shown = `<code class="language-${escapeHtml(language)}">${highlighted(text, language) ?? escapeHtml(text)}</code>`;
-      const title = `<span class="language">${escapeHtml(language || 'text')}</span>`;
-      return `<div class="code"><div class="code-head">${title}<button type="button" class="copy-code">Copy code</button></div><pre tabindex="0">${shown}</pre></div>\n`;
+      const shown = highlighted(text, language) ?? escapeHtml(text);
+      return `<pre><code class="language-${escapeHtml(language || 'text')}">${shown}</code></pre>\n`;
     },
     heading({ tokens, depth }: Tokens.Heading) {
       // Below the headings of the page, no level may be left out; agents leave out any.
@@ -22,61 +21,42 @@ const marked = new Marked({
     image({ href, text }: Tokens.Image) {
       return `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`;
     },
+    // The browser reports each style that the page forbids, also where it has no effect.
+    html: ({ text }: Tokens.HTML | Tokens.Tag) =>
+      text.replace(/<[^>]*>/g, (tag) => tag.replace(/(?<=[\s"'])style(?=\s*=)/gi, 'data-style')),
     checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
   },
 });
 
-const ALLOWED = {
-  ALLOWED_TAGS: [
-    ...['a', 'abbr', 'b', 'blockquote', 'br', 'button', 'caption', 'code', 'dd', 'del', 'details', 'div'],
-    ...['dl', 'dt', 'em', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'ins', 'kbd', 'li', 'mark', 'ol', 'p', 'pre'],
-    ...['q', 's', 'samp', 'small', 'span', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'th'],
-    ...['thead', 'tr', 'u', 'ul', 'var'],
-  ],
-  ALLOWED_ATTR: [
-    'align',
-    'class',
-    'colspan',
-    'href',
-    'open',
-    'rowspan',
-    'start',
-    'tabindex',
-    'title',
-    'type',
-  ],
-  ALLOW_DATA_ATTR: false,
-  ALLOW_ARIA_ATTR: false,
-};
-
-DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-  if (node.tagName !== 'A') return;
-  // An address without a host would be one of this service.
-  if (!/^(?:https?:|mailto:)/i.test(node.getAttribute('href') ?? '')) return node.removeAttribute('href');
-  node.setAttribute('target', '_blank');
-  node.setAttribute('rel', 'noopener noreferrer');
-});
-
 /** A piece of an answer between two blank lines or so: a paragraph, a list, a block of code. */
 export interface Block {
-  source: string;
   token: Token;
 }
+
+/** A link that is defined in another place than it is used. */
+const DEFINITION = /^ {0,3}\[[^\]]+\]:/m;
 
 /**
  * The blocks of a text that grows. Only the last block is read again when something is added, so that long answers stay fast.
  */
 export class MarkdownBlocks {
   #text = '';
+  #isWhole = false;
   #closedLength = 0;
   readonly #closed: Block[] = [];
   #open: Block[] = [];
 
-  /** @param text begins with the text of the call before, or is another text */
-  of(text: string): Block[] {
+  /**
+   * @param text begins with the text of the call before, or is another text
+   * @param isGrowing whether the text has not ended
+   */
+  of(text: string, isGrowing: boolean): Block[] {
     const normal = text.replaceAll('\r', '');
-    if (!normal.startsWith(this.#text)) this.#reset();
-    if (normal !== this.#text || normal === '') {
+    // At the end, links are shown that are defined after their use, or long before it.
+    const isWhole = !isGrowing && DEFINITION.test(normal);
+    if (isWhole !== this.#isWhole || !normal.startsWith(this.#text)) this.#reset();
+    this.#isWhole = isWhole;
+    if (normal !== this.#text) {
       this.#text = normal;
       this.#read();
     }
@@ -84,29 +64,43 @@ export class MarkdownBlocks {
   }
 
   #reset(): void {
+    this.#text = '';
     this.#closedLength = 0;
     this.#closed.length = 0;
     this.#open = [];
   }
 
   #read(): void {
-    const tokens = marked.lexer(this.#text.slice(this.#closedLength));
+    const tokens = tokensOf(this.#text.slice(this.#closedLength));
     const last = tokens.findLastIndex(({ type }) => type !== 'space');
     for (const token of tokens.slice(0, Math.max(0, last))) {
       this.#closedLength += token.raw.length;
-      if (token.type !== 'space') this.#closed.push({ source: token.raw, token });
+      if (token.type !== 'space') this.#closed.push({ token });
     }
     this.#open = tokens
       .slice(Math.max(0, last))
-      .flatMap((token) => (token.type === 'space' ? [] : [{ source: token.raw, token }]));
+      .flatMap((token) => (token.type === 'space' ? [] : [{ token }]));
+  }
+}
+
+/** A text that cannot be read as Markdown, such as one that is nested too deep for the stack, is shown as it is. */
+function tokensOf(text: string): Token[] {
+  try {
+    return marked.lexer(text);
+  } catch {
+    return [{ type: 'html', raw: text, text: plainText(text) }];
   }
 }
 
 /** The HTML of a block. It is safe to show, whatever the agent wrote. */
 export function htmlOf({ token }: Block): string {
-  const html = marked.parser([token]);
-  const scrollable = html
-    .replace(/<table>/g, '<div class="table" tabindex="0"><table>')
-    .replace(/<\/table>/g, '</table></div>');
-  return DOMPurify.sanitize(scrollable, ALLOWED);
+  try {
+    return safeHtml(marked.parser([token]));
+  } catch {
+    return plainText(token.raw);
+  }
+}
+
+function plainText(text: string): string {
+  return `<p class="plain-text">${escapeHtml(text)}</p>`;
 }

@@ -3,6 +3,7 @@ import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
 import { copyText } from '../text.js';
+import { TurnBoundary } from './turn-boundary.js';
 import { TurnView } from './turn-view.js';
 
 /** So close to the end counts as the end, in pixels. */
@@ -71,7 +72,9 @@ export function ConversationView({
           )}
           {isEmpty && <Empty onAsk={onAsk} />}
           {turns.map((turn) => (
-            <TurnView key={turn.key} turn={turn} version={turn.version} conversation={conversation} />
+            <TurnBoundary key={turn.key}>
+              <TurnView turn={turn} version={turn.version} conversation={conversation} />
+            </TurnBoundary>
           ))}
         </div>
       </div>
@@ -108,7 +111,7 @@ function Empty({ onAsk }: { onAsk: (question: Question) => void }) {
 /** The buttons of code blocks are part of the Markdown. */
 function copyCode({ target }: Event): void {
   const button = (target as Element).closest<HTMLElement>('.copy-code');
-  const code = button?.closest('.code')?.querySelector('code')?.textContent;
+  const code = button?.closest('.code')?.querySelector('pre')?.textContent;
   if (!button || code === undefined || code === null) return;
   void copyText(code).then(() => {
     button.textContent = 'Copied';
