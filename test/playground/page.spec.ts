@@ -232,11 +232,11 @@ describeWithBrowser('The page, in Chromium', () => {
       await shows('One,');
       await other.goto(page.url());
       await shows('One,', other);
+      await shows('Count', other);
       call.emit(message('two.'));
       call.finish();
       await shows('One, two.');
       await shows('One, two.', other);
-      await shows('Count', other);
       expect(agent.calls).toHaveLength(1);
     });
 
@@ -354,6 +354,115 @@ describeWithBrowser('The page, in Chromium', () => {
       expect(await page.locator('.question .text').allTextContents()).toEqual(['First', 'Third']);
     });
 
+    it('stops the run that executes, not the one that waits', async () => {
+      const first = await ask('First');
+      first.emit(message('Begun'));
+      await shows('Begun');
+      await box().fill('Second');
+      await box().press('Enter');
+      await page.locator('.turn').nth(1).waitFor();
+      await button('Stop').click();
+      await first.stopped;
+      const second = await agent.call(2);
+      second.finish();
+      await announces('Answer complete.');
+      await page.locator('.turn').first().getByText('Stopped.').waitFor();
+    });
+
+    it('keeps what is written and not sent, while the user looks at something else', async () => {
+      (await ask('First')).finish();
+      await announces('Answer complete.');
+      await button('New conversation').click();
+      await box().fill('Draft');
+      await page.evaluate(DROP_AND_PASTE);
+      await button('On the wire').click();
+      await page.evaluate(DROP_AND_PASTE);
+      await button('Conversation').click();
+      expect(await box().inputValue()).toBe('Draft');
+      expect(await page.locator('.composer .chip .name').allTextContents()).toEqual([
+        'b.txt',
+        'c.txt',
+        'b.txt',
+        'c.txt',
+      ]);
+      await button(/^First/).click();
+      await shows('First');
+      expect(await box().inputValue()).toBe('');
+      await button('New conversation').click();
+      expect(await box().inputValue()).toBe('Draft');
+      expect(await page.locator('.composer .chip').count()).toBe(4);
+    });
+
+    it('shows in an idle window what another one asks, in the order of the service', async () => {
+      const first = await ask('One');
+      first.finish();
+      await announces('Answer complete.');
+      await other.goto(page.url());
+      await shows('One', other);
+      const second = agent.call(2);
+      await box(other).fill('Two');
+      await box(other).press('Enter');
+      (await second).emit(message('Second answer.'));
+      await shows('Two');
+      await shows('Second answer.');
+      await page.getByRole('button', { name: /answering/ }).waitFor();
+      (await second).finish();
+      await announces('Answer complete.');
+      (await ask('Three')).finish();
+      await shows('Three', other);
+      const questions = (on: Page) => on.locator('.question .text').allTextContents();
+      expect(await questions(page)).toEqual(['One', 'Two', 'Three']);
+      expect(await questions(other)).toEqual(['One', 'Two', 'Three']);
+      await page.getByRole('button', { name: /just now/ }).waitFor();
+    });
+
+    it('places a question that is asked while the turns are loaded after them', async () => {
+      (await ask('One')).finish();
+      await announces('Answer complete.');
+      let release: () => void;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route('**/sessions/*', async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.reload();
+      const call = await ask('Two');
+      release!();
+      await shows('One');
+      await page.unroute('**/sessions/*');
+      expect(await page.locator('.question .text').allTextContents()).toEqual(['One', 'Two']);
+      call.finish();
+      await announces('Answer complete.');
+    });
+
+    it('sends the metadata again after a reload, and knows the question although it was loaded before the response', async () => {
+      await page.getByRole('textbox', { name: 'kwargs', exact: true }).fill('{"a": 1}');
+      let isSent: () => void;
+      const sent = new Promise<void>((resolve) => (isSent = resolve));
+      await page.route('**/query', async (route) => {
+        const request = route.request();
+        if (request.method() !== 'POST') return route.continue();
+        // The service gets the query, and the page gets no response.
+        const [headers, body] = [await request.allHeaders(), request.postData()!];
+        void fetch(request.url(), { method: 'POST', headers, body }).then((response) => response.text());
+        isSent();
+      });
+      const call = await ask('Hi');
+      await sent;
+      await page.unroute('**/query');
+      await page.reload();
+      await shows('Hi');
+      await shows('{"a":1}');
+      call.finish();
+      await announces('Answer complete.');
+      await page.reload();
+      await button('Retry').click();
+      const again = await agent.call(2);
+      expect(again.query.kwargs).toMatchObject({ a: 1 });
+      again.finish();
+      await announces('Answer complete.');
+    });
+
     it('stops an answer, shows why one failed, and asks again', async () => {
       const stopped = await ask('Long');
       stopped.emit(message('Begun'));
@@ -386,10 +495,10 @@ describeWithBrowser('The page, in Chromium', () => {
     it('asks for the API key where the endpoint wants one, and keeps it in the tab', async () => {
       key = 'secret';
       await page.reload();
-      const dialog = page.getByRole('dialog', { name: 'API key' });
+      const dialog = page.getByRole('dialog', { name: 'Access' });
       await dialog.getByText('This service needs an API key.').waitFor();
       expect(await barriers()).toEqual([]);
-      await dialog.getByLabel('API key or token').fill('wrong');
+      await page.getByLabel(/api key/i).fill('wrong');
       await page.keyboard.press('Enter');
       await dialog.getByText('The service refuses this key.').waitFor();
       await dialog.getByLabel('API key or token').fill('secret');
@@ -402,6 +511,44 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.reload();
       await shows('Hello');
       expect(await page.evaluate('JSON.stringify(localStorage)')).toBe('{}');
+      await button('Forget the API key').click();
+      await button('Forget the API key').waitFor({ state: 'detached' });
+    });
+
+    it('does not ask again for the API key when the user has refused to give it', async () => {
+      (await ask('Hi')).finish();
+      await announces('Answer complete.');
+      key = 'secret';
+      await page.reload();
+      const dialog = page.getByRole('dialog', { name: 'Access' });
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await button('Try again').waitFor();
+      expect(await dialog.count()).toBe(0);
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('A') });
+      await button('Send').click();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await page.locator('.failure code', { hasText: 'unauthorized' }).waitFor();
+      expect(await dialog.count()).toBe(0);
+      await button('Try again').click();
+      await dialog.getByLabel('API key or token').fill('secret');
+      await page.keyboard.press('Enter');
+      await button(/^Hi/).waitFor();
+      await button('On the wire').click();
+      await button(/^POST.* 401$/).waitFor();
+    });
+
+    it('stops an answer with another API key, when the one before is no longer valid', async () => {
+      const call = await ask('Hi');
+      call.emit(message('Begun'));
+      await shows('Begun');
+      key = 'secret';
+      await button('Stop').click();
+      await page.getByRole('dialog', { name: 'Access' }).getByLabel('API key or token').fill('secret');
+      await page.keyboard.press('Enter');
+      await call.stopped;
+      await announces('The answer was stopped.');
     });
 
     it('lists conversations, opens and erases them', async () => {

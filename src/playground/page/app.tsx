@@ -48,24 +48,17 @@ export function App({ page }: { page: Page }) {
           <Views page={page} />
         </header>
         <main>
-          {view === 'wire' ? (
-            <WireView wire={service.calls.wire} endpoint={service.endpoint} />
-          ) : (
-            <>
-              <ConversationView
-                key={conversation.id}
-                conversation={conversation}
-                onAsk={(question) => void page.ask(question)}
-              />
-              <Composer
-                key={`${conversation.id} composer`}
-                conversation={conversation}
-                kwargs={kwargs}
-                onKwargs={setKwargs}
-                onAsk={(question, session) => void page.ask(question, session)}
-              />
-            </>
-          )}
+          {view === 'wire' && <WireView wire={service.calls.wire} endpoint={service.endpoint} />}
+          {/* It stays as the user left it, and takes files that are dropped. */}
+          <div class="conversation" key={conversation.id} hidden={view !== 'conversation'}>
+            <ConversationView conversation={conversation} onAsk={(question) => void page.ask(question)} />
+            <Composer
+              conversation={conversation}
+              kwargs={kwargs}
+              onKwargs={setKwargs}
+              onAsk={(question, session) => void page.ask(question, session)}
+            />
+          </div>
         </main>
       </div>
       <p class="unseen" role="status">

@@ -1,11 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from './icons.js';
 import type { Page } from './state/page.js';
+import { useStore } from './state/store.js';
 import { timeAgo } from './text.js';
 
 /** The sessions of the user, and the agents if there are several. On a phone it is a drawer. */
 export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) => void }) {
   const { service, conversation, services, isDrawerOpen } = page;
+  const key = useStore(page.key);
   const { list, next, isLoaded, fault } = service.sessions;
   const first = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -72,8 +74,8 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
           Load more
         </button>
       )}
-      {page.key.value !== undefined && (
-        <button type="button" class="more" onClick={() => page.key.forget()}>
+      {key.value !== undefined && (
+        <button type="button" class="more" onClick={() => key.forget()}>
           Forget the API key
         </button>
       )}

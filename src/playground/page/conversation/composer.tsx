@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
@@ -17,8 +17,8 @@ interface ComposerProps {
 
 /** Where the user writes. */
 export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProps) {
-  const [text, setText] = useState('');
-  const [files, setFiles] = useState<File[]>([]);
+  const [text, setText] = useState(conversation.draft.text);
+  const [files, setFiles] = useState(conversation.draft.files);
   const message = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const add = (added: Iterable<File>) => setFiles((before) => [...before, ...added]);
@@ -28,6 +28,7 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
   const isReady = (text.trim() !== '' || files.length > 0) && read.fault === undefined;
 
   useEffect(() => message.current?.focus(), []);
+  useLayoutEffect(() => void (conversation.draft = { text, files }), [text, files]);
   const send = () => {
     if (!isReady) return;
     const { session, others } = read;

@@ -12,7 +12,7 @@ export function KeyDialog({ apiKey }: { apiKey: ApiKey }) {
     if (key !== '') apiKey.give(key);
   };
   return (
-    <Modal title="API key" onClose={() => apiKey.give(undefined)}>
+    <Modal title="Access" onClose={() => apiKey.give(undefined)}>
       <form onSubmit={submit}>
         <p>{question} This tab keeps it until you close it.</p>
         <label>

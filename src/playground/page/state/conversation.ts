@@ -1,17 +1,18 @@
-import { AgentQueryError, type Answer } from '../../../client/index.js';
-import { AnswerView } from '../answer/answer-view.js';
+import { AgentQueryError, type SessionPage, type Turn as KeptTurn } from '../../../client/index.js';
+import { AnswerReader } from './answer-reader.js';
 import type { Calls } from './calls.js';
-import { forgetQuestion, recallQuestion, rememberQuestion } from './questions.js';
+import type { Told } from './other-windows.js';
+import * as questions from './questions.js';
 import type { Sessions } from './sessions.js';
 import { Store } from './store.js';
 import { type Question, type QuestionFile, questionOf, Turn } from './turn.js';
+import { TurnList } from './turn-list.js';
 
 /** How many turns are loaded at a time. */
 const PAGE = 30;
 
 /** A session: its turns, and the runs that are followed. */
 export class Conversation extends Store {
-  turns: Turn[] = [];
   isLoading = false;
   /** Why the turns cannot be shown. */
   fault: string | undefined;
@@ -21,20 +22,33 @@ export class Conversation extends Store {
   announcement = '';
   /** Whether the service knows the session. */
   isKept = false;
-  readonly #answers = new Map<Turn, Answer>();
+  /** What the user has written and not sent. */
+  draft: { text: string; files: File[] } = { text: '', files: [] };
+  readonly #list = new TurnList();
+  readonly #reader: AnswerReader;
   #pageAfter = 0;
+  /** Whether others may have asked while the page did not know which run is its own. */
+  #isBehind = false;
 
   constructor(
     readonly id: string,
     readonly calls: Calls,
     private readonly sessions: Sessions,
+    private readonly tell: (told: Told) => void,
   ) {
     super();
+    this.#reader = new AnswerReader(id, calls, {
+      changed: () => this.changed(),
+      admitted: (turn, runId) => this.#admitted(turn, runId),
+    });
   }
 
-  /** The newest run that has not ended. */
+  get turns(): Turn[] {
+    return this.#list.all;
+  }
+
   get live(): Turn | undefined {
-    return this.turns.findLast((turn) => turn.isLive);
+    return this.#list.live;
   }
 
   /** @param count how many turns the session has, as far as the list of sessions says */
@@ -43,21 +57,14 @@ export class Conversation extends Store {
     this.#pageAfter = this.earlier;
     this.isLoading = true;
     this.changed();
-    await this.refresh();
+    await this.calls.during(() => this.#refresh()).catch((error: Error) => (this.fault = error.message));
     this.isLoading = false;
     this.changed();
   }
 
   /** Shows turns and runs that came from elsewhere: another window, or this one before it was loaded again. */
   async refresh(): Promise<void> {
-    try {
-      const { active, waiting } = await this.calls.during(() => this.#loadPages());
-      this.fault = undefined;
-      if (active !== null || waiting > 0) await this.#followOthers();
-    } catch (error) {
-      const isUnknown = error instanceof AgentQueryError && error.code === 'not_found';
-      if (!isUnknown) this.fault = (error as Error).message;
-    }
+    await this.#refresh().catch((error: Error) => (this.fault = error.message));
     this.changed();
   }
 
@@ -66,9 +73,7 @@ export class Conversation extends Store {
     const limit = this.earlier - after;
     try {
       const page = await this.calls.during(() => this.calls.client.session(this.id, { after, limit }));
-      const known = new Set(this.turns.map(({ runId }) => runId));
-      const added = page.turns.filter(({ runId }) => !known.has(runId));
-      this.turns = [...added.map((turn) => Turn.of(turn)), ...this.turns];
+      this.#list.addBefore(page.turns.map(shown));
       this.earlier = after;
     } catch (error) {
       this.fault = (error as Error).message;
@@ -79,13 +84,15 @@ export class Conversation extends Store {
   ask(question: Question): void {
     const turn = new Turn();
     turn.question = question;
-    this.turns.push(turn);
+    this.#list.add(turn);
     this.isKept = true;
     this.#send(turn, question);
   }
 
   /** Asks the same again. */
   async retry(turn: Turn): Promise<void> {
+    // The run has just ended, and the service has not said yet where its files are.
+    if (turn.runId && turn.lacksQuestion) await this.refresh();
     const { question, runId } = turn;
     if (!question) return;
     // The service may have the query without the page knowing it: with its key, it is not executed twice.
@@ -94,14 +101,14 @@ export class Conversation extends Store {
       const files = await Promise.all(question.files.map((file) => this.#withContent(file, runId)));
       this.ask({ ...question, files });
     } catch (error) {
-      this.#tell(() => turn.refuse('The files cannot be sent again.', error));
+      this.#change(() => turn.refuse('The files cannot be sent again.', error));
     }
   }
 
   /** Reads an answer further whose connection is lost. */
   resume(turn: Turn): void {
     turn.failure = undefined;
-    void this.#follow(turn);
+    this.#follow(turn);
   }
 
   async stop(turn: Turn): Promise<void> {
@@ -109,9 +116,9 @@ export class Conversation extends Store {
     turn.version += 1;
     this.announce('Stopping.');
     try {
-      await this.#answers.get(turn)?.cancel();
+      await this.#reader.cancel(turn);
     } catch (error) {
-      this.#tell(() => turn.refuse('The run cannot be stopped.', error));
+      this.#change(() => turn.refuse('The run cannot be stopped.', error));
     }
   }
 
@@ -121,9 +128,9 @@ export class Conversation extends Store {
     try {
       turn.answer.replaceText(await this.calls.text(runId!, wholeText!));
       turn.wholeText = undefined;
-      this.#tell(() => (turn.version += 1));
+      this.#change(() => (turn.version += 1));
     } catch (error) {
-      this.#tell(() => turn.refuse('The text cannot be read.', error));
+      this.#change(() => turn.refuse('The text cannot be read.', error));
     }
   }
 
@@ -132,91 +139,75 @@ export class Conversation extends Store {
     this.changed();
   }
 
+  /** What another window tells. */
+  hear(told: Told): void {
+    if (told.type === 'changed') return void this.refresh();
+    const { runId } = told;
+    const turn = this.#list.of(runId);
+    if (told.type === 'wanted') {
+      if (turn?.question) this.tell({ type: 'known', runId, question: questions.described(turn.question) });
+      return;
+    }
+    questions.hearQuestion(runId, told.question);
+    if (turn && !turn.question) this.#change(() => turn.learn(told.question));
+    if (told.type === 'asked') void this.refresh();
+  }
+
   #send(turn: Turn, question: Question): void {
     turn.sending();
+    turn.isOwn = true;
+    questions.rememberSent(this.id, turn.key, question);
     this.announce('Sent.');
-    void this.#consume(turn, () => this.#submit(turn, question));
+    void this.#untilEnd(turn, this.#reader.ask(turn, question));
   }
 
-  #submit(turn: Turn, { text, files, kwargs }: Question): Answer {
-    const onUpload =
-      files.length === 0
-        ? undefined
-        : this.calls.wire.upload(turn.key, text, files, { ...kwargs, session_id: this.id });
-    return this.calls.client.ask(text === '' ? [] : text, {
-      files: files.map(({ name, mimeType, content }) => ({ name, mimeType, content: content! })),
-      kwargs,
-      sessionId: this.id,
-      idempotencyKey: turn.key,
-      onResume: (info) => this.#tell(() => turn.resuming(info)),
-      ...(onUpload && {
-        onUpload: (sent: number, total?: number) => {
-          onUpload(sent, total);
-          this.#tell(() => turn.uploaded(sent, total));
-        },
-      }),
-    });
+  #follow(turn: Turn): void {
+    void this.#untilEnd(turn, this.#reader.follow(turn));
   }
 
-  async #follow(turn: Turn, after = 0): Promise<void> {
-    turn.status = 'running';
-    const onResume = (info: Parameters<Turn['resuming']>[0]) => this.#tell(() => turn.resuming(info));
-    await this.#consume(turn, () => this.calls.client.follow(turn.runId!, after, { onResume }));
-  }
-
-  async #consume(turn: Turn, start: () => Answer): Promise<void> {
-    this.changed();
-    try {
-      await this.calls.during(() => this.#read(turn, start()));
-    } catch (error) {
-      const { code, problem } = error as AgentQueryError;
-      this.calls.wire.uploadFailed(turn.key, error as Error);
-      // The beginning of a very long answer is no longer kept: the rest is.
-      if (code === 'cursor_expired' && problem?.oldest && turn.answer.items.length === 0)
-        return this.#follow(turn, problem.oldest - 1);
-      turn.fail(error);
-    }
-    this.#answers.delete(turn);
-    if (turn.runId && turn.status !== 'broken') forgetQuestion(turn.runId);
-    this.announce(endOf(turn));
+  async #untilEnd(turn: Turn, reading: Promise<void>): Promise<void> {
+    await reading;
+    questions.forgetSent(this.id, turn.key);
+    if (turn.runId && turn.status !== 'broken') questions.forgetQuestion(turn.runId);
+    this.announce(turn.outcome);
+    if (turn.isOwn) this.tell({ type: 'changed' });
     await Promise.all([this.sessions.reload(), turn.lacksQuestion ? this.refresh() : undefined]);
-  }
-
-  async #read(turn: Turn, answer: Answer): Promise<void> {
-    this.#answers.set(turn, answer);
-    turn.answer = new AnswerView();
-    void answer.runId.then(
-      (runId) => this.#tell(() => this.#admitted(turn, runId)),
-      () => undefined,
-    );
-    let seq = answer.after;
-    for await (const envelope of answer) this.#tell(() => turn.add((seq += 1), envelope));
-    // The log may have ended before its last event could be read.
-    if (turn.isLive) turn.end((await answer.result()) as Parameters<Turn['end']>[0]);
   }
 
   #admitted(turn: Turn, runId: string): void {
     const isNews = turn.runId === undefined;
     turn.admitted(runId);
     this.calls.wire.uploadAdmitted(turn.key, runId);
-    if (turn.question) rememberQuestion(runId, turn.question);
-    if (isNews) void this.sessions.reload();
+    if (!isNews) return;
+    const question = turn.question!;
+    questions.forgetSent(this.id, turn.key);
+    questions.rememberQuestion(runId, question);
+    this.tell({ type: 'asked', runId, question: questions.described(question) });
+    void this.sessions.reload();
+    if (this.#isBehind) void this.refresh();
   }
 
-  #tell(change: () => void): void {
-    change();
-    this.changed();
+  async #refresh(): Promise<void> {
+    this.#isBehind = false;
+    try {
+      const { active, waiting } = await this.#loadPages();
+      this.fault = undefined;
+      if (active !== null || waiting > 0) await this.#followOthers();
+    } catch (error) {
+      if (!(error instanceof AgentQueryError) || error.code !== 'not_found') throw error;
+    }
+    if (!this.#list.isSending) questions.forgetAllSent(this.id);
   }
 
   /** Loads the newest turns. A page ends at a size, so that there may be several. */
-  async #loadPages(): Promise<{ active: string | null; waiting: number }> {
-    for (;;) {
+  async #loadPages(): Promise<SessionPage> {
+    for (let at = 0; ;) {
       const page = await this.calls.client.session(this.id, { after: this.#pageAfter, limit: 500 });
       this.isKept = true;
       for (const kept of page.turns) {
-        const known = this.turns.find(({ runId }) => runId === kept.runId);
-        if (!known) this.turns.push(Turn.of(kept));
-        else if (known.lacksQuestion) known.learn(questionOf(kept));
+        at = this.#list.place(at, kept.runId, () => shown(kept));
+        const turn = this.#list.of(kept.runId)!;
+        if (turn.lacksQuestion) turn.learn(questionOf(kept));
       }
       if (page.next === null) return page;
       this.#pageAfter = page.next;
@@ -225,26 +216,35 @@ export class Conversation extends Store {
 
   async #followOthers(): Promise<void> {
     const { runs } = await this.calls.client.runs({ session: this.id });
-    const unfinished = runs.filter(
-      ({ id, endedAt }) => endedAt === null && !this.turns.some(({ runId }) => runId === id),
-    );
-    for (const { id } of unfinished.reverse()) {
-      const turn = new Turn();
-      turn.runId = id;
-      turn.question = recallQuestion(id);
-      this.turns.push(turn);
-      void this.#follow(turn);
-    }
+    this.#isBehind = this.#list.isSending;
+    if (this.#isBehind) return;
+    let at = this.#list.firstUnfinished;
+    for (const { id } of runs.filter(({ endedAt }) => endedAt === null).reverse())
+      at = this.#list.place(at, id, () => this.#followed(id));
+  }
+
+  #followed(runId: string): Turn {
+    const turn = new Turn();
+    turn.runId = runId;
+    const own = questions.recallQuestion(runId, this.id);
+    turn.isOwn = own !== undefined;
+    turn.question = own ?? questions.recallHeard(runId);
+    if (!turn.question) this.tell({ type: 'wanted', runId });
+    this.#follow(turn);
+    return turn;
   }
 
   async #withContent(file: QuestionFile, runId: string | undefined): Promise<QuestionFile> {
     if (file.content) return file;
     return { ...file, content: await this.calls.content(runId!, file) };
   }
+
+  #change(change: () => void): void {
+    change();
+    this.changed();
+  }
 }
 
-function endOf({ status, failure }: Turn): string {
-  if (status === 'completed') return 'Answer complete.';
-  if (status === 'cancelled') return 'The answer was stopped.';
-  return `The answer failed. ${failure?.message ?? ''}`;
+function shown(kept: KeptTurn): Turn {
+  return Turn.of(kept, questions.recallKwargs(kept.runId));
 }

@@ -18,3 +18,8 @@ export function endpointsOf(page: Document): Endpoint[] {
     return { name, baseUrl: origin + segments.join('/'), path };
   });
 }
+
+/** The address of an endpoint. */
+export function addressOf({ baseUrl, path }: Endpoint): string {
+  return `${baseUrl}/${path}`;
+}

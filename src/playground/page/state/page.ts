@@ -1,6 +1,7 @@
 import type { ApiKey } from './api-key.js';
 import type { Conversation } from './conversation.js';
-import type { Endpoint } from './endpoints.js';
+import { addressOf, type Endpoint } from './endpoints.js';
+import { OtherWindows } from './other-windows.js';
 import { Service } from './service.js';
 import { Store } from './store.js';
 import type { Question } from './turn.js';
@@ -20,9 +21,21 @@ export class Page extends Store {
     readonly key: ApiKey,
   ) {
     super();
-    this.services = endpoints.map((endpoint) => new Service(endpoint, key));
+    const windows = new OtherWindows(({ endpoint, session, told }) =>
+      this.services.find((service) => addressOf(service.endpoint) === endpoint)?.hear(session, told),
+    );
+    this.services = endpoints.map(
+      (endpoint) =>
+        new Service(endpoint, key, (session, told) =>
+          windows.tell({ endpoint: addressOf(endpoint), session, told }),
+        ),
+    );
     this.service = this.services[0]!;
-    this.conversation = this.service.conversation(newId());
+    this.conversation = this.service.unused;
+    key.subscribe(() => {
+      const { sessions } = this.service;
+      if (key.value !== undefined && sessions.fault !== undefined) void sessions.reload();
+    });
     window.addEventListener('popstate', () => void this.#open());
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'visible') this.#lookAgain();
@@ -87,7 +100,7 @@ export class Page extends Store {
 
   #go(service: Service, id: string | undefined): Promise<void> {
     const address = this.#addressOf(service, id);
-    if (address !== location.hash || id === undefined) history.pushState(null, '', address);
+    if (address !== (location.hash || '#')) history.pushState(null, '', address);
     return this.#open();
   }
 
@@ -104,17 +117,20 @@ export class Page extends Store {
     const parameters = new URLSearchParams(location.hash.slice(1));
     const agent = parameters.get('agent');
     this.service = this.services.find(({ endpoint }) => endpoint.name === agent) ?? this.services[0]!;
-    const id = parameters.get('session') || newId();
+    const id = parameters.get('session');
     const { service } = this;
-    const isOpen = service.isOpen(id);
-    const conversation = service.conversation(id);
+    const isOpen = !id || service.isOpen(id);
+    const conversation = id ? service.conversation(id) : service.unused;
     this.conversation = conversation;
     this.changed();
-    if (!service.sessions.isLoaded) await service.sessions.reload();
-    if (!parameters.get('session')) return;
+    if (!service.sessions.isLoaded) await service.sessions.load();
+    if (!id) return;
     if (isOpen) return conversation.live ? undefined : conversation.refresh();
-    const known = service.sessions.list.find((session) => session.id === id);
-    await conversation.load(known?.turns);
+    const { list, fault } = service.sessions;
+    if (fault === undefined) return conversation.load(list.find((session) => session.id === id)?.turns);
+    // The same would be wrong with the conversation. The user may try again.
+    conversation.fault = fault;
+    conversation.changed();
   }
 
   /** Another window may have asked meanwhile. */
@@ -123,10 +139,4 @@ export class Page extends Store {
     void service.sessions.reload();
     if (conversation.isKept && !conversation.isLoading && !conversation.live) void conversation.refresh();
   }
-}
-
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) =>
-    part.toString(16).padStart(8, '0'),
-  ).join('');
 }

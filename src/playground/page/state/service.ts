@@ -2,6 +2,7 @@ import type { ApiKey } from './api-key.js';
 import { Calls } from './calls.js';
 import { Conversation } from './conversation.js';
 import type { Endpoint } from './endpoints.js';
+import type { Told } from './other-windows.js';
 import { Sessions } from './sessions.js';
 
 /** One endpoint, and what was asked there. */
@@ -9,10 +10,12 @@ export class Service {
   readonly calls: Calls;
   readonly sessions: Sessions;
   readonly #conversations = new Map<string, Conversation>();
+  #unused: Conversation | undefined;
 
   constructor(
     readonly endpoint: Endpoint,
     key: ApiKey,
+    private readonly tell: (session: string, told: Told) => void,
   ) {
     this.calls = new Calls(endpoint, key);
     this.sessions = new Sessions(this.calls);
@@ -22,10 +25,16 @@ export class Service {
   conversation(id: string): Conversation {
     let conversation = this.#conversations.get(id);
     if (!conversation) {
-      conversation = new Conversation(id, this.calls, this.sessions);
+      conversation = new Conversation(id, this.calls, this.sessions, (told) => this.tell(id, told));
       this.#conversations.set(id, conversation);
     }
     return conversation;
+  }
+
+  /** The conversation in which nothing was asked yet. What the user has written there stays. */
+  get unused(): Conversation {
+    if (!this.#unused || this.#unused.turns.length > 0) this.#unused = this.conversation(newId());
+    return this.#unused;
   }
 
   /** @returns whether the conversation is open in this window */
@@ -37,5 +46,18 @@ export class Service {
     await this.calls.during(() => this.calls.client.erase(id));
     this.#conversations.delete(id);
     this.sessions.erased(id);
+    this.tell(id, { type: 'changed' });
   }
+
+  /** What another window tells. */
+  hear(session: string, told: Told): void {
+    this.#conversations.get(session)?.hear(told);
+    if (told.type === 'asked' || told.type === 'changed') void this.sessions.reload();
+  }
+}
+
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) =>
+    part.toString(16).padStart(8, '0'),
+  ).join('');
 }

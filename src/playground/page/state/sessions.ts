@@ -14,15 +14,20 @@ export class Sessions extends Store {
     super();
   }
 
-  /** Loads the first page again. */
+  /** Loads the first page, for the user, who is asked for the API key. */
+  load(): Promise<void> {
+    return this.#load((action) => this.calls.during(action));
+  }
+
+  /** Loads the first page again, because something has changed. */
   reload(): Promise<void> {
-    this.#reloading ??= this.#load().finally(() => (this.#reloading = undefined));
+    this.#reloading ??= this.#load((action) => action()).finally(() => (this.#reloading = undefined));
     return this.#reloading;
   }
 
   /** Loads the next page. */
   more(): Promise<void> {
-    return this.#load(this.next!);
+    return this.#load((action) => this.calls.during(action), this.next!);
   }
 
   erased(id: string): void {
@@ -30,9 +35,9 @@ export class Sessions extends Store {
     this.changed();
   }
 
-  async #load(after?: string): Promise<void> {
+  async #load(attempt: Calls['during'], after?: string): Promise<void> {
     try {
-      const page = await this.calls.during(() => this.calls.client.sessions({ after }));
+      const page = await attempt(() => this.calls.client.sessions({ after }));
       const isNew = new Set(page.sessions.map(({ id }) => id));
       const others = this.list.filter(({ id }) => !isNew.has(id));
       // What was loaded beyond the first page stays, unless that page is the whole list.

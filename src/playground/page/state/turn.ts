@@ -49,15 +49,18 @@ export class Turn {
   notice: string | undefined;
   upload: { sent: number; total: number | undefined } | undefined;
   isStopping = false;
+  /** Whether this window has asked. */
+  isOwn = false;
   /** The digest of the whole text, if the service has shown only its beginning. */
   wholeText: string | undefined;
   /** Counts changes. */
   version = 0;
 
-  static of(kept: KeptTurn): Turn {
+  /** @param kwargs the metadata, which the service does not show */
+  static of(kept: KeptTurn, kwargs: Question['kwargs']): Turn {
     const turn = new Turn();
     turn.runId = kept.runId;
-    turn.question = questionOf(kept);
+    turn.question = { ...questionOf(kept), kwargs };
     kept.envelopes.forEach((envelope, index) => turn.answer.add(index + 1, envelope as AnswerEnvelope));
     if (kept.truncated) turn.wholeText = kept.sha256;
     turn.end(kept.end);
@@ -70,12 +73,19 @@ export class Turn {
   }
 
   learn(question: Question): void {
-    this.question = { ...question, kwargs: this.question?.kwargs ?? {} };
+    this.question = { ...question, kwargs: this.question?.kwargs ?? question.kwargs };
     this.version += 1;
   }
 
   get isLive(): boolean {
     return this.status === 'sending' || this.status === 'running';
+  }
+
+  /** How the turn ended, for who listens. */
+  get outcome(): string {
+    if (this.status === 'completed') return 'Answer complete.';
+    if (this.status === 'cancelled') return 'The answer was stopped.';
+    return `The answer failed. ${this.failure?.message ?? ''}`;
   }
 
   /** Whether the service may have the query, although no response has come. */

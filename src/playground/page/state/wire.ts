@@ -1,4 +1,4 @@
-import type { Endpoint } from './endpoints.js';
+import { addressOf, type Endpoint } from './endpoints.js';
 import { EventLines, type WireEvent } from './event-lines.js';
 import { Store } from './store.js';
 import type { QuestionFile } from './turn.js';
@@ -88,14 +88,13 @@ export class Wire extends Store {
     files: QuestionFile[],
     kwargs: Record<string, unknown>,
   ): (done: number, total?: number) => void {
-    const { baseUrl, path } = this.endpoint;
     const headers: Record<string, string> = {
       ...this.keyHeaders(),
       Accept: 'text/event-stream',
       'Content-Type': 'application/json',
       'Idempotency-Key': key,
     };
-    const exchange = this.#begin('POST', `${baseUrl}/${path}`, Object.entries(headers));
+    const exchange = this.#begin('POST', addressOf(this.endpoint), Object.entries(headers));
     exchange.query = {
       text,
       files: files.map(({ name, mimeType, size }) => ({ name, mimeType, size })),
