@@ -463,6 +463,68 @@ describeWithBrowser('The page, in Chromium', () => {
       await announces('Answer complete.');
     });
 
+    it('gives the focus to the next question when the control that had it is gone', async () => {
+      await button('Hello!').click();
+      await focused('Message');
+      (await agent.call(1)).fail(new QueryError('handler_failed', 'The model is gone.'));
+      await button('Retry').click();
+      await focused('Message');
+      (await agent.call(2)).finish();
+      await announces('Answer complete.');
+    });
+
+    it('copies an answer also where the clipboard is not permitted, and keeps the focus', async () => {
+      const call = await ask('Hi');
+      call.emit(message('One, '), toolCall('1', 'add', {}), message('two.'));
+      call.finish();
+      await announces('Answer complete.');
+      await page.evaluate(
+        `navigator.clipboard.writeText = () => Promise.reject(new Error('Not permitted.'))`,
+      );
+      await button('Copy').click();
+      await button('Copied').waitFor();
+      await focused('Copied');
+      expect(await page.evaluate('navigator.clipboard.readText()')).toBe('One, two.');
+    });
+
+    it('takes the text, not the picture, of what a program for tables has copied', async () => {
+      await page.evaluate(`
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add('A1', 'text/plain');
+        clipboardData.items.add(new File(['x'], 'table.png', { type: 'image/png' }));
+        const pasted = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+        document.querySelector('.message').dispatchEvent(pasted)`);
+      await box().press('a');
+      expect(await page.locator('.composer .chip').count()).toBe(0);
+    });
+
+    it('shows long words, a picture that is none, and what is selected in forced colours', async () => {
+      const call = await ask('Odd');
+      const long = 'x'.repeat(20_000);
+      call.emit(log(long), progress(1, { label: long.slice(0, 500) }), toolCall('1', long.slice(0, 200), {}));
+      call.emit(file({ name: 'a.png', mimeType: 'Image/PNG', content: Buffer.from('No picture') }));
+      await shows('The browser cannot show this picture.');
+      expect((await page.locator('.logs').boundingBox())!.height).toBeLessThan(120);
+      for (const width of [1100, 320]) {
+        await page.setViewportSize({ width, height: 760 });
+        const overflow = await page
+          .locator('.turns')
+          .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+        expect(overflow).toBe(0);
+      }
+      const kwargs = await page.getByRole('textbox', { name: 'kwargs', exact: true }).boundingBox();
+      expect(kwargs!.width).toBeGreaterThan(150);
+      await page.setViewportSize({ width: 1100, height: 760 });
+      await page.emulateMedia({ forcedColors: 'active' });
+      const backgrounds = await page.evaluate<string[]>(
+        `Array.from(document.querySelectorAll('.views button'), (each) => getComputedStyle(each).backgroundColor)`,
+      );
+      expect(new Set(backgrounds).size).toBe(2);
+      await page.emulateMedia({ forcedColors: null });
+      call.finish();
+      await announces('Answer complete.');
+    });
+
     it('stops an answer, shows why one failed, and asks again', async () => {
       const stopped = await ask('Long');
       stopped.emit(message('Begun'));
@@ -504,6 +566,7 @@ describeWithBrowser('The page, in Chromium', () => {
       await dialog.getByLabel('API key or token').fill('secret');
       await page.keyboard.press('Enter');
       await dialog.waitFor({ state: 'hidden' });
+      await focused('Message');
       const call = await ask('Hi');
       call.emit(message('Hello'));
       call.finish();
@@ -569,6 +632,7 @@ describeWithBrowser('The page, in Chromium', () => {
       await button('Erase First').click();
       await dialog.getByRole('button', { name: 'Erase' }).click();
       await button('Erase First').waitFor({ state: 'detached' });
+      await focused('Message');
       const { sessions } = (await (await fetch(`${host.url}/api/v1/query/sessions`)).json()) as {
         sessions: { title: string }[];
       };
@@ -592,6 +656,7 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.locator('.turns').getByText('More').waitFor();
       expect(await left()).toBeGreaterThan(200);
       await button('Go to the end').click();
+      await focused('Message');
       await eventuallyElsewhere(async () => (await left()) < 2);
       call.finish();
       await announces('Answer complete.');

@@ -1,23 +1,19 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './icons.js';
-import { copyText } from './text.js';
+import { copyText } from './copy-text.js';
 
 /** Copies a text, and says so for a moment. */
 export function CopyButton({ name, text }: { name: string; text: () => string }) {
-  const [isCopied, setCopied] = useState(false);
+  const [isCopied, setCopied] = useState<boolean>();
   useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (isCopied === undefined) return;
+    const timer = setTimeout(() => setCopied(undefined), 2000);
     return () => clearTimeout(timer);
   }, [isCopied]);
   return (
-    <button
-      type="button"
-      class="plain small"
-      onClick={() => void copyText(text()).then(() => setCopied(true))}
-    >
+    <button type="button" class="plain small" onClick={() => void copyText(text()).then(setCopied)}>
       <Icon name={isCopied ? 'done' : 'copy'} />
-      {isCopied ? 'Copied' : name}
+      {isCopied === undefined ? name : isCopied ? 'Copied' : 'Not copied'}
     </button>
   );
 }

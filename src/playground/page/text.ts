@@ -24,14 +24,3 @@ export function sizeOf(bytes: number): string {
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
-
-/** Puts a text on the clipboard. Pages without TLS have the older way only. */
-export async function copyText(text: string): Promise<void> {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement('textarea');
-  area.value = text;
-  (document.querySelector('dialog[open]') ?? document.body).append(area);
-  area.select();
-  document.execCommand('copy');
-  area.remove();
-}

@@ -11,8 +11,8 @@ const IMAGE = 20_000_000;
 /** So much of a text is shown, in bytes. */
 const TEXT = 1_000_000;
 
-const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)\b/;
-const TEXTS = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson)\b)|\+(?:json|xml)\b/;
+const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)\b/i;
+const TEXTS = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson)\b)|\+(?:json|xml)\b/i;
 
 interface Props {
   file: FileEnvelope['data'];
@@ -23,7 +23,8 @@ interface Props {
 /** A file of an answer. Its content needs the credential of the user, so that the page fetches it. */
 export function AnswerFile({ file, runId, conversation }: Props) {
   const { name, mimeType, size } = file;
-  const isImage = IMAGES.test(mimeType);
+  const [isBroken, setBroken] = useState(false);
+  const isImage = IMAGES.test(mimeType) && !isBroken;
   const [address, setAddress] = useState<string>();
   const [text, setText] = useState<string>();
   const [fault, setFault] = useState<string>();
@@ -48,7 +49,12 @@ export function AnswerFile({ file, runId, conversation }: Props) {
   };
   return (
     <figure class={`file ${isImage ? 'image' : ''}`}>
-      {isImage && (address ? <img src={address} alt={name} /> : <div class="no-image" />)}
+      {isImage &&
+        (address ? (
+          <img src={address} alt={name} onError={() => setBroken(true)} />
+        ) : (
+          <div class="no-image" />
+        ))}
       <figcaption>
         <Icon name="file" />
         <span class="name">{name}</span>
@@ -83,6 +89,7 @@ export function AnswerFile({ file, runId, conversation }: Props) {
           Download
         </button>
       </figcaption>
+      {isBroken && <p class="fault">The browser cannot show this picture. It can be downloaded.</p>}
       {fault !== undefined && <p class="fault">{fault}</p>}
       {text !== undefined && <TextDialog name={name} text={text} onClose={() => setText(undefined)} />}
     </figure>

@@ -145,7 +145,9 @@ function Tool({ use: { name, arguments: given, result }, isLive }: { use: ToolUs
 function Logs({ logs, isLive }: { logs: string[]; isLive: boolean }) {
   return (
     <details class="aside logs">
-      <summary>{isLive ? logs.at(-1) : counted(logs.length, 'log line')}</summary>
+      <summary>
+        <span class="newest">{isLive ? logs.at(-1) : counted(logs.length, 'log line')}</span>
+      </summary>
       <ol>
         {logs.map((line, index) => (
           <li key={index}>{line}</li>

@@ -32,9 +32,9 @@ export class AnswerView {
   /** How often the answer began again. */
   restarts = 0;
 
-  /** The texts of the messages. */
+  /** The text of all messages, as the client joins them. */
   get text(): string {
-    return this.items.flatMap((item) => (item.kind === 'text' ? [item.text] : [])).join('\n\n');
+    return this.items.flatMap((item) => (item.kind === 'text' ? [item.text] : [])).join('');
   }
 
   /** @param seq the number of the envelope in the log */

@@ -46,8 +46,9 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
     send();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const pasted = [...(event.clipboardData?.files ?? [])];
-    if (pasted.length === 0) return;
+    const { files: pasted = [], types = [] } = event.clipboardData ?? {};
+    // Programs for texts and tables add a picture of what was copied.
+    if (pasted.length === 0 || types.includes('text/plain')) return;
     event.preventDefault();
     add(pasted);
   };

@@ -2,7 +2,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
-import { copyText } from '../text.js';
+import { copyText } from '../copy-text.js';
+import { focusMessage } from '../focus-message.js';
 import { TurnBoundary } from './turn-boundary.js';
 import { TurnView } from './turn-view.js';
 
@@ -79,7 +80,15 @@ export function ConversationView({
         </div>
       </div>
       {isAway && (
-        <button type="button" class="to-end" aria-label="Go to the end" onClick={toEnd}>
+        <button
+          type="button"
+          class="to-end"
+          aria-label="Go to the end"
+          onClick={() => {
+            toEnd();
+            focusMessage();
+          }}
+        >
           <Icon name="down" />
         </button>
       )}
@@ -98,7 +107,10 @@ function Empty({ onAsk }: { onAsk: (question: Question) => void }) {
             key={text}
             type="button"
             class="secondary"
-            onClick={() => onAsk({ text, files: [], kwargs: {} })}
+            onClick={() => {
+              onAsk({ text, files: [], kwargs: {} });
+              focusMessage();
+            }}
           >
             {text}
           </button>
@@ -113,8 +125,8 @@ function copyCode({ target }: Event): void {
   const button = (target as Element).closest<HTMLElement>('.copy-code');
   const code = button?.closest('.code')?.querySelector('pre')?.textContent;
   if (!button || code === undefined || code === null) return;
-  void copyText(code).then(() => {
-    button.textContent = 'Copied';
+  void copyText(code).then((isCopied) => {
+    button.textContent = isCopied ? 'Copied' : 'Not copied';
     setTimeout(() => (button.textContent = 'Copy code'), 2000);
   });
 }

@@ -1,6 +1,7 @@
 import { memo } from 'preact/compat';
 import { AnswerItems } from '../answer/answer-items.js';
 import { CopyButton } from '../copy-button.js';
+import { focusMessage } from '../focus-message.js';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question, Turn } from '../state/turn.js';
@@ -99,6 +100,14 @@ function Waiting({ turn: { notice, answer, isStopping } }: { turn: Turn }) {
   );
 }
 
+/** What a button does that may be gone then. */
+function leaving(action: () => unknown): () => void {
+  return () => {
+    void action();
+    focusMessage();
+  };
+}
+
 /** How the run ended, and what can be done now. */
 function End({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { status, failure, answer, question } = turn;
@@ -123,19 +132,19 @@ function End({ turn, conversation }: { turn: Turn; conversation: Conversation })
       <div class="turn-tools">
         {text !== '' && <CopyButton name="Copy" text={() => answer.text} />}
         {turn.wholeText !== undefined && (
-          <button type="button" class="plain small" onClick={() => void conversation.loadWhole(turn)}>
+          <button type="button" class="plain small" onClick={leaving(() => conversation.loadWhole(turn))}>
             <Icon name="down" />
             Show the whole answer
           </button>
         )}
         {status === 'broken' && (
-          <button type="button" class="plain small" onClick={() => conversation.resume(turn)}>
+          <button type="button" class="plain small" onClick={leaving(() => conversation.resume(turn))}>
             <Icon name="retry" />
             Reconnect
           </button>
         )}
         {question && !question.isCut && (
-          <button type="button" class="plain small" onClick={() => void conversation.retry(turn)}>
+          <button type="button" class="plain small" onClick={leaving(() => conversation.retry(turn))}>
             <Icon name="retry" />
             Retry
           </button>

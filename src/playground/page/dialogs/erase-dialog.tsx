@@ -1,4 +1,6 @@
+import { flushSync } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
+import { focusMessage } from '../focus-message.js';
 import type { Page } from '../state/page.js';
 import { Modal } from './modal.js';
 
@@ -19,8 +21,9 @@ export function EraseDialog({
   const erase = () => {
     page.erase(id).then(
       () => {
-        onClose();
-        page.focusMessage();
+        // While the dialog is there, nothing else can have the focus.
+        flushSync(onClose);
+        focusMessage();
       },
       (error: Error) => setFault(error.message),
     );

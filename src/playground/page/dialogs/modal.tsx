@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { focusMessage } from '../focus-message.js';
 
 /** A dialog that is open while it is there. The browser keeps the focus in it, and gives it back. */
 export function Modal({
@@ -23,6 +24,7 @@ export function Modal({
     return () => {
       isGone.current = true;
       current?.close();
+      if (document.activeElement === document.body) focusMessage();
     };
   }, []);
   return (

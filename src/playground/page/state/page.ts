@@ -88,11 +88,6 @@ export class Page extends Store {
     if (this.conversation === conversation) history.replaceState(null, '', this.#addressOf(service, id));
   }
 
-  /** The control that had the focus is gone: the user goes on with the next question. */
-  focusMessage(): void {
-    document.querySelector<HTMLElement>('.message')?.focus();
-  }
-
   async erase(id: string): Promise<void> {
     await this.service.erase(id);
     if (this.conversation.id === id) this.startNew();
