@@ -37,6 +37,16 @@ const DROP_AND_PASTE = `
   const box = document.querySelector('.message');
   box.dispatchEvent(new ClipboardEvent('paste', { clipboardData: given('c.txt'), ...event }));`;
 
+/** The colour of what is selected, as the user has chosen it. */
+const SYSTEM_HIGHLIGHT = `{
+  const shown = document.body.appendChild(document.createElement('p'));
+  shown.style.background = 'Highlight';
+  shown.style.forcedColorAdjust = 'none';
+  const { backgroundColor } = getComputedStyle(shown);
+  shown.remove();
+  backgroundColor;
+}`;
+
 // A picture of one point.
 const PICTURE = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -476,8 +486,7 @@ describeWithBrowser('The page, in Chromium', () => {
     it('copies an answer also where the clipboard is not permitted, and keeps the focus', async () => {
       const call = await ask('Hi');
       call.emit(message('One, '), toolCall('1', 'add', {}), message('two.'));
-      call.finish();
-      await announces('Answer complete.');
+      await shows('two.');
       await page.evaluate(
         `navigator.clipboard.writeText = () => Promise.reject(new Error('Not permitted.'))`,
       );
@@ -485,6 +494,8 @@ describeWithBrowser('The page, in Chromium', () => {
       await button('Copied').waitFor();
       await focused('Copied');
       expect(await page.evaluate('navigator.clipboard.readText()')).toBe('One, two.');
+      call.finish();
+      await announces('Answer complete.');
     });
 
     it('takes the text, not the picture, of what a program for tables has copied', async () => {
@@ -519,7 +530,8 @@ describeWithBrowser('The page, in Chromium', () => {
       const backgrounds = await page.evaluate<string[]>(
         `Array.from(document.querySelectorAll('.views button'), (each) => getComputedStyle(each).backgroundColor)`,
       );
-      expect(new Set(backgrounds).size).toBe(2);
+      expect(backgrounds[0]).toBe(await page.evaluate(SYSTEM_HIGHLIGHT));
+      expect(backgrounds[1]).not.toBe(backgrounds[0]);
       await page.emulateMedia({ forcedColors: null });
       call.finish();
       await announces('Answer complete.');

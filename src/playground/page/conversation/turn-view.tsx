@@ -111,8 +111,8 @@ function leaving(action: () => unknown): () => void {
 /** How the run ended, and what can be done now. */
 function End({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
   const { status, failure, answer, question } = turn;
-  if (turn.isLive) return null;
   const { text } = answer;
+  if (turn.isLive && text === '') return null;
   return (
     <>
       {failure && (
@@ -143,7 +143,7 @@ function End({ turn, conversation }: { turn: Turn; conversation: Conversation })
             Reconnect
           </button>
         )}
-        {question && !question.isCut && (
+        {!turn.isLive && question && !question.isCut && (
           <button type="button" class="plain small" onClick={leaving(() => conversation.retry(turn))}>
             <Icon name="retry" />
             Retry
