@@ -225,6 +225,8 @@ describeWithBrowser('The page, in Chromium', () => {
       );
       await shows('After');
       await shows('> > > >');
+      call.emit(message(`\n\n${'ab_.@-'.repeat(30_000)}\n\nSoon`, { id: 'c' }));
+      await shows('Soon');
       call.emit(message('\n\n[1]: https://example.com/docs', { id: 'c' }));
       call.emit(message('[more][2]\n\n[2]: https://example.com/more', { id: 'd' }));
       call.finish();

@@ -1,12 +1,13 @@
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from './escape-html.js';
 import { highlighted } from './highlight.js';
+import { LONG_WORD } from './long-word.js';
 import { MATH } from './math.js';
 import { safeHtml } from './safe-html.js';
 
 const marked = new Marked({
   gfm: true,
-  extensions: MATH,
+  extensions: [...MATH, LONG_WORD],
   renderer: {
     code({ text, lang = '' }: Tokens.Code) {
       const [language = ''] = lang.split(/\s/);
