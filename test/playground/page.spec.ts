@@ -428,6 +428,41 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.getByRole('button', { name: /just now/ }).waitFor();
     });
 
+    it('lists what a conversation has become, also when its list was requested before', async () => {
+      await page.getByText('What you ask is kept here.').waitFor();
+      let hasOld: () => void;
+      let release: () => void;
+      const old = new Promise<void>((resolve) => (hasOld = resolve));
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route(
+        '**/sessions',
+        async (route) => {
+          const response = await route.fetch();
+          hasOld();
+          await held;
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      const call = await ask('One');
+      await old;
+      call.finish();
+      await announces('Answer complete.');
+      release!();
+      await page.getByRole('button', { name: /just now/ }).waitFor();
+    });
+
+    it('puts the cursor into the message of a new conversation at once', async () => {
+      (await ask('One')).finish();
+      await announces('Answer complete.');
+      const focused = await page.evaluate(`(async () => {
+        document.querySelector('button.new').click();
+        await Promise.resolve();
+        return document.activeElement.getAttribute('aria-label');
+      })()`);
+      expect(focused).toBe('Message');
+    });
+
     it('places a question that is asked while the turns are loaded after them', async () => {
       (await ask('One')).finish();
       await announces('Answer complete.');

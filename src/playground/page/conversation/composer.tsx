@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
@@ -27,7 +27,8 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
   const { live } = conversation;
   const isReady = (text.trim() !== '' || files.length > 0) && read.fault === undefined;
 
-  useEffect(() => message.current?.focus(), []);
+  // Not after the next frame: by then the user may have gone to another field.
+  useLayoutEffect(() => message.current?.focus(), []);
   useLayoutEffect(() => void (conversation.draft = { text, files }), [text, files]);
   const send = () => {
     if (!isReady) return;

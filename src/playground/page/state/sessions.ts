@@ -9,6 +9,8 @@ export class Sessions extends Store {
   isLoaded = false;
   fault: string | undefined;
   #reloading: Promise<void> | undefined;
+  /** Whether something has changed since the last request was sent. */
+  #isStale = false;
 
   constructor(private readonly calls: Calls) {
     super();
@@ -21,7 +23,8 @@ export class Sessions extends Store {
 
   /** Loads the first page again, because something has changed. */
   reload(): Promise<void> {
-    this.#reloading ??= this.#load((action) => action()).finally(() => (this.#reloading = undefined));
+    this.#isStale = true;
+    this.#reloading ??= this.#whileStale();
     return this.#reloading;
   }
 
@@ -33,6 +36,17 @@ export class Sessions extends Store {
   erased(id: string): void {
     this.list = this.list.filter((session) => session.id !== id);
     this.changed();
+    // A response that is under way may still have it.
+    void this.reload();
+  }
+
+  /** One request at a time. Its response may be older than what changes meanwhile. */
+  async #whileStale(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false;
+      await this.#load((action) => action());
+    }
+    this.#reloading = undefined;
   }
 
   async #load(attempt: Calls['during'], after?: string): Promise<void> {
