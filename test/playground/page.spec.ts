@@ -235,6 +235,16 @@ describeWithBrowser('The page, in Chromium', () => {
       expect(await more.getAttribute('href')).toBe('https://example.com/more');
     });
 
+    it('shows texts at once that never end what they begin', async () => {
+      const call = await ask('Open');
+      ['<div ' + '<'.repeat(200_000), '[\n'.repeat(150_000), '\\( '.repeat(50_000), 'After'].forEach(
+        (text, at) => call.emit(message(text, { id: `${at}` })),
+      );
+      await shows('After');
+      call.finish();
+      await announces('Answer complete.');
+    });
+
     it('goes on with an answer after a reload in the middle of it, and in a second window', async () => {
       const call = await ask('Count');
       call.emit(message('One, '));
@@ -434,22 +444,21 @@ describeWithBrowser('The page, in Chromium', () => {
       let release: () => void;
       const old = new Promise<void>((resolve) => (hasOld = resolve));
       const held = new Promise<void>((resolve) => (release = resolve));
-      await page.route(
-        '**/sessions',
-        async (route) => {
-          const response = await route.fetch();
-          hasOld();
-          await held;
-          await route.fulfill({ response });
-        },
-        { times: 1 },
-      );
+      let count = 0;
+      await page.route('**/sessions', async (route) => {
+        if ((count += 1) > 1) return route.continue();
+        const response = await route.fetch();
+        hasOld();
+        await held;
+        await route.fulfill({ response });
+      });
       const call = await ask('One');
       await old;
       call.finish();
       await announces('Answer complete.');
       release!();
       await page.getByRole('button', { name: /just now/ }).waitFor();
+      await page.unroute('**/sessions');
     });
 
     it('puts the cursor into the message of a new conversation at once', async () => {

@@ -22,9 +22,6 @@ const marked = new Marked({
     image({ href, text }: Tokens.Image) {
       return `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`;
     },
-    // The browser reports each style that the page forbids, also where it has no effect.
-    html: ({ text }: Tokens.HTML | Tokens.Tag) =>
-      text.replace(/<[^>]*>/g, (tag) => tag.replace(/(?<=[\s"'])style(?=\s*=)/gi, 'data-style')),
     checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
   },
 });
@@ -35,7 +32,7 @@ export interface Block {
 }
 
 /** A link that is defined in another place than it is used. */
-const DEFINITION = /^ {0,3}\[[^\]]+\]:/m;
+const DEFINITION = /^ {0,3}\[[^\]\n]+\]:/m;
 
 /**
  * The blocks of a text that grows. Only the last block is read again when something is added, so that long answers stay fast.

@@ -13,6 +13,9 @@ const ALLOWED = {
   IN_PLACE: true,
 };
 
+/** The name of an attribute. The browser reports each style that the page forbids, also where it has no effect. */
+const STYLE = /(?<=[\s"'])style(?=\s*=)/gi;
+
 /** Classes that change a text only. Every other class belongs to the page: with it, an agent could cover the page. */
 const CLASS = /^(?:h[1-6]|math|plain-text|hljs-[a-z_-]+|language-.+)$/;
 
@@ -27,9 +30,9 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
 
 /** HTML that is safe to show, with a frame around tables and code. */
 export function safeHtml(html: string): string {
-  // In a template, styles and pictures have no effect. Elsewhere the browser reports those that the page forbids.
+  // In a template, pictures and elements with styles have no effect. Elsewhere the browser reports those that the page forbids.
   const template = document.createElement('template');
-  template.innerHTML = html;
+  template.innerHTML = html.replace(/<[^<>]*>/g, (tag) => tag.replace(STYLE, 'data-style'));
   const root = template.content.ownerDocument.createElement('div');
   root.append(template.content);
   DOMPurify.sanitize(root, ALLOWED);
