@@ -29,7 +29,7 @@ export async function checkDirectory(path: string | undefined): Promise<void> {
  *
  * @param directory is made if it is not there; undefined: nothing is saved, and how to do it is said
  * @returns whether everything was saved that should be; if not, that is said
- * @throws {Interrupted}
+ * @throws {Interrupted} a signal came, or stdout takes no more; that not all was saved is said
  */
 export async function saveFiles(
   result: AnswerResult,

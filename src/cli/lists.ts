@@ -41,12 +41,12 @@ export function runsCommand(): Command {
           );
           return { entries, next };
         },
-        spare: ['EVENTS', 'TOOK'],
         headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
         row: ({ id, status, createdAt, startedAt, endedAt, events, session }) => [
           ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
           ...[String(events), session ?? '-'],
         ],
+        spare: ['EVENTS', 'TOOK'],
       });
     });
 }
@@ -64,12 +64,12 @@ export function sessionsCommand(): Command {
           );
           return { entries, next };
         },
-        spare: ['STATE', 'TURNS'],
         headings: ['SESSION', 'TURNS', 'LAST USED', 'STATE', 'TITLE'],
         row: ({ id, turns, updatedAt, active, title }) => [
           ...[id, String(turns), localTime(updatedAt)],
           ...[active === null ? '-' : 'running', title ?? '-'],
         ],
+        spare: ['STATE', 'TURNS'],
       });
     },
   );

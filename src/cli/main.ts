@@ -21,7 +21,7 @@ Examples:
 
 Exit codes:
     0  everything went well
-    1  the run failed or was cancelled, or the service cannot start
+    1  the run failed or was cancelled, output cannot be written, or the service cannot start
     2  the command line is wrong, or a file cannot be read
     3  the service refused the request
     4  nobody answers at the URL, or no service of this kind

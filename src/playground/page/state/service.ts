@@ -2,6 +2,7 @@ import type { ApiKey } from './api-key.js';
 import { Calls } from './calls.js';
 import { Conversation } from './conversation.js';
 import type { Endpoint } from './endpoints.js';
+import { newId } from './new-id.js';
 import type { Told } from './other-windows.js';
 import { Sessions } from './sessions.js';
 
@@ -54,10 +55,4 @@ export class Service {
     this.#conversations.get(session)?.hear(told);
     if (told.type === 'asked' || told.type === 'changed') void this.sessions.reload();
   }
-}
-
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) =>
-    part.toString(16).padStart(8, '0'),
-  ).join('');
 }

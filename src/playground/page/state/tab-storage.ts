@@ -7,6 +7,7 @@ const memory = new Map<string, string>();
 export function keepInTab(name: string, text: string): void {
   try {
     sessionStorage.setItem(PREFIX + name, text);
+    memory.delete(name);
   } catch {
     memory.set(name, text);
   }
@@ -15,9 +16,9 @@ export function keepInTab(name: string, text: string): void {
 /** A text that this tab keeps. */
 export function keptInTab(name: string): string | undefined {
   try {
-    return sessionStorage.getItem(PREFIX + name) ?? memory.get(name);
+    return memory.get(name) ?? sessionStorage.getItem(PREFIX + name) ?? undefined;
   } catch {
-    return memory.get(name);
+    return undefined;
   }
 }
 

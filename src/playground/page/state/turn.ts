@@ -6,6 +6,7 @@ import {
   type Turn as KeptTurn,
 } from '../../../client/index.js';
 import { AnswerView } from '../answer/answer-view.js';
+import { newId } from './new-id.js';
 
 /** A file of a question. One of an earlier turn has a digest; its content is with the service. */
 export interface QuestionFile {
@@ -38,7 +39,7 @@ export type TurnStatus = 'sending' | 'running' | RunEnd['status'] | 'broken';
 /** A question and its answer. */
 export class Turn {
   /** Tells turns apart, and is the idempotency key of the query. */
-  readonly key = crypto.getRandomValues(new Uint32Array(4)).join('-');
+  readonly key = newId();
   runId: string | undefined;
   /** Undefined while only another window knows it. */
   question: Question | undefined;
