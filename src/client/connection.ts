@@ -1,5 +1,6 @@
 import { AgentQueryError, connectionLost, invalidResponse, refusalOf } from './agent-query-error.js';
-import { Retries, unlessAborted } from './retries.js';
+import { Retries } from './retries.js';
+import { either, unlessAborted } from './signals.js';
 
 /** What `new Headers()` takes: an object, pairs, or headers. */
 export type HeadersInput = ConstructorParameters<typeof Headers>[0];
@@ -175,9 +176,4 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   } catch (cause) {
     throw invalidResponse('The response is not JSON.', cause);
   }
-}
-
-/** A signal that aborts with either. */
-export function either(signal: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  return signal ? AbortSignal.any([signal, other]) : other;
 }

@@ -1,5 +1,5 @@
 import { AgentQueryError } from './agent-query-error.js';
-import { unlessAborted } from './retries.js';
+import { unlessAborted } from './signals.js';
 
 /** The content of a file. A string is a path, in Node, Deno and Bun only. */
 export type FileContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | string;
@@ -27,18 +27,14 @@ export interface FileSource {
 /** Bytes that are read at once. A multiple of 3, so that base64 needs no padding in between. */
 const SLICE = 3 * 128 * 1024;
 
-/** The label of files without one of their own. */
-const NAME = 'file';
-const MIME_TYPE = 'application/octet-stream';
-
 /** @throws {TypeError} the content is of no known kind */
 export function sourceOf({ name, mimeType, content }: FileInput): FileSource {
   const source = contentSource(content);
   const own = content as Partial<File>;
   return {
     ...source,
-    name: name ?? own.name ?? source.name ?? NAME,
-    mimeType: mimeType || own.type || MIME_TYPE,
+    name: name ?? own.name ?? source.name ?? 'file',
+    mimeType: mimeType || own.type || 'application/octet-stream',
   };
 }
 

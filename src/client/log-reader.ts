@@ -1,9 +1,10 @@
 import type { Envelope, RunView } from '../query/contract/wire.js';
 import { AgentQueryError, connectionLost, invalidResponse } from './agent-query-error.js';
-import { type Connection, either, jsonOf } from './connection.js';
+import { type Connection, jsonOf } from './connection.js';
 import { EventReader } from './event-reader.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
+import { either } from './signals.js';
 import { upload } from './upload.js';
 
 /** An envelope and its number. */

@@ -1,4 +1,5 @@
 import { isTransient } from './agent-query-error.js';
+import { unlessAborted } from './signals.js';
 
 /** The longest wait that the client chooses itself, and the longest that it accepts from `Retry-After`. */
 const LONGEST_MS = 30_000;
@@ -63,16 +64,4 @@ export class Retries {
     const full = Math.min(this.retryMs * 2 ** (this.attempt - 1), LONGEST_MS);
     return Math.round(full * (0.5 + Math.random() / 2));
   }
-}
-
-/** @returns what the promise resolves to @throws the reason of `signal`, if it aborts before */
-export function unlessAborted<T>(promise: T | Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal!.reason as Error);
-    if (signal?.aborted) abort();
-    signal?.addEventListener('abort', abort);
-    void Promise.resolve(promise)
-      .then(resolve, reject)
-      .finally(() => signal?.removeEventListener('abort', abort));
-  });
 }
