@@ -12,8 +12,11 @@ describe('The limit of an owner, over three processes', () => {
     const callers = Array.from({ length: 90 }, (_, index) => {
       const session = index % 5 === 0 ? { session: `s${index % 10}` } : {};
       const member = cluster.members[index % 3]!;
-      return cluster.ask(member, { steps: [{ emit: 2, everyMs: 5 }], ...session });
+      return cluster.ask(member, { steps: [{ gate: 'full' }, { emit: 2, everyMs: 5 }], ...session });
     });
+    // As many as may execute wait for each other.
+    await cluster.gates.reached('full', LIMIT);
+    cluster.gates.open('full');
     await Promise.all(callers.map((caller) => caller.ended));
     let executing = 0;
     let most = 0;
