@@ -112,7 +112,8 @@ export class Caller {
     while (!this.#hasLeft && !this.isDone && !this.#isRefused) {
       const member = this.members[this.#next++ % this.members.length]!;
       try {
-        await this.#connect(member);
+        // Another process of the machine may have the port of one that has ended.
+        if (member.isRunning) await this.#connect(member);
       } catch {
         // The process is gone, or has cut the stream.
       }
