@@ -28,14 +28,14 @@ describe('The client, sending a body,', () => {
           response.writeHead(200, { 'Content-Type': 'text/event-stream' });
           response.end(event(1, 'done', DONE));
         });
-      // Several times as long as a connection may be silent.
-      setTimeout(goOn, 300);
+      // Longer than a connection may be silent, which is long for what this machine does at once.
+      setTimeout(goOn, 2500);
     };
     const file = new Uint8Array(16 * 1024 * 1024);
     const refuse: Respond = (request, response) =>
       void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
     const ignore: Respond = (request) => void request.resume();
-    await start([refuse, later, ignore], { idleTimeoutMs: 50, maxRetries: 1 });
+    await start([refuse, later, ignore], { idleTimeoutMs: 1000, maxRetries: 1 });
     expect(await client.ask('x', { files: [file] }).text()).toBe('');
     expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
   });
