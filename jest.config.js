@@ -1,3 +1,12 @@
+import { existsSync } from 'node:fs';
+
+const missing = [
+  ...(existsSync(new URL('packages/node_modules', import.meta.url))
+    ? []
+    : ['/packages/(langgraph|mastra|openai-agents|[^/]+\\.spec)']),
+  ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
+];
+
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {
   // Node, and a check that a suite leaves nothing open.
@@ -6,7 +15,10 @@ export default {
   testTimeout: 60_000,
   // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes twice as long.
   maxWorkers: 2,
-  roots: ['<rootDir>/src', '<rootDir>/test'],
+  roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
+  // The packages of frameworks, and the tests in a browser, need what `npm ci` does not install: CONTRIBUTING.md.
+  testPathIgnorePatterns: ['/node_modules/', ...missing],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/packages/[^/]+/dist/'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
@@ -14,6 +26,11 @@ export default {
     '^\\./parser-entry\\.js$': '<rootDir>/test/support/parser-entry.ts',
     // Vite builds the page; beside the sources of the module is its source.
     '^\\./built-page\\.js$': '<rootDir>/test/support/built-page.ts',
+    // The sources of all packages are tested, so that no class exists twice.
+    '^nest-agent-query$': '<rootDir>/src/index.ts',
+    '^nest-agent-query/(.*)$': '<rootDir>/src/$1/index.ts',
+    '^nest-agent-query-(ai-sdk)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
+    '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   transform: {

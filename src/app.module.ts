@@ -42,7 +42,6 @@ import {
   QueryMetrics,
   VersionController,
 } from './telemetry/index.js';
-import { openDispatcher } from './workers/index.js';
 
 /** Answers a path that the service does not have, in the form that all errors have. */
 @Catch(NotFoundException)
@@ -184,12 +183,24 @@ async function loadStore(environment: Environment): Promise<RunStore> {
   }
 }
 
+/** What the service uses of the package `nest-agent-query-bullmq`. */
+interface DispatcherPackage {
+  openDispatcher: (url: string, options: { suffix: string | undefined }) => Promise<Dispatcher>;
+}
+
 /** Each of several agents has a queue of its own: a process that has a free slot for one may have none for another. */
 async function loadDispatcher(url: string, agent: string | undefined): Promise<Dispatcher | undefined> {
   if (url === '') return undefined;
   try {
+    const entry: string = 'nest-agent-query-bullmq';
+    const { openDispatcher } = (await import(entry)) as DispatcherPackage;
     return await openDispatcher(url, { suffix: agent });
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND')
+      throw new ConfigurationError(
+        'QUEUE_URL needs a package that is not installed. Run npm install nest-agent-query-bullmq.',
+        { cause: error },
+      );
     throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
       cause: error,
     });

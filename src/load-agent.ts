@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { checkCommand, commandHandler } from './agents/command/index.js';
-import { FilesHandler } from './agents/files/index.js';
 import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
 import {
   commandOptions,
@@ -10,9 +9,23 @@ import {
   remoteOptions,
   type ServiceAgent,
 } from './config/index.js';
-import type { QueryModuleOptions } from './query/index.js';
+import type { AgentHandler, Query, QueryModuleOptions } from './query/index.js';
 
 type Handler = QueryModuleOptions['handler'];
+
+/** What the service uses of the package `nest-agent-query-files`. */
+interface FilesPackage {
+  FilesHandler: Handler;
+}
+
+/** What the service uses of the package `nest-agent-query-ai-sdk`. */
+interface ModelPackage {
+  mcpServersOf: (text: string) => object;
+  modelHandler: (
+    options: object,
+    environment: NodeJS.ProcessEnv,
+  ) => AgentHandler & { check: (query: Pick<Query, 'kwargs'>) => void };
+}
 
 /** The options of a module by which an agent answers. */
 export type AnsweringOptions = Pick<QueryModuleOptions, 'handler' | 'admit'>;
@@ -24,7 +37,7 @@ export type AnsweringOptions = Pick<QueryModuleOptions, 'handler' | 'admit'>;
  */
 export async function loadAgent(agent: ServiceAgent): Promise<AnsweringOptions> {
   const { AGENT: kind } = agent.environment;
-  if (kind === 'files') return { handler: FilesHandler };
+  if (kind === 'files') return { handler: await loadFiles(agent) };
   if (kind === 'model') return loadModel(agent);
   if (kind === 'remote') return { handler: await loadRemoteHandler(agent) };
   if (kind === 'command') return { handler: await loadCommand(agent) };
@@ -50,21 +63,42 @@ async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {
   const prefix = agent.name === undefined ? '' : `The agent ${JSON.stringify(agent.name)}: `;
   const options = modelOptions(agent.environment);
   const instructions = await textOrFile(`${prefix}MODEL_INSTRUCTIONS`, options.instructions);
+  const { MCP_SERVERS: path } = agent.environment;
+  const servers = path === '' ? undefined : await fileText(`${prefix}MCP_SERVERS`, path);
+  const { mcpServersOf, modelHandler } = await loadPackage<ModelPackage>(
+    agent,
+    'nest-agent-query-ai-sdk/model',
+  );
   try {
-    const { mcpServersOf, modelHandler } = await import('./agents/model/index.js');
-    const { MCP_SERVERS: path } = agent.environment;
-    const mcpServers = path === '' ? {} : mcpServersOf(await fileText(`${prefix}MCP_SERVERS`, path));
+    const mcpServers = servers === undefined ? {} : mcpServersOf(servers);
     const handler = modelHandler({ ...options, instructions, mcpServers }, otherVariables());
     // Kwargs that are not valid are refused before the query becomes a run.
     return { handler, admit: (query) => handler.check(query) };
   } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
+    throw new ConfigurationError(`${subjectOf(agent)}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function loadFiles(agent: ServiceAgent): Promise<Handler> {
+  return (await loadPackage<FilesPackage>(agent, 'nest-agent-query-files')).FilesHandler;
+}
+
+/**
+ * Imports the package of an agent. It is no dependency: only those who want its agent install it.
+ *
+ * @throws {ConfigurationError} it is not installed, or it needs a package that is not
+ */
+async function loadPackage<T>(agent: ServiceAgent, entry: string): Promise<T> {
+  try {
+    return (await import(entry)) as T;
+  } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const isMissing = code === 'ERR_MODULE_NOT_FOUND';
-    const what = isMissing
-      ? 'it needs packages. Run npm install ai@6 @ai-sdk/openai-compatible@2 @ai-sdk/mcp@1.'
-      : message;
-    throw new ConfigurationError(`${subjectOf(agent)}: ${what}`, { cause: error });
+    if (code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const missing = /'((?:@[^/']+\/)?[^/'.]+)/.exec(message)?.[1] ?? entry;
+    throw new ConfigurationError(
+      `${subjectOf(agent)}: it needs a package that is not installed. Run npm install ${missing}.`,
+      { cause: error },
+    );
   }
 }
 

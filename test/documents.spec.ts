@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { FilesLimits } from '../src/agents/files/index.js';
+import { FilesLimits } from '../packages/files/src/index.js';
 import { Environment } from '../src/config/index.js';
 import {
   CORS_OPTIONS,

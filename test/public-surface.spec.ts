@@ -1,20 +1,20 @@
 import { resolve } from 'node:path';
 import ts from 'typescript';
-import * as aiSdk from '../src/agents/ai-sdk/index.js';
-import * as langGraph from '../src/agents/langgraph/index.js';
-import * as model from '../src/agents/model/index.js';
-import * as mastra from '../src/agents/mastra/index.js';
-import * as openAIAgents from '../src/agents/openai-agents/index.js';
+import * as aiSdk from '../packages/ai-sdk/src/index.js';
+import * as langGraph from '../packages/langgraph/src/index.js';
+import * as model from '../packages/ai-sdk/src/model/index.js';
+import * as mastra from '../packages/mastra/src/index.js';
+import * as openAIAgents from '../packages/openai-agents/src/index.js';
 import * as remote from '../src/agents/remote/index.js';
 import * as access from '../src/access/index.js';
-import * as client from '../src/client/index.js';
+import * as client from '../packages/client/src/index.js';
 import * as command from '../src/agents/command/index.js';
 import * as playground from '../src/playground/index.js';
 import * as diagnostic from '../src/agents/diagnostic/index.js';
 import * as root from '../src/index.js';
 import * as openapi from '../src/openapi/index.js';
 import * as stores from '../src/stores/index.js';
-import * as workers from '../src/workers/index.js';
+import * as workers from '../packages/bullmq/src/index.js';
 import * as telemetry from '../src/telemetry/index.js';
 import * as testing from '../src/testing/index.js';
 

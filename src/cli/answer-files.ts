@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join, parse } from 'node:path';
-import type { AgentQueryClient, AnswerResult } from '../client/index.js';
+import type { AgentQueryClient, AnswerResult } from 'nest-agent-query-client';
 import { sentencesOf, UsageError } from './failures.js';
 import { Interrupted, interruptible } from './interruption.js';
 import type { Outputs } from './outputs.js';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Answer } from '../client/index.js';
+import type { Answer } from 'nest-agent-query-client';
 import { checkDirectory, saveFiles } from './answer-files.js';
 import { type Interruption, interruptible } from './interruption.js';
 import { sentencesOf, UsageError } from './failures.js';

@@ -1,4 +1,4 @@
-import { AgentQueryError } from '../client/index.js';
+import { AgentQueryError } from 'nest-agent-query-client';
 import { EXIT } from './exit-codes.js';
 
 /** The command line is wrong, or names a file that cannot be used. */

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { AgentQueryError } from '../client/index.js';
+import { AgentQueryError } from 'nest-agent-query-client';
 import { checkDirectory, saveFiles } from './answer-files.js';
 import { interruptible } from './interruption.js';
 import { Outputs } from './outputs.js';

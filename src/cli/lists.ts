@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { RunStatus, RunView, SessionView } from '../client/index.js';
+import type { RunStatus, RunView, SessionView } from 'nest-agent-query-client';
 import { write } from './outputs.js';
 import { printableJson } from './printable.js';
 import { checked, isPage } from './response-form.js';

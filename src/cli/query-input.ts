@@ -2,7 +2,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import mime from 'mime';
-import type { FileInput } from '../client/index.js';
+import type { FileInput } from 'nest-agent-query-client';
 import { UsageError } from './failures.js';
 
 /** What stands for stdin. */

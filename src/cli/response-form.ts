@@ -1,4 +1,4 @@
-import { AgentQueryError } from '../client/index.js';
+import { AgentQueryError } from 'nest-agent-query-client';
 
 /**
  * Returns a response of the form that the service gives it.

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AgentQueryClient, type AgentQueryClientOptions } from '../client/index.js';
+import { AgentQueryClient, type AgentQueryClientOptions } from 'nest-agent-query-client';
 import { addressOf, credentialOf } from './address.js';
 
 /** The options that hold for every command that asks a service. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import type { SessionPage, Turn } from '../client/index.js';
+import type { SessionPage, Turn } from 'nest-agent-query-client';
 import { UsageError } from './failures.js';
 import { Interrupted } from './interruption.js';
 import { localTime } from './lists.js';

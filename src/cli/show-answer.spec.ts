@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import type { Answer, AnswerEnvelope } from '../client/index.js';
+import type { Answer, AnswerEnvelope } from 'nest-agent-query-client';
 import { Outputs } from './outputs.js';
 import { AnswerView, type ShowOptions } from './show-answer.js';
 

@@ -5,7 +5,7 @@ import type {
   ProgressEnvelope,
   RestartedEnvelope,
   ResumeInfo,
-} from '../client/index.js';
+} from 'nest-agent-query-client';
 import { EXIT } from './exit-codes.js';
 import { Outputs } from './outputs.js';
 import { printableJson, printableLine } from './printable.js';

@@ -8,7 +8,7 @@ import {
   STREAM_DEFAULTS,
 } from '../query/index.js';
 import { CONNECTION_DEFAULTS, CONNECTION_RANGES } from '../access/index.js';
-import { MODEL_INPUTS, MODEL_KWARGS, MODEL_RANGES, TEMPERATURES } from '../agents/model/model-options.js';
+import { MODEL_INPUTS, MODEL_KWARGS, MODEL_RANGES, TEMPERATURES } from '../adapters/model-limits.js';
 import { LOG_LEVELS, type LogLevelName } from '../logger.js';
 import { isAddressOrNetwork, isName, isOneOf, isOriginOrAll } from './lists.js';
 import { faultOfAddress, faultOfHeaders, faultOfKey, faultOfKeys, faultOfSecret } from './secrets.js';

@@ -5,7 +5,7 @@ import {
   type ConnectionLimits,
   type JwtOptions,
 } from '../access/index.js';
-import type { ModelInputKind, ModelKwarg } from '../agents/model/model-options.js';
+import type { ModelInputKind, ModelKwarg } from '../adapters/model-limits.js';
 import type { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
 import { headersOf } from './secrets.js';

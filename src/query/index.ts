@@ -18,14 +18,7 @@ export {
   toolResult,
   usage,
 } from './contract/envelopes.js';
-export {
-  type ErrorCode,
-  type ErrorExtras,
-  type FieldError,
-  type HostCode,
-  QueryError,
-  STATUS_OF_CODE,
-} from './contract/errors.js';
+export { QueryError, STATUS_OF_CODE } from './contract/errors.js';
 export { HandedOver } from './contract/handed-over.js';
 export { pageFrom } from './contract/list-page.js';
 export {
@@ -40,7 +33,7 @@ export * from './contract/refusals.js';
 export { titleOf } from './contract/session-title.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
 export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes.js';
-export type * from './contract/wire.js';
+export type * from 'nest-agent-query-client';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { emittedFile } from './files/answer-files.js';

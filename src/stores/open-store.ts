@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { MemoryRunStore, RANGES, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
-import { importWith } from './import-with.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
 
 /** Any of the members of an object. A member that is undefined counts as absent. */
@@ -96,7 +95,7 @@ function pathOf(url: string): string {
 }
 
 async function openFile(path: string, { retention }: StoreOptions): Promise<RunStore> {
-  const { LibsqlDriver } = await importWith('kysely libsql', () => import('./drivers/libsql-driver.js'));
+  const { LibsqlDriver } = await import('./drivers/libsql-driver.js');
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   return new SqlRunStore(await LibsqlDriver.open(path), { retention: storedRetention(retention) });
 }
@@ -105,7 +104,7 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   const { leaseMs, waitMs = WAIT_MS } = options;
   const retention = storedRetention(options.retention);
   const postgres = withoutUndefined(options.postgres);
-  const { PostgresDriver } = await importWith('kysely pg', () => import('./drivers/postgres-driver.js'));
+  const { PostgresDriver } = await import('./drivers/postgres-driver.js');
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
   const report = setTimeout(() => reportWaiting(url, waitMs), REPORT_MS);

@@ -1,4 +1,3 @@
-import { importWith } from './import-with.js';
 import type { OpenPool } from './drivers/pool.js';
 
 export type { OpenPool };
@@ -23,6 +22,6 @@ export async function postgresPool(url: string): Promise<OpenPool> {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     // Not the URL itself: it may contain a password.
     throw new Error('The URL of the database must be postgres://<user>@<host>/<database>.');
-  const { openPool } = await importWith('pg', () => import('./drivers/pool.js'));
+  const { openPool } = await import('./drivers/pool.js');
   return openPool(new URL(url), POOL_SIZE);
 }

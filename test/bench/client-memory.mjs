@@ -17,7 +17,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import chromium from '@sparticuz/chromium';
 import { chromium as playwright } from 'playwright-core';
-import { AgentQueryClient } from '../../dist/client/index.js';
+import { AgentQueryClient } from '../../packages/client/dist/index.js';
 
 const { values } = parseArgs({ options: { bytes: { type: 'string', default: '1000000000' } } });
 const BYTES = Number(values.bytes);
@@ -84,7 +84,7 @@ async function inNode(baseUrl, folder) {
 const PAGE = `<!doctype html><link rel="icon" href="data:," /><script type="importmap">
 { "imports": { "eventsource-parser": "/node_modules/eventsource-parser/dist/index.js" } }
 </script><script type="module">
-import { AgentQueryClient } from '/dist/client/index.js';
+import { AgentQueryClient } from '/packages/client/dist/index.js';
 globalThis.AgentQueryClient = AgentQueryClient;
 </script>`;
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AgentQueryClient, AgentQueryError, type AnswerEnvelope } from '../../src/client/index.js';
+import { AgentQueryClient, AgentQueryError, type AnswerEnvelope } from '../../packages/client/src/index.js';
 import {
   type Envelope,
   file,

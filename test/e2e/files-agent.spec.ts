@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { FilesHandler } from '../../src/agents/files/index.js';
+import { FilesHandler } from '../../packages/files/src/index.js';
 import type { Envelope, LogEnvelope } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { anyRuns, parsersOf } from '../support/child-processes.js';

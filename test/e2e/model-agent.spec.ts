@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { LLMock } from '@copilotkit/aimock';
-import { type ModelHandler, modelHandler, type ModelOptions } from '../../src/agents/model/index.js';
+import { type ModelHandler, modelHandler, type ModelOptions } from '../../packages/ai-sdk/src/model/index.js';
 import { QueryModule } from '../../src/index.js';
 import type { Envelope } from '../../src/index.js';
 import { promise } from '../promises.js';

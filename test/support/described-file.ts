@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { FilePart } from '../../src/query/index.js';
-import type { FilesHandler } from '../../src/agents/files/index.js';
+import type { FilesHandler } from '../../packages/files/src/index.js';
 import { contextOf } from './handler-context.js';
 
 const FIXTURES = new URL('../fixtures/files/', import.meta.url);

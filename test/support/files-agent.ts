@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FilesHandler } from '../../src/agents/files/index.js';
+import type { FilesHandler } from '../../packages/files/src/index.js';
 import type { FilePart, QueryContext, QueryPart } from '../../src/index.js';
 import { contextOf } from './handler-context.js';
 

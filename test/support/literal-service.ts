@@ -5,7 +5,7 @@ import {
   AgentQueryClient,
   type AgentQueryClientOptions,
   type AgentQueryError,
-} from '../../src/client/index.js';
+} from '../../packages/client/src/index.js';
 
 export type Respond = (request: http.IncomingMessage, response: http.ServerResponse) => void;
 

@@ -2,4 +2,4 @@
 import { register } from 'node:module';
 
 register('./typescript-hooks.mjs', import.meta.url);
-await import('../../src/agents/files/parser-process.ts');
+await import('../../packages/files/src/parser-process.ts');

@@ -1,6 +1,6 @@
 import { envelopeText } from './envelope-text.js';
 import { log, message, progress, reasoning, source, toolCall, toolResult, usage } from './envelopes.js';
-import type { Envelope } from './wire.js';
+import type { Envelope } from 'nest-agent-query-client';
 
 const textOf = (envelope: unknown) => envelopeText(envelope, Infinity);
 const faultOf = (type: string, data: unknown) => {

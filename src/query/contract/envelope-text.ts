@@ -1,6 +1,6 @@
 import { isStandard, shapeFault } from './envelope-shapes.js';
 import { QueryError } from './errors.js';
-import type { Envelope } from './wire.js';
+import type { Envelope } from 'nest-agent-query-client';
 
 /**
  * The JSON text of an envelope that a handler emitted: one line, with the members `type` and `data` in this order.

@@ -12,7 +12,7 @@ import type {
   ToolCallEnvelope,
   ToolResultEnvelope,
   UsageEnvelope,
-} from './wire.js';
+} from 'nest-agent-query-client';
 
 interface ChunkOptions {
   id?: string | undefined;

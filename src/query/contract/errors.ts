@@ -1,9 +1,7 @@
 import { STATUS_CODES } from 'node:http';
+import type { ErrorCode, ErrorExtras, HostCode } from 'nest-agent-query-client';
 
-/**
- * Every error by its stable code, with the HTTP status that it has before a stream has begun. Codes of the last group occur
- * only at the end of a run, as `error.code` of the `done` envelope.
- */
+/** Every error by its stable code, with the HTTP status that it has before a stream has begun. */
 export const STATUS_OF_CODE = {
   invalid_json: 400,
   invalid_query: 400,
@@ -34,51 +32,10 @@ export const STATUS_OF_CODE = {
   followers_stalled: 500,
   answer_too_fast: 500,
   interrupted: 500,
-} as const;
-
-/**
- * The closed list of codes, in problems and in the `done` envelope. Codes are added, never changed.
- *
- * `refused` is for every other 4xx that the host itself answers with, for example from a guard; status and detail are the
- * host's.
- */
-export type ErrorCode = keyof typeof STATUS_OF_CODE;
-
-/** A code of the host or of its handler, in lower case, such as `quota_exceeded`. */
-export type HostCode = string & Record<never, never>;
+} as const satisfies Record<ErrorCode, number>;
 
 /** What a code of a host looks like. */
 const HOST_CODE = /^[a-z][a-z0-9_]{0,63}$/;
-
-/** One fault in the body of a request. */
-export interface FieldError {
-  /** A JSON Pointer (RFC 6901) to the faulty value. */
-  pointer: string;
-  /** What is wrong: the rest of a sentence whose subject is the value. */
-  detail: string;
-}
-
-/** Members of a problem that only some codes have. */
-export interface ErrorExtras {
-  /** All faults of the body. */
-  errors?: FieldError[];
-  /** `limit_exceeded`: the name of the limit. */
-  limit?: string;
-  /** `limit_exceeded`: the value of the limit, in its own unit (bytes, parts, levels). */
-  value?: number;
-  /** `limit_exceeded`: the index of the part that exceeded it, if one part did. */
-  part?: number;
-  /** `cursor_expired`: the number of the first envelope that is still kept. */
-  oldest?: number;
-  /** `cursor_expired`: the number of the last envelope. */
-  latest?: number;
-  /** `range_not_satisfiable`: the bytes of the file. */
-  size?: number;
-  /** Seconds to wait before the next try; sent as `Retry-After`. */
-  retryAfter?: number;
-  /** The HTTP status of a code of the host, from 400 to 599. A code of the closed list has its own. */
-  status?: number;
-}
 
 /**
  * An error that a caller may read: a code of the closed list and a sentence that says what was wrong, where, and what to do.

@@ -1,5 +1,5 @@
 import type { ValidationError } from 'class-validator';
-import type { FieldError } from './errors.js';
+import type { FieldError } from 'nest-agent-query-client';
 
 /**
  * The faults that class-validator has found, each with its JSON Pointer (RFC 6901).

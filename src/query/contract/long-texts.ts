@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { CutText, Turn, TurnFile, TurnText } from './wire.js';
+import type { CutText, Turn, TurnFile, TurnText } from 'nest-agent-query-client';
 
 /** The most bytes of UTF-8 that a page of turns shows of one text. */
 const SHOWN_BYTES = 64 * 1024;

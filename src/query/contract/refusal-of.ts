@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
-import { type ErrorCode, type HostCode, QueryError } from './errors.js';
+import type { ErrorCode, HostCode } from 'nest-agent-query-client';
+import { QueryError } from './errors.js';
 
 /** What a caller who is refused is answered: the code, and the status of the response. */
 export interface Refusal {

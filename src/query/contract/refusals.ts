@@ -1,4 +1,5 @@
-import { type FieldError, QueryError } from './errors.js';
+import type { FieldError } from 'nest-agent-query-client';
+import { QueryError } from './errors.js';
 
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 

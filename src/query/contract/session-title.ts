@@ -1,4 +1,4 @@
-import type { Turn } from './wire.js';
+import type { Turn } from 'nest-agent-query-client';
 
 /** The most characters of a title: Unicode code points. */
 const TITLE_LENGTH = 80;

@@ -1,4 +1,4 @@
-import type { Envelope, MessageEnvelope, TurnAnswer } from './wire.js';
+import type { Envelope, MessageEnvelope, TurnAnswer } from 'nest-agent-query-client';
 
 /**
  * The envelopes of an answer without the texts of its messages, which the text of the answer has. Each message has the

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Observable, type Subscription } from 'rxjs';
 import { envelopeText } from '../contract/envelope-text.js';
 import { doneText } from '../contract/envelopes.js';
-import type { Envelope, RunEnd, RunView } from '../contract/wire.js';
+import type { Envelope, RunEnd, RunView } from 'nest-agent-query-client';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
 import { Followers } from './followers.js';

@@ -2,7 +2,7 @@ import { invalidEnvelope } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import { faultOfFileName, faultOfMediaType } from '../contract/file-label.js';
 import { limitExceeded } from '../contract/refusals.js';
-import type { EmittedContent, EmittedFileEnvelope } from '../contract/wire.js';
+import type { EmittedContent, EmittedFileEnvelope } from 'nest-agent-query-client';
 import type { BodyLimits } from '../options/body-limits.js';
 import type { FileContent } from './content.js';
 import type { ContentWriter } from './content-writer.js';

@@ -6,7 +6,7 @@ import { QueryError } from '../contract/errors.js';
 import type { BodyLimits } from '../options/body-limits.js';
 import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
 import type { FileStore } from '../ports/file-store.js';
-import type { TurnFile, TurnText } from '../contract/wire.js';
+import type { TurnFile, TurnText } from 'nest-agent-query-client';
 
 const logger = new Logger('Query');
 

@@ -1,7 +1,7 @@
 import { positionOf } from '../contract/list-cursor.js';
-import type { FieldError } from '../contract/errors.js';
+import type { FieldError } from 'nest-agent-query-client';
 import { invalidParameters } from '../contract/refusals.js';
-import type { RunStatus } from '../contract/wire.js';
+import type { RunStatus } from 'nest-agent-query-client';
 import { type ListOptions, PAGE_ENTRIES, type RunListOptions } from '../runs/lists.js';
 
 /** The parameters of a URL. A parameter that occurs several times is an array. */

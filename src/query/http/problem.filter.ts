@@ -10,9 +10,10 @@ import {
 import { Settings } from '../options/settings.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { drain } from '../body/drain.js';
-import { type ErrorCode, type HostCode, QueryError, titleOf } from '../contract/errors.js';
+import type { ErrorCode, HostCode } from 'nest-agent-query-client';
+import { QueryError, titleOf } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
-import type { Problem } from '../contract/wire.js';
+import type { Problem } from 'nest-agent-query-client';
 import {
   type HostRequest,
   type HostResponse,

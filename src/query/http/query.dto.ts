@@ -15,7 +15,7 @@ import {
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
 import { FileContent } from '../files/content.js';
-import type { FieldError } from '../contract/errors.js';
+import type { FieldError } from 'nest-agent-query-client';
 import { faultsOf } from '../contract/field-errors.js';
 import { faultOfFileName, faultOfMediaType } from '../contract/file-label.js';
 import { invalidQuery } from '../contract/refusals.js';

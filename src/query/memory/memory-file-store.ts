@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { TurnFile } from '../contract/wire.js';
+import type { TurnFile } from 'nest-agent-query-client';
 import { Spool, type SpoolFile } from '../files/spool.js';
 import { type ByteRange, FileStore } from '../ports/file-store.js';
 

@@ -21,7 +21,7 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
-import type { RunEnd, Turn, TurnAnswer, TurnFile } from '../contract/wire.js';
+import type { RunEnd, Turn, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import { RANGES, withDefaults } from '../options/ranges.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';

@@ -1,5 +1,5 @@
 import { type Admission, KEPT_LENGTH, type RunRecord, type RunsPage } from '../ports/run-store.js';
-import type { RunEnd, RunStatus } from '../contract/wire.js';
+import type { RunEnd, RunStatus } from 'nest-agent-query-client';
 import { EventLog } from '../event-log/event-log.js';
 import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';

@@ -1,7 +1,7 @@
 import { cutAnswer, cutParts } from '../contract/long-texts.js';
 import { titleOf } from '../contract/session-title.js';
 import { withMessageTexts, withoutMessageTexts } from '../contract/turn-envelopes.js';
-import type { Envelope, RunStatus, Turn } from '../contract/wire.js';
+import type { Envelope, RunStatus, Turn } from 'nest-agent-query-client';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Envelope, Turn } from '../contract/wire.js';
+import type { Envelope, Turn } from 'nest-agent-query-client';
 
 /** A text of the user's message. */
 export interface TextPart {

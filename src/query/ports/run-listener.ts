@@ -1,5 +1,5 @@
-import type { RunStatus } from '../contract/wire.js';
-import type { ErrorCode, HostCode } from '../contract/errors.js';
+import type { RunStatus } from 'nest-agent-query-client';
+import type { ErrorCode, HostCode } from 'nest-agent-query-client';
 
 /** A run, as listeners are told about it. Contents of the query and of the answer are not part of it. */
 export interface ObservedRun {

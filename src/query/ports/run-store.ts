@@ -1,6 +1,6 @@
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-cursor.js';
-import type { RunEnd, RunStatus, Turn, TurnAnswer, TurnFile, TurnText } from '../contract/wire.js';
+import type { RunEnd, RunStatus, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { Awaitable, FileStore } from './file-store.js';
 import { LocalSignals, type Signals } from './signals.js';
 

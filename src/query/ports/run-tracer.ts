@@ -1,4 +1,4 @@
-import type { RunEnd } from '../contract/wire.js';
+import type { RunEnd } from 'nest-agent-query-client';
 import type { RunRecord } from './run-store.js';
 
 /** A run, as a tracer is told about it. Contents of the query and of the answer are not part of it. */

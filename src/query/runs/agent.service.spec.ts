@@ -11,7 +11,7 @@ import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunStore } from '../ports/run-store.js';
 import type { RunOptions } from '../options/query.options.js';
-import type { Envelope } from '../contract/wire.js';
+import type { Envelope } from 'nest-agent-query-client';
 import { settingsOf } from '../options/settings.js';
 import { SystemClock } from '../platform/clock.js';
 import { Spool } from '../files/spool.js';

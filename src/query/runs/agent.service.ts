@@ -10,7 +10,7 @@ import {
 import { QueryError } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
 import { runNotFound, sessionNotFound } from '../contract/refusals.js';
-import type { RunList, RunView, SessionList, SessionPage } from '../contract/wire.js';
+import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { Follower, StoredLog } from '../event-log/follower.js';
 import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';

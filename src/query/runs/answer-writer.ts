@@ -1,6 +1,6 @@
 import { envelopeText } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
-import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from '../contract/wire.js';
+import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import type { RunFollowers } from '../event-log/run-followers.js';
 import type { AnswerFiles } from '../files/answer-files.js';
 import type { RunRecord } from '../ports/run-store.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TurnFile, TurnText } from '../contract/wire.js';
+import type { TurnFile, TurnText } from 'nest-agent-query-client';
 import { writeJson } from '../platform/write-json.js';
 import type { Query } from '../ports/agent-handler.js';
 

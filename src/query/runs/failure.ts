@@ -1,7 +1,8 @@
 import { inspect, types } from 'node:util';
 import type { Logger } from '@nestjs/common';
-import { type ErrorCode, type HostCode, QueryError } from '../contract/errors.js';
-import type { RunEnd } from '../contract/wire.js';
+import type { ErrorCode, HostCode } from 'nest-agent-query-client';
+import { QueryError } from '../contract/errors.js';
+import type { RunEnd } from 'nest-agent-query-client';
 
 /**
  * The end of a run that failed. The operator's log gets everything; the caller gets the code and sentence of a `QueryError`,

@@ -11,7 +11,7 @@ import {
 } from '../contract/envelopes.js';
 import { envelopeText } from '../contract/envelope-text.js';
 import { withMessageTexts, withoutMessageTexts } from '../contract/turn-envelopes.js';
-import type { Envelope, TurnAnswer } from '../contract/wire.js';
+import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 import { KeptAnswer } from './kept-answer.js';
 
 const MIB = 1024 * 1024;

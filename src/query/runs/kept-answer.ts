@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { isOfTurn } from '../contract/envelope-shapes.js';
-import type { Envelope, TurnAnswer } from '../contract/wire.js';
+import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 
 /** The most characters of an answer's text that a turn keeps. */
 const KEPT_LENGTH = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { cursorText, positionOf } from '../contract/list-cursor.js';
 import { invalidParameters } from '../contract/refusals.js';
-import type { RunList, RunStatus, SessionList } from '../contract/wire.js';
+import type { RunList, RunStatus, SessionList } from 'nest-agent-query-client';
 import type { ListPage, ListPosition, RunStore, SessionRecord } from '../ports/run-store.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
 import { viewOf } from './run-view.js';

@@ -1,5 +1,5 @@
 import { traceIdOf } from '../contract/trace-context.js';
-import type { Envelope } from '../contract/wire.js';
+import type { Envelope } from 'nest-agent-query-client';
 import type { Query } from '../ports/agent-handler.js';
 import type { ObservedRun } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';

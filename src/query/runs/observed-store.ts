@@ -1,4 +1,4 @@
-import type { RunEnd, TurnAnswer, TurnFile } from '../contract/wire.js';
+import type { RunEnd, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import type { StoreOperation } from '../ports/run-listener.js';
 import {

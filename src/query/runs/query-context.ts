@@ -1,5 +1,5 @@
 import { QueryError } from '../contract/errors.js';
-import type { FileEnvelope, Turn, TurnFile } from '../contract/wire.js';
+import type { FileEnvelope, Turn, TurnFile } from 'nest-agent-query-client';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext } from '../ports/agent-handler.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';

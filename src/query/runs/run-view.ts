@@ -1,4 +1,4 @@
-import type { RunView } from '../contract/wire.js';
+import type { RunView } from 'nest-agent-query-client';
 import type { RunRecord } from '../ports/run-store.js';
 
 /** A run as callers see it. */

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/handed-over.js';
-import type { RunEnd } from '../contract/wire.js';
+import type { RunEnd } from 'nest-agent-query-client';
 import type { FollowersListener, RunFollowers } from '../event-log/run-followers.js';
 import { OpenedFiles } from '../files/files.js';
 import type { DisconnectPolicy } from '../options/query.options.js';

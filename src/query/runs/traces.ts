@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../contract/errors.js';
 import { traceOf } from '../contract/trace-context.js';
-import type { RunEnd } from '../contract/wire.js';
+import type { RunEnd } from 'nest-agent-query-client';
 import type { CallerRequest } from '../options/query.options.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { ResumeTrace, RunTrace, RunTracer, TracedRun } from '../ports/run-tracer.js';

@@ -1,4 +1,4 @@
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from '../contract/wire.js';
+import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import type { Awaitable, FileStore } from '../ports/file-store.js';
 import {
   type Admission,

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, from, of, type Observable } from 'rxjs';
-import type { Envelope } from '../contract/wire.js';
+import type { Envelope } from 'nest-agent-query-client';
 import { RunStream } from '../event-log/run-stream.js';
 import type { StreamOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { streamText, ToolLoopAgent } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
-import { fromAiSdk } from '../../../dist/agents/ai-sdk/index.js';
+import { fromAiSdk } from '../../../packages/ai-sdk/dist/index.js';
 import { contextOf, queryOf } from '../../../dist/testing/index.js';
 
 const { values } = parseArgs({

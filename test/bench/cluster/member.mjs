@@ -8,7 +8,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AgentService, QueryModule } from '../../../dist/index.js';
 import { openStore } from '../../../dist/stores/index.js';
-import { openDispatcher } from '../../../dist/workers/index.js';
+import { openDispatcher } from '../../../packages/bullmq/dist/index.js';
 import { handler } from '../peers/ours.mjs';
 
 const [role, databaseUrl, queueUrl] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { APICallError, type LanguageModel, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';
-import { fromAiSdk } from '../../../src/agents/ai-sdk/index.js';
+import { fromAiSdk } from '../../../packages/ai-sdk/src/index.js';
 import { FakeModel, type ModelAct, type ModelMessageSeen, ModelRefusal } from './fake-model.js';
 import type { AdapterHarness, FakeTool } from './harness.js';
 

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Agent } from '@mastra/core/agent';
-import { fromMastra } from '../../../../dist/agents/mastra/index.js';
+import { fromMastra } from '../../../../packages/mastra/dist/index.js';
 
 /** A model that says so many words, each in a turn of the event loop. */
 function words(count) {

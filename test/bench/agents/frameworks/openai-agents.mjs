@@ -1,5 +1,5 @@
 import { Agent, Runner } from '@openai/agents';
-import { fromOpenAIAgents } from '../../../../dist/agents/openai-agents/index.js';
+import { fromOpenAIAgents } from '../../../../packages/openai-agents/dist/index.js';
 
 /** A model that says so many words as fast as it can, in the events of OpenAI Responses. */
 class Words {

@@ -1,0 +1,44 @@
+import { MemorySaver } from '@langchain/langgraph';
+import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/cases.js';
+import { aiSdkAgentHarness, aiSdkHarness } from '../test/contracts/adapters/ai-sdk.js';
+import { mastraHarness } from './mastra/test/harness.js';
+import { openAIAgentsHarness } from './openai-agents/test/harness.js';
+import type { AdapterHarness } from '../test/contracts/adapters/harness.js';
+import { langGraphHarness, langGraphWithoutMemoryHarness } from './langgraph/test/harness.js';
+import { read, tableRows } from '../test/support/documents.js';
+
+/** Those with a column in the table, and those that are described below it. */
+const ADAPTERS: AdapterHarness[] = [
+  aiSdkHarness,
+  langGraphHarness(() => new MemorySaver()),
+  openAIAgentsHarness,
+  mastraHarness,
+];
+const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
+
+const DOCUMENT = 'docs/agents.md';
+
+describe('The table of adapters', () => {
+  const rows = tableRows(DOCUMENT).filter(({ heading }) => heading[0] === 'Case');
+
+  it('has every case', () => {
+    expect(rows.map(({ cells }) => cells[0])).toEqual(Object.values(ADAPTER_CASES));
+  });
+
+  it.each(ADAPTERS.map((harness) => [harness.name, harness] as const))(
+    'says what %s can do',
+    (name, harness) => {
+      const column = rows[0]!.heading.indexOf(`\`${name}\``);
+      const shown = rows.map(({ cells }) => cells[column]);
+      const cases = Object.keys(ADAPTER_CASES) as AdapterCase[];
+      expect(shown).toEqual(cases.map((each) => (harness.cannot[each] === undefined ? 'yes' : 'no')));
+    },
+  );
+
+  it.each([...ADAPTERS, ...OTHERS].flatMap(({ cannot }) => Object.values(cannot)))(
+    'gives the reason: %s',
+    (reason) => {
+      expect(read(DOCUMENT).replace(/\s+/g, ' ')).toContain(reason);
+    },
+  );
+});

@@ -1,0 +1,46 @@
+import { AgentHandler, type Envelope, type Query, type QueryContext } from 'nest-agent-query';
+import {
+  type AiSdkAdapterOptions,
+  type AiSdkChoice,
+  type AiSdkSettings,
+  type AiSdkSource,
+  settingsOf,
+} from './ai-sdk-options.js';
+import { AiSdkRun } from './ai-sdk-run.js';
+
+class AiSdkHandler extends AgentHandler {
+  override readonly restarts: number;
+
+  constructor(
+    private readonly agent: AiSdkSource | AiSdkChoice,
+    private readonly settings: AiSdkSettings,
+  ) {
+    super();
+    this.restarts = settings.restarts;
+  }
+
+  override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
+    return new AiSdkRun(this.agent, this.settings, context).envelopes(query);
+  }
+}
+
+/**
+ * Makes a handler of an agent of the AI SDK 6, or of the options of `streamText`.
+ *
+ * The agent gets the parts of the query, and the earlier turns of the session with their tool calls and files. What it streams
+ * becomes envelopes. After each step there is a checkpoint, from which the run continues if its process is lost. When the run
+ * must stop, the request to the model is aborted.
+ *
+ * @param agent the agent, its options, or a function that chooses them for a query
+ * @param options how queries and their history are translated
+ * @throws {TypeError} `agent` is neither an agent nor options · {RangeError} a number is out of its range
+ *
+ * @example
+ * QueryModule.forRoot({ handler: fromAiSdk(new ToolLoopAgent({ model, tools: { weather } })) });
+ *
+ * @example
+ * fromAiSdk(({ kwargs }) => ({ model, instructions: 'Be brief.', temperature: Number(kwargs['temperature'] ?? 0) }));
+ */
+export function fromAiSdk(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions = {}): AgentHandler {
+  return new AiSdkHandler(agent, settingsOf(agent, options));
+}

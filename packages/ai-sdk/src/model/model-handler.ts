@@ -1,0 +1,133 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { stepCountIs } from 'ai';
+import {
+  AgentHandler,
+  type Envelope,
+  type FilePart,
+  type HandlerAnswer,
+  isTextFile,
+  log,
+  type Query,
+  type QueryContext,
+} from 'nest-agent-query';
+import { fromAiSdk } from '../index.js';
+import { FilesHandler } from 'nest-agent-query-files';
+import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query/adapters';
+import { Endpoint } from './endpoint.js';
+import { McpTools } from './mcp-tools.js';
+import { callFor, type ModelOptions, type ModelSettings, settingsOf } from './model-options.js';
+
+/** How often a run continues after its process was lost. A query that ends its process must not do so for ever. */
+const RESTARTS = 3;
+
+/** A larger text is read by a process of the agent `files`, which shows its beginning. */
+const TEXT_BYTES = 1024 * 1024;
+
+/** The media types that endpoints of this kind take, of each kind of files. */
+const TYPES_OF_INPUT: Record<ModelSettings['inputs'][number], ModelInput[]> = {
+  image: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  pdf: ['pdf'],
+  audio: ['audio/wav', 'audio/mpeg', 'audio/mp3'],
+};
+
+/**
+ * Answers queries with a model. `modelHandler` makes it.
+ *
+ * @example
+ * QueryModule.forRoot({ handler, admit: (query) => handler.check(query) });
+ */
+export class ModelHandler extends AgentHandler implements OnApplicationShutdown {
+  override readonly restarts = RESTARTS;
+  readonly #endpoint: Endpoint;
+  readonly #mcp: McpTools;
+  readonly #files = new FilesHandler();
+
+  constructor(
+    private readonly settings: ModelSettings,
+    environment: Record<string, string | undefined>,
+  ) {
+    super();
+    this.#endpoint = new Endpoint(settings);
+    this.#mcp = new McpTools(settings.mcpServers, environment);
+  }
+
+  /**
+   * Checks the kwargs of a query before it becomes a run: for the option `admit` of the module.
+   *
+   * @throws {QueryError} `invalid_query`
+   */
+  check({ kwargs }: Pick<Query, 'kwargs'>): void {
+    callFor(this.settings, kwargs);
+  }
+
+  override async handle(query: Query, context: QueryContext): Promise<HandlerAnswer> {
+    const { inputs, contextTokens, maxSteps, retries } = this.settings;
+    const { model, instructions, temperature, maxOutputTokens } = callFor(this.settings, query.kwargs);
+    const { tools, missing } = await Promise.race([this.#mcp.available(), aborted(context.signal)]);
+    const told = estimateTextTokens(instructions ?? '');
+    const handler = fromAiSdk(
+      {
+        model: this.#endpoint.model(model),
+        tools,
+        stopWhen: stepCountIs(maxSteps),
+        maxRetries: retries,
+        ...(instructions !== undefined && { instructions }),
+        ...(temperature !== undefined && { temperature }),
+        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      },
+      {
+        inputs: inputs.flatMap((input) => TYPES_OF_INPUT[input]),
+        contextTokens: Math.max(1, contextTokens - told),
+        textOfFile: (part) => this.#textOf(part, context),
+        restarts: RESTARTS,
+      },
+    );
+    const answer = handler.handle(query, context) as AsyncIterable<Envelope>;
+    return missing.length === 0 ? answer : withLogs(missing, answer);
+  }
+
+  /** Called by Nest once all runs have ended. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.#mcp.close(), this.#files.onApplicationShutdown()]);
+  }
+
+  async #textOf(part: FilePart, context: QueryContext): Promise<string> {
+    const isShort = part.file.size <= TEXT_BYTES && (await isTextFile(part));
+    return isShort ? plainTextOf(part) : this.#files.textOf(part, context);
+  }
+}
+
+/**
+ * Makes a handler that asks a model at an endpoint with the interface of OpenAI's chat completions: OpenAI, vLLM, Ollama,
+ * llama.cpp, LiteLLM and others.
+ *
+ * The model gets the parts of the query and the earlier turns of the session, and may call the tools of MCP servers. After each
+ * step there is a checkpoint, from which the run continues if its process is lost.
+ *
+ * @param options which model answers
+ * @param environment variables of which MCP servers that are programs get `HOME`, `PATH` and the like. Default: none
+ * @throws {TypeError} an option is not valid · {RangeError} a number is out of its range
+ *
+ * @example
+ * QueryModule.forRoot({ handler: modelHandler({ baseUrl: 'http://127.0.0.1:11434/v1', model: 'llama3.2' }) });
+ */
+export function modelHandler(
+  options: ModelOptions,
+  environment: Record<string, string | undefined> = {},
+): ModelHandler {
+  return new ModelHandler(settingsOf(options), environment);
+}
+
+async function* withLogs(missing: string[], answer: AsyncIterable<Envelope>): AsyncGenerator<Envelope> {
+  yield log(`The tools of ${missing.join(' and ')} are not available`);
+  yield* answer;
+}
+
+/** Rejects when a run must stop. */
+async function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+}

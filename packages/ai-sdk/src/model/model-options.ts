@@ -1,0 +1,147 @@
+import { QueryError } from 'nest-agent-query';
+import {
+  isInRange,
+  MODEL_DEFAULTS,
+  MODEL_RANGES,
+  type ModelInputKind,
+  type ModelKwarg,
+  type Range,
+  rangeText,
+  TEMPERATURES,
+} from 'nest-agent-query/adapters';
+import { checkMcpServers, type McpServerOptions } from './mcp-options.js';
+
+/** Which model answers, what it is told, and within which limits. */
+export interface ModelOptions {
+  /** Where the endpoint is: requests are sent to `{baseUrl}/chat/completions`. It begins with `https:` or `http:`. */
+  baseUrl: string;
+  /** The name of the model, as the endpoint has it. */
+  model: string;
+  /** The credential for the endpoint. Default: none. */
+  apiKey?: string | undefined;
+  /** What the model is told before the conversation. Default: nothing. */
+  instructions?: string | undefined;
+  /** From 0 to 2. Default: that of the endpoint. */
+  temperature?: number | undefined;
+  /** The most tokens of one step of an answer. Default: what the endpoint allows. */
+  maxOutputTokens?: number | undefined;
+  /** Which of the options above a caller may override by kwargs. Default: none. */
+  kwargs?: readonly ModelKwarg[];
+  /**
+   * How many tokens the model can take, by an estimate: the oldest turns of a session are left out beyond that. Leave room for
+   * the tools and the answer. Default: no limit.
+   */
+  contextTokens?: number | undefined;
+  /** The kinds of files that the model takes as they are. Any other file becomes a text. Default: none. */
+  inputs?: readonly ModelInputKind[];
+  /** The MCP servers whose tools the model may call, by their names. Default: none. */
+  mcpServers?: Record<string, McpServerOptions>;
+  /** How often the model may be asked for one answer, from 1 to 1,000; default 20. */
+  maxSteps?: number | undefined;
+  /** How often a request is sent again that has failed before its first token, from 0 to 10; default 2. */
+  retries?: number | undefined;
+  /** Milliseconds for which the endpoint may be silent, from 100 to 3,600,000; default 300,000. */
+  silenceMs?: number | undefined;
+}
+
+/** What one query is answered with. */
+export interface ModelCall {
+  model: string;
+  instructions: string | undefined;
+  temperature: number | undefined;
+  maxOutputTokens: number | undefined;
+}
+
+/** The options with their defaults. */
+export interface ModelSettings extends ModelCall {
+  baseUrl: string;
+  apiKey: string | undefined;
+  kwargs: readonly ModelKwarg[];
+  contextTokens: number;
+  inputs: readonly ModelInputKind[];
+  mcpServers: Record<string, McpServerOptions>;
+  maxSteps: number;
+  retries: number;
+  silenceMs: number;
+}
+
+/** The most characters of instructions that a caller sends. */
+const INSTRUCTIONS_LENGTH = 64 * 1024;
+
+/** @throws {TypeError} an option is not valid · {RangeError} a number is out of its range */
+export function settingsOf(options: ModelOptions): ModelSettings {
+  const { baseUrl, model, apiKey, instructions, temperature, maxOutputTokens, contextTokens } = options;
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
+    throw new TypeError('ModelOptions.baseUrl must begin with https: or http:.');
+  if (typeof model !== 'string' || model === '')
+    throw new TypeError('ModelOptions.model must be a name that is not empty.');
+  if (temperature !== undefined && !isNumberIn(temperature, TEMPERATURES))
+    throw new RangeError(`ModelOptions.temperature must be a number from 0 to 2.`);
+  for (const [name, range] of Object.entries(MODEL_RANGES) as [keyof typeof MODEL_RANGES, Range][]) {
+    const value = options[name];
+    if (value === undefined || isInRange(value, range)) continue;
+    throw new RangeError(`ModelOptions.${name} is ${value}; it must be ${rangeText(range)}.`);
+  }
+  const mcpServers = options.mcpServers ?? {};
+  checkMcpServers(mcpServers);
+  return {
+    baseUrl,
+    model,
+    apiKey,
+    instructions,
+    temperature,
+    maxOutputTokens,
+    kwargs: options.kwargs ?? [],
+    contextTokens: contextTokens ?? Infinity,
+    inputs: options.inputs ?? [],
+    mcpServers,
+    maxSteps: options.maxSteps ?? MODEL_DEFAULTS.maxSteps,
+    retries: options.retries ?? MODEL_DEFAULTS.retries,
+    silenceMs: options.silenceMs ?? MODEL_DEFAULTS.silenceMs,
+  };
+}
+
+/** A rule for a kwarg: the rest of a sentence, and whether a value keeps it. */
+const RULES: Record<ModelKwarg, [rule: string, is: (value: unknown) => boolean]> = {
+  model: ['must be a name of 1 to 200 characters', (value) => isText(value, 200) && value !== ''],
+  instructions: [
+    `must be a text of at most ${INSTRUCTIONS_LENGTH} characters`,
+    (value) => isText(value, INSTRUCTIONS_LENGTH),
+  ],
+  temperature: ['must be a number from 0 to 2', (value) => isNumberIn(value, TEMPERATURES)],
+  max_output_tokens: [
+    `must be ${rangeText(MODEL_RANGES.maxOutputTokens)}`,
+    (value) => isInRange(value, MODEL_RANGES.maxOutputTokens),
+  ],
+};
+
+/**
+ * What a query is answered with. Kwargs that the operator has not named are left alone: they may mean something to others.
+ *
+ * @throws {QueryError} `invalid_query`: a kwarg is not valid
+ */
+export function callFor(settings: ModelSettings, kwargs: Record<string, unknown>): ModelCall {
+  const given = settings.kwargs.filter((name) => Object.hasOwn(kwargs, name) && kwargs[name] !== null);
+  const errors = given
+    .filter((name) => !RULES[name][1](kwargs[name]))
+    .map((name) => ({ pointer: `/kwargs/${name}`, detail: RULES[name][0] }));
+  if (errors.length > 0) {
+    const faults = errors.map(({ pointer, detail }) => `${pointer.slice(1).replace('/', '.')} ${detail}`);
+    throw new QueryError('invalid_query', `${faults.join('; ')}.`, { errors });
+  }
+  const valueOf = (name: ModelKwarg) => (given.includes(name) ? kwargs[name] : undefined);
+  return {
+    model: (valueOf('model') as string | undefined) ?? settings.model,
+    instructions: (valueOf('instructions') as string | undefined) ?? settings.instructions,
+    temperature: (valueOf('temperature') as number | undefined) ?? settings.temperature,
+    maxOutputTokens: (valueOf('max_output_tokens') as number | undefined) ?? settings.maxOutputTokens,
+  };
+}
+
+function isText(value: unknown, length: number): boolean {
+  return typeof value === 'string' && value.length <= length;
+}
+
+function isNumberIn(value: unknown, [least, most]: Range): boolean {
+  return typeof value === 'number' && value >= least && value <= most;
+}

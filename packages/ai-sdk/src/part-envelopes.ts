@@ -1,0 +1,122 @@
+import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
+import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from 'nest-agent-query';
+import { shownResult, toolFailure } from 'nest-agent-query/adapters';
+
+/** A part of the stream of the AI SDK. */
+export type StreamPart = TextStreamPart<ToolSet>;
+
+type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>;
+
+/** Why an answer ends before the model has said everything. */
+const EARLY_ENDS: Partial<Record<FinishReason, string>> = {
+  length: 'The answer ends here because it has reached the limit of its length',
+  'content-filter': 'The endpoint of the model has stopped the answer because of its content',
+};
+
+/** Extensions that are not the second half of the media type. */
+const EXTENSIONS: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/svg+xml': 'svg',
+  'audio/mpeg': 'mp3',
+  'text/plain': 'txt',
+};
+
+/** Translates the stream of one run. */
+export class PartEnvelopes {
+  #files = 0;
+  /** The calls of this step that are not valid, by their ids, and what comes of them. If the step is cut, they were not whole. */
+  readonly #invalid = new Map<string, Envelope[]>();
+
+  constructor(private readonly runId: string) {}
+
+  /** The envelopes of a part that is no text; most parts have one or none. */
+  of(part: StreamPart): Envelope[] {
+    switch (part.type) {
+      case 'reasoning-delta':
+        return part.text === '' ? [] : [reasoning(part.text, { id: part.id })];
+      case 'tool-call':
+        return this.#call(part);
+      case 'tool-result':
+        return part.preliminary ? [] : [resultOf(part)];
+      case 'tool-error':
+        return this.#failure(part);
+      case 'tool-output-denied':
+        return [toolResult(part.toolCallId, 'The call was not allowed.', { isError: true })];
+      case 'tool-approval-request':
+        return [log(`The tool ${JSON.stringify(part.toolCall.toolName)} waits for an approval`)];
+      case 'source':
+        return part.sourceType === 'url' ? [source(part.url, { title: part.title })] : [];
+      case 'file':
+        return [this.#file(part)];
+      case 'finish-step':
+        return [...this.#invalidCalls(), ...endOfStep(part)];
+      default:
+        return [];
+    }
+  }
+
+  #call({ toolCallId, toolName, input, invalid }: PartOf<'tool-call'>): Envelope[] {
+    const call = toolCall(toolCallId, toolName, input ?? {});
+    if (!invalid) return [call];
+    this.#invalid.set(toolCallId, [call]);
+    return [];
+  }
+
+  #failure({ toolCallId, toolName, error }: PartOf<'tool-error'>): Envelope[] {
+    const result = (sentence: string) => toolResult(toolCallId, sentence, { isError: true });
+    const held = this.#invalid.get(toolCallId);
+    if (!held) return [result(toolFailure(this.runId, toolName, error))];
+    held.push(result('There is no such tool, or it does not take these arguments.'));
+    return [];
+  }
+
+  #invalidCalls(): Envelope[] {
+    const envelopes = [...this.#invalid.values()].flat();
+    this.#invalid.clear();
+    return envelopes;
+  }
+
+  #file({ file: { mediaType, uint8Array } }: PartOf<'file'>): Envelope {
+    const extension = EXTENSIONS[mediaType] ?? mediaType.replace(/^.*\//, '').replace(/[^a-z0-9].*$/i, '');
+    const name = `file-${++this.#files}.${extension || 'bin'}`;
+    return { type: 'file', data: { name, mimeType: mediaType, content: uint8Array } };
+  }
+}
+
+function resultOf({ toolCallId, output }: PartOf<'tool-result'>): Envelope {
+  // What tools of MCP servers return says by itself whether they have failed.
+  const isError = (output as { isError?: unknown } | null | undefined)?.isError === true;
+  return toolResult(toolCallId, shownResult(output), isError ? { isError } : {});
+}
+
+/** Whether the model has not ended its step. The SDK takes what has come as the whole answer. */
+export function isCut(part: StreamPart): boolean {
+  return part.type === 'finish-step' && part.finishReason === 'other' && part.rawFinishReason === undefined;
+}
+
+function endOfStep({ usage: used, finishReason, response }: PartOf<'finish-step'>): Envelope[] {
+  const early = EARLY_ENDS[finishReason];
+  return [
+    ...(used.inputTokens === undefined && used.outputTokens === undefined
+      ? []
+      : [
+          usage({
+            inputTokens: count(used.inputTokens) ?? 0,
+            outputTokens: count(used.outputTokens) ?? 0,
+            ...given('reasoningTokens', count(used.outputTokenDetails?.reasoningTokens)),
+            ...given('cachedInputTokens', count(used.inputTokenDetails?.cacheReadTokens)),
+            ...given('model', response.modelId),
+          }),
+        ]),
+    ...(early === undefined ? [] : [log(early)]),
+  ];
+}
+
+/** Endpoints send what they like. */
+function count(tokens: number | undefined): number | undefined {
+  return Number.isFinite(tokens) && tokens! >= 0 ? tokens : undefined;
+}
+
+function given<K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> {
+  return value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+}

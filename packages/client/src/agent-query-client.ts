@@ -1,0 +1,154 @@
+import type { RunList, RunStatus, RunView, SessionList, SessionPage } from './wire.js';
+import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
+import { Answer } from './answer.js';
+import { type AgentQueryClientOptions, Connection } from './connection.js';
+import type { FileContent, FileInput } from './file-source.js';
+import { type FollowOptions, LogReader } from './log-reader.js';
+import { type InputPart, QueryBody } from './query-body.js';
+
+/** What a query may have besides its text. */
+export interface AskOptions extends FollowOptions {
+  /** Files after the text: contents, or contents with a name and a type. */
+  files?: readonly (FileContent | FileInput)[] | undefined;
+  /** Metadata: every key is passed to the agent. */
+  kwargs?: Record<string, unknown> | undefined;
+  /** The conversation. It is sent as `kwargs.session_id`. */
+  sessionId?: string | undefined;
+  /** 1 to 255 characters; a query with the same key is executed once. Default: a random one. */
+  idempotencyKey?: string | undefined;
+  /** Whether the run continues when nobody follows it. Default false: the service decides. */
+  detached?: boolean | undefined;
+  /** Is told the bytes of the body that were sent, and how many there are, if known. Only for queries with files. */
+  onUpload?: ((sentBytes: number, totalBytes: number | undefined) => void) | undefined;
+}
+
+/** What every call may have. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** Which entries a list returns. */
+export interface PageOptions<Cursor = string> extends CallOptions {
+  /** The most entries: 1 to 500. Default 50. */
+  limit?: number | undefined;
+  /** `next` of the page before. Default: the first page. */
+  after?: Cursor | undefined;
+}
+
+/** Which runs are listed. */
+export interface RunListOptions extends PageOptions {
+  /** Only the runs of this session. */
+  session?: string | undefined;
+  /** Only runs with this status. */
+  status?: RunStatus | undefined;
+}
+
+/**
+ * A client of one endpoint, for browsers, Node, Deno, Bun and workers.
+ *
+ * Requests that fail in a way that may pass (no connection; 429, 502, 503, 504) are tried again after a while: the time doubles with
+ * each try, has a random part, and is at least what `Retry-After` asks for, up to 60 seconds. Every other refusal is thrown as
+ * {@link AgentQueryError}.
+ *
+ * @example
+ * const client = new AgentQueryClient({ baseUrl: 'http://127.0.0.1:3000' });
+ * console.log(await client.ask('What is in this file?', { files: ['report.pdf'] }).text());
+ */
+export class AgentQueryClient {
+  readonly #connection: Connection;
+
+  constructor(options: AgentQueryClientOptions = {}) {
+    this.#connection = new Connection(options);
+  }
+
+  /**
+   * Sends a query, at once. Files are encoded while they are sent, and are not held in memory.
+   *
+   * @param textOrParts the text of the query, or its parts
+   * @throws {TypeError} a file is of no known kind
+   * @throws {AgentQueryError} `file_unreadable`: there is no file at a path. Every later fault is thrown by the answer
+   */
+  ask(textOrParts: string | readonly InputPart[], options: AskOptions = {}): Answer {
+    const body = new QueryBody(textOrParts, options);
+    // Pages without TLS have no `crypto.randomUUID`.
+    const { idempotencyKey = crypto.getRandomValues(new Uint32Array(4)).join('-') } = options;
+    const submission = { ...options, body, idempotencyKey };
+    return new Answer(new LogReader(this.#connection, submission, 0, options), this);
+  }
+
+  /**
+   * Follows a run. The first request is sent when something is read.
+   *
+   * @param after the number of the last envelope that is known; 0 (the default): from the first. `text()` and `result()` have only
+   * what comes after it
+   */
+  follow(runId: string, after = 0, options: FollowOptions = {}): Answer {
+    return new Answer(new LogReader(this.#connection, runId, after, options), this);
+  }
+
+  /** @returns the run as it is now */
+  run(runId: string, options: CallOptions = {}): Promise<RunView> {
+    return this.#connection.json('GET', options, runId);
+  }
+
+  /** Cancels a run. @returns the run, which has ended */
+  cancel(runId: string, options: CallOptions = {}): Promise<RunView> {
+    return this.#connection.json('DELETE', options, runId);
+  }
+
+  /** Lists the runs of the caller, newest first. */
+  runs(options: RunListOptions = {}): Promise<RunList> {
+    return this.#connection.json('GET', options);
+  }
+
+  /** Lists the sessions of the caller, last used first. */
+  sessions(options: PageOptions = {}): Promise<SessionList> {
+    return this.#connection.json('GET', options, 'sessions');
+  }
+
+  /** Returns turns of a session, oldest first; and the run to follow, if one executes. */
+  session(sessionId: string, options: PageOptions<number> = {}): Promise<SessionPage> {
+    return this.#connection.json('GET', options, 'sessions', sessionId);
+  }
+
+  /**
+   * Erases a session: cancels its runs, and removes turns, logs and files.
+   *
+   * @throws {AgentQueryError} `not_found` · `invalid_response`: something else than the service has answered
+   */
+  async erase(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
+    const url = this.#connection.url('sessions', sessionId);
+    let isRepeated = false;
+    try {
+      const request = { method: 'DELETE', signal };
+      await this.#connection.sendRepeatable(
+        url,
+        request,
+        ({ status }) => {
+          if (status !== 204) throw invalidResponse('The response is not 204.');
+        },
+        () => (isRepeated = true),
+      );
+    } catch (error) {
+      // The response to the request before was lost, not the request.
+      if (!isRepeated || (error as AgentQueryError).code !== 'not_found') throw error;
+    }
+  }
+
+  /**
+   * Reads a file of an answer or of a query.
+   *
+   * @param options `range` is a range of bytes (RFC 9110 §14.2), such as `bytes=0-9`
+   * @returns the response; its body is the content
+   */
+  async file(
+    runId: string,
+    sha256: string,
+    options: CallOptions & { range?: string | undefined } = {},
+  ): Promise<Response> {
+    const { signal, range } = options;
+    const headers = range ? { Range: range } : undefined;
+    const url = this.#connection.url(runId, 'files', sha256);
+    return this.#connection.sendRepeatable(url, { headers, signal }, (response) => response);
+  }
+}

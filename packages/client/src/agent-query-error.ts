@@ -1,0 +1,94 @@
+import type { Problem } from './wire.js';
+
+/** Codes that the client itself adds to those of the service. */
+export type ClientErrorCode =
+  'connection_lost' | 'invalid_response' | 'cancelled' | 'file_unreadable' | 'body_not_repeatable';
+
+/** What an error knows besides its code and its sentence. */
+export interface ErrorDetails {
+  status?: number | undefined;
+  problem?: Problem | undefined;
+  retryAfterMs?: number | undefined;
+  runId?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Why a call of the client failed. `message` is for people, `code` for programs: a code of the service, or one of the client:
+ *
+ * - `connection_lost`: no connection could be made, or it dropped too often
+ * - `invalid_response`: what answered is not this service, or something in between has changed its response
+ * - `cancelled`: the run was cancelled, so `text()` has no whole text
+ * - `file_unreadable`: a file of the query cannot be read
+ * - `body_not_repeatable`: the query has to be sent again, but a stream in it can be read only once
+ *
+ * @example
+ * try {
+ *   console.log(await client.ask('Hello').text());
+ * } catch (error) {
+ *   if (error instanceof AgentQueryError && error.code === 'limit_exceeded') console.log(error.errors);
+ * }
+ */
+export class AgentQueryError extends Error {
+  override readonly name = 'AgentQueryError';
+  /** The HTTP status, if the service refused the request. */
+  declare readonly status: number | undefined;
+  /** The whole problem (RFC 9457), if the service sent one. With `cursor_expired` it has `oldest` and `latest`. */
+  declare readonly problem: Problem | undefined;
+  /** The faults of the body, if the service named them. */
+  readonly errors: Problem['errors'];
+  /** The milliseconds that the service asks to wait. */
+  declare readonly retryAfterMs: number | undefined;
+  /** The run, if the query was admitted. */
+  declare runId: string | undefined;
+
+  constructor(
+    readonly code: ClientErrorCode | Problem['code'],
+    message: string,
+    { cause, ...details }: ErrorDetails = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.errors = details.problem?.errors;
+    Object.assign(this, details);
+  }
+}
+
+/** There was no response, or it was cut. */
+export function connectionLost(message: string, cause?: unknown): AgentQueryError {
+  return new AgentQueryError('connection_lost', message, { cause });
+}
+
+/** There was a response that this service does not give. */
+export function invalidResponse(message: string, cause?: unknown): AgentQueryError {
+  return new AgentQueryError('invalid_response', `${message} Is this the address of the service?`, { cause });
+}
+
+/** Reads why a request was refused. */
+export function refusalOf(status: number, body: string, retryAfter: string | null): AgentQueryError {
+  const retryAfterMs = retryAfterOf(retryAfter);
+  try {
+    const problem = JSON.parse(body) as Problem;
+    if (problem.code && problem.detail)
+      return new AgentQueryError(problem.code, problem.detail, { status, problem, retryAfterMs });
+  } catch {
+    // Something between the client and the service has answered.
+  }
+  const code = status < 500 ? 'refused' : 'unavailable';
+  return new AgentQueryError(code, `The service answered ${status}, and gave no reason.`, {
+    status,
+    retryAfterMs,
+  });
+}
+
+/** `Retry-After` in milliseconds: seconds, or a date (RFC 9110 §10.2.3). */
+function retryAfterOf(value: string | null): number | undefined {
+  if (value === null) return undefined;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+/** Whether the same request may succeed later. */
+export function isTransient(error: unknown): error is AgentQueryError {
+  if (!(error instanceof AgentQueryError)) return false;
+  return error.code === 'connection_lost' || [429, 502, 503, 504].includes(error.status ?? 0);
+}

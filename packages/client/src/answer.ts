@@ -1,0 +1,194 @@
+import type {
+  DoneEnvelope,
+  FileEnvelope,
+  LogEnvelope,
+  MessageEnvelope,
+  ProgressEnvelope,
+  ReasoningEnvelope,
+  RestartedEnvelope,
+  RunEnd,
+  RunFailure,
+  RunStatus,
+  RunView,
+  SourceEnvelope,
+  ToolCallEnvelope,
+  ToolResultEnvelope,
+  UsageEnvelope,
+} from './wire.js';
+import { AgentQueryError } from './agent-query-error.js';
+import type { LogEntry, LogReader } from './log-reader.js';
+
+/**
+ * An envelope of an answer; `type` tells which. Agents may send other types too: ignore those that you do not know.
+ */
+export type AnswerEnvelope =
+  | MessageEnvelope
+  | ReasoningEnvelope
+  | ToolCallEnvelope
+  | ToolResultEnvelope
+  | FileEnvelope
+  | SourceEnvelope
+  | ProgressEnvelope
+  | UsageEnvelope
+  | LogEnvelope
+  | RestartedEnvelope
+  | DoneEnvelope;
+
+/** An answer that has ended. */
+export interface AnswerResult {
+  runId: string;
+  /** How the run ended. */
+  status: RunStatus;
+  /** Why the run failed; absent otherwise. */
+  error?: RunFailure;
+  /** The content of all messages. */
+  text: string;
+  files: FileEnvelope['data'][];
+  /** The sums of what models have used; absent if the agent does not say. `model` is the last that was named. */
+  usage?: UsageEnvelope['data'];
+  /** The envelopes, without `done`, `restarted` and those that are void. */
+  envelopes: AnswerEnvelope[];
+}
+
+/** How an answer asks the service about its run. */
+export interface RunCalls {
+  run(runId: string): Promise<RunView>;
+  cancel(runId: string): Promise<RunView>;
+}
+
+/**
+ * An answer while it arrives. Iterate it, or await `text()` or `result()`, or several of these: each sees all envelopes from the
+ * beginning, and each envelope once. A dropped connection is resumed. Nothing is read from the connection while nobody asks for
+ * more, and what was read is kept in memory.
+ *
+ * Whoever leaves a `for await` loop with `break` closes the connection. The service then decides what becomes of the run, as
+ * with every follower that leaves. The next iteration yields again what was read, and then goes on.
+ *
+ * @example
+ * for await (const envelope of client.ask('What is new?')) {
+ *   if (envelope.type === 'message') process.stdout.write(envelope.data.content);
+ *   if (envelope.type === 'restarted') console.log('\n(The answer begins again.)');
+ * }
+ */
+export class Answer implements AsyncIterable<AnswerEnvelope> {
+  readonly #entries: LogEntry[] = [];
+  #pulling: Promise<void> | undefined;
+  #iterators = 0;
+
+  /** Answers are made by the client. */
+  constructor(
+    private readonly log: LogReader,
+    private readonly calls: RunCalls,
+  ) {}
+
+  /** The id of the run, as soon as the query is admitted. Rejects with the error of a query that is not. */
+  get runId(): Promise<string> {
+    return this.log.runId;
+  }
+
+  /** The number of the last envelope that was read; 0 at the beginning. To follow the run later, give it to `follow`. */
+  get after(): number {
+    return this.log.after;
+  }
+
+  /**
+   * Yields each envelope once, `restarted` and `done` included. A run that fails ends with its `done`, without an exception.
+   *
+   * @throws {AgentQueryError} the query was refused; no retry was left; the log was trimmed (`cursor_expired`), … ·
+   * the reason of the signal
+   */
+  async *[Symbol.asyncIterator](): AsyncGenerator<AnswerEnvelope, void, undefined> {
+    this.#iterators += 1;
+    try {
+      for (let at = 0; ;) {
+        while (at < this.#entries.length) yield this.#entries[at++]!.envelope as AnswerEnvelope;
+        if (this.log.isEnded) return;
+        await this.#pull();
+      }
+    } finally {
+      this.#iterators -= 1;
+      if (this.#iterators === 0 && !this.log.isEnded) this.log.leave();
+    }
+  }
+
+  /**
+   * Waits for the end of the run.
+   *
+   * @returns the content of all messages that are not void
+   * @throws {AgentQueryError} as the iteration; with the code of the run if it failed; `cancelled` if it was cancelled
+   */
+  async text(): Promise<string> {
+    const { runId, status, error, text } = await this.result();
+    if (status === 'completed') return text;
+    const { code, message } = error ?? { code: 'cancelled', message: 'The run was cancelled.' };
+    throw new AgentQueryError(code, message, { runId });
+  }
+
+  /**
+   * Waits for the end of the run, however it ends.
+   *
+   * @throws {AgentQueryError} as the iteration
+   */
+  async result(): Promise<AnswerResult> {
+    for await (const envelope of this) if (envelope.type === 'done') break;
+    const runId = await this.log.runId;
+    const { status, error } = this.#end() ?? (await this.calls.run(runId));
+    const result: AnswerResult = { runId, status, text: '', files: [], envelopes: [] };
+    if (error) result.error = error;
+    for (const envelope of validEnvelopes(this.#entries)) {
+      result.envelopes.push(envelope);
+      if (envelope.type === 'message') result.text += envelope.data.content;
+      if (envelope.type === 'file') result.files.push(envelope.data);
+      if (envelope.type === 'usage') result.usage = sumOf(result.usage, envelope.data);
+    }
+    return result;
+  }
+
+  /**
+   * Cancels the run. The answer then ends with `done` `cancelled`. A query that is still being sent is given up: the answer then
+   * fails with `cancelled`.
+   *
+   * @returns the run as it is now; `undefined` if there is none
+   * @throws {AgentQueryError} the service refuses, or cannot be reached
+   */
+  async cancel(): Promise<RunView | undefined> {
+    if (this.log.withdraw()) return undefined;
+    const runId = await this.log.runId.catch(() => undefined);
+    return runId ? this.calls.cancel(runId) : undefined;
+  }
+
+  /** Reads one more entry. All iterators wait for the same. */
+  #pull(): Promise<void> {
+    this.#pulling ??= this.log
+      .next()
+      .then((entry) => void (entry && this.#entries.push(entry)))
+      .finally(() => (this.#pulling = undefined));
+    return this.#pulling;
+  }
+
+  #end(): { status: RunStatus; error?: RunFailure } | undefined {
+    const last = this.#entries.at(-1)?.envelope;
+    return last?.type === 'done' ? (last.data as RunEnd) : undefined;
+  }
+}
+
+function validEnvelopes(entries: readonly LogEntry[]): AnswerEnvelope[] {
+  const valid: LogEntry[] = [];
+  for (const entry of entries) {
+    const { type, data } = entry.envelope;
+    if (type === 'restarted') {
+      const { from } = data as RestartedEnvelope['data'];
+      while (valid.length > 0 && valid.at(-1)!.seq > from) valid.pop();
+    } else if (type !== 'done') valid.push(entry);
+  }
+  return valid.map(({ envelope }) => envelope as AnswerEnvelope);
+}
+
+type Usage = UsageEnvelope['data'];
+
+function sumOf(sum: Usage | undefined, { model, ...counts }: Usage): Usage {
+  const next: Usage = { inputTokens: 0, outputTokens: 0, ...sum, ...(model && { model }) };
+  for (const [name, count] of Object.entries(counts) as [keyof typeof counts, number][])
+    next[name] = (next[name] ?? 0) + count;
+  return next;
+}

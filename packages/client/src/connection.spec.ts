@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { AgentQueryClient, type AgentQueryClientOptions } from './index.js';
+import {
+  DONE,
+  event,
+  failureOf,
+  LiteralService,
+  type Respond,
+  stream,
+} from '../../../test/support/literal-service.js';
+
+describe('The client, sending requests,', () => {
+  let service: LiteralService;
+  let client: AgentQueryClient;
+
+  const start = async (responds: Respond[], options: AgentQueryClientOptions = {}) => {
+    service = await LiteralService.start(responds);
+    client = service.client(options);
+  };
+  afterEach(() => service.stop());
+
+  it('tells the status of a refusal that is not of the service', async () => {
+    await start([(_, response) => response.writeHead(413).end('<html>')]);
+    expect(await failureOf(client.ask('x'))).toMatchObject({
+      code: 'refused',
+      status: 413,
+      message: 'The service answered 413, and gave no reason.',
+    });
+  });
+
+  it('repeats a request for JSON that was cut, and sends headers that a function returns', async () => {
+    const tokens: unknown[] = [];
+    let count = 0;
+    await start(
+      [
+        (_, response) => {
+          response.writeHead(200, { 'Content-Length': 100 });
+          response.write('{', () => response.destroy());
+        },
+        (request, response) => {
+          tokens.push(request.headers.authorization);
+          response.end('{"id":"r"}');
+        },
+      ],
+      { headers: () => Promise.resolve({ Authorization: `Bearer ${++count}` }) },
+    );
+    expect(await client.run('r')).toEqual({ id: 'r' });
+    expect(tokens).toEqual(['Bearer 2']);
+  });
+
+  it('takes a session as erased when the response was lost and the repeated request finds no session', async () => {
+    const refuse: Respond = (_, response) =>
+      response.writeHead(404).end('{"code":"not_found","detail":"There is no such session."}');
+    await start([(_, response) => response.destroy(), refuse]);
+    expect(await client.erase('s')).toBeUndefined();
+    await expect(client.erase('s')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it.each(['', '.', '..'])('refuses the id %j, whose address would be another one', async (id) => {
+    await start([(_, response) => response.end('{}')]);
+    const fault = new TypeError(`${JSON.stringify(id)} is no id.`);
+    await expect(client.run(id)).rejects.toEqual(fault);
+    await expect(client.cancel(id)).rejects.toEqual(fault);
+    await expect(client.session(id)).rejects.toEqual(fault);
+    await expect(client.erase(id)).rejects.toEqual(fault);
+    await expect(client.file('r', id)).rejects.toEqual(fault);
+    expect(await failureOf(client.follow(id))).toEqual(fault);
+    expect(service.requests).toEqual([]);
+  });
+
+  it('takes a session as erased only where the service says so', async () => {
+    await start([(_, response) => response.end('<html>')]);
+    await expect(client.erase('s')).rejects.toMatchObject({ code: 'invalid_response' });
+  });
+
+  it('joins the address and the path, wherever they have slashes', async () => {
+    await start([(_, response) => response.end('{}')], { path: '/agents/query/' });
+    await client.run('r');
+    await new AgentQueryClient({ baseUrl: `${service.url}/`, path: '' }).run('r');
+    expect(service.requests).toEqual([
+      ['GET', '/agents/query/r'],
+      ['GET', '/r'],
+    ]);
+  });
+
+  describe('when something is silent,', () => {
+    const silent = { idleTimeoutMs: 50, maxRetries: 0 };
+
+    it('closes the connection of a stream that never begins', async () => {
+      let closed!: Promise<unknown>;
+      const respond: Respond = (_, response) => {
+        closed = once(response, 'close');
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
+      };
+      await start([respond], silent);
+      expect(await failureOf(client.ask('x'))).toMatchObject({ code: 'connection_lost' });
+      await closed;
+    });
+
+    it('does not wait for the rest of JSON', async () => {
+      await start([(_, response) => void response.writeHead(202).write('{"id":')], silent);
+      await expect(client.run('r')).rejects.toMatchObject({ code: 'connection_lost' });
+      await expect(client.ask('x', { detached: true }).runId).rejects.toMatchObject({
+        code: 'connection_lost',
+      });
+    });
+
+    it.each([0, Infinity, 2 ** 31])('waits for ever with idleTimeoutMs %d', async (idleTimeoutMs) => {
+      await start([stream(event(1, 'done', DONE))], { idleTimeoutMs });
+      expect(await client.ask('x').text()).toBe('');
+    });
+
+    it('leaves headers that never come when the signal aborts', async () => {
+      await start([], { headers: () => new Promise(() => undefined) });
+      const leaving = new AbortController();
+      const { signal } = leaving;
+      const failures = Promise.all([
+        failureOf(client.ask('x', { signal })),
+        client.run('r', { signal }).catch((error: unknown) => error),
+      ]);
+      leaving.abort('enough');
+      expect(await failures).toEqual(['enough', 'enough']);
+    });
+  });
+});

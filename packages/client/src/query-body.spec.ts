@@ -1,0 +1,118 @@
+import { AgentQueryClient, type AgentQueryClientOptions } from './index.js';
+import { deferred } from '../../../test/support/conditions.js';
+import {
+  DONE,
+  event,
+  failureOf,
+  LiteralService,
+  type Respond,
+} from '../../../test/support/literal-service.js';
+
+describe('The client, sending a body,', () => {
+  let service: LiteralService;
+  let client: AgentQueryClient;
+
+  const start = async (responds: Respond[], options: AgentQueryClientOptions = {}) => {
+    service = await LiteralService.start(responds);
+    client = service.client(options);
+  };
+  afterEach(() => service.stop());
+
+  it('passes on what onUpload throws, without another try', async () => {
+    await start([(request, response) => void request.resume().on('end', () => response.end())]);
+    const fault = new Error('The bar is gone.');
+    const onUpload = () => {
+      throw fault;
+    };
+    expect(await failureOf(client.ask('x', { files: [new Uint8Array(9)], onUpload }))).toBe(fault);
+  });
+
+  it('waits for a slow upload, also for one that is repeated, and no longer once it is sent', async () => {
+    const later: Respond = (request, response) => {
+      const goOn = () =>
+        void request.resume().on('end', () => {
+          response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+          response.end(event(1, 'done', DONE));
+        });
+      // Longer than a connection may be silent, which is long for what this machine does at once.
+      setTimeout(goOn, 2500);
+    };
+    const file = new Uint8Array(16 * 1024 * 1024);
+    const refuse: Respond = (request, response) =>
+      void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
+    const ignore: Respond = (request) => void request.resume();
+    await start([refuse, later, ignore], { idleTimeoutMs: 1000, maxRetries: 1 });
+    expect(await client.ask('x', { files: [file] }).text()).toBe('');
+    expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
+  });
+
+  describe('of a file that can be read only once,', () => {
+    const source = () => ReadableStream.from([new Uint8Array(3)]);
+
+    it('tries again while nothing of it was read', async () => {
+      await start([]);
+      const baseUrl = 'http://127.0.0.1:1';
+      const failure = await failureOf(
+        new AgentQueryClient({ baseUrl, maxRetries: 0 }).ask('x', { files: [source()] }),
+      );
+      expect(failure).toMatchObject({ code: 'connection_lost' });
+    });
+
+    it('tells at once why the query was not admitted', async () => {
+      await start([
+        (request, response) => void request.resume().on('end', () => response.writeHead(503).end()),
+      ]);
+      let tries = 0;
+      const onResume = () => void (tries += 1);
+      expect(await failureOf(client.ask('x', { files: [source()], onResume }))).toMatchObject({
+        code: 'body_not_repeatable',
+        cause: { code: 'unavailable', status: 503 },
+      });
+      expect(tries).toBe(0);
+    });
+
+    it('reads no more of it when the answer is cancelled or left', async () => {
+      await start([(request) => void request.resume()]);
+      const chunk = new Uint8Array(1024);
+      for (const leave of ['cancel', 'abort']) {
+        const leaving = new AbortController();
+        const { signal } = leaving;
+        const begun = deferred();
+        const ended = deferred();
+        async function* endless() {
+          try {
+            for (;;) {
+              yield chunk;
+              begun.resolve();
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+          } finally {
+            ended.resolve();
+          }
+        }
+        const answer = client.ask('x', { files: [endless()], signal });
+        await begun.promise;
+        if (leave === 'cancel') await answer.cancel();
+        else leaving.abort(new Error('enough'));
+        await failureOf(answer);
+        await ended.promise;
+      }
+    });
+
+    it('cancels a stream that is silent when the answer is cancelled', async () => {
+      await start([(request) => void request.resume()]);
+      const begun = deferred();
+      const ended = deferred();
+      const content = new ReadableStream(
+        { pull: () => begun.resolve(), cancel: () => ended.resolve() },
+        {
+          highWaterMark: 0,
+        },
+      );
+      const answer = client.ask('x', { files: [content] });
+      await begun.promise;
+      await answer.cancel();
+      await ended.promise;
+    });
+  });
+});

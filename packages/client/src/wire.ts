@@ -1,0 +1,305 @@
+/** The JSON shapes of the interface. This file contains types only. */
+
+/**
+ * The closed list of codes, in problems and in the `done` envelope. Codes are added, never changed.
+ *
+ * `refused` is for every other 4xx that the host itself answers with, for example from a guard; status and detail are the
+ * host's. From `handler_failed` on, codes occur only at the end of a run, as `error.code` of the `done` envelope.
+ */
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_query'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'body_timeout'
+  | 'session_busy'
+  | 'cursor_expired'
+  | 'file_expired'
+  | 'limit_exceeded'
+  | 'unsupported_media_type'
+  | 'unsupported_encoding'
+  | 'range_not_satisfiable'
+  | 'idempotency_conflict'
+  | 'rate_limited'
+  | 'session_full'
+  | 'refused'
+  | 'internal'
+  | 'at_capacity'
+  | 'draining'
+  | 'unavailable'
+  | 'storage_full'
+  | 'handler_failed'
+  | 'invalid_envelope'
+  | 'run_timeout'
+  | 'followers_stalled'
+  | 'answer_too_fast'
+  | 'interrupted';
+
+/** A code of the host or of its handler, in lower case, such as `quota_exceeded`. */
+export type HostCode = string & Record<never, never>;
+
+/** One event of an answer, as the handler emits it and as the caller reads it from a `data:` line. */
+export interface Envelope {
+  /** The kind of the event. The types below have a defined meaning; any other name may be used. */
+  type: string;
+  /** Any value that JSON can represent. */
+  data: unknown;
+}
+
+/** A part of the agent's response text. Neighbouring parts with the same `id`, or without one, are one message. */
+export interface MessageEnvelope extends Envelope {
+  type: 'message';
+  data: { content: string; id?: string };
+}
+
+/** A part of the reasoning that the model shows. The `id` is as that of a message. */
+export interface ReasoningEnvelope extends Envelope {
+  type: 'reasoning';
+  data: { content: string; id?: string };
+}
+
+/** The agent calls a tool. `arguments` is any value that JSON can represent. */
+export interface ToolCallEnvelope extends Envelope {
+  type: 'tool_call';
+  data: { id: string; name: string; arguments: unknown };
+}
+
+/** What a tool has returned. `id` is that of the call; `content` is any value that JSON can represent. */
+export interface ToolResultEnvelope extends Envelope {
+  type: 'tool_result';
+  data: { id: string; content: unknown; isError?: boolean };
+}
+
+/**
+ * A file of the answer, as callers read it and as turns have it. `GET {path}` returns the content; `path` is that of the service
+ * which the query was sent to.
+ */
+export interface FileEnvelope extends Envelope {
+  type: 'file';
+  data: {
+    name: string;
+    mimeType: string;
+    /** Bytes. */
+    size: number;
+    /** SHA-256 of the content, lower-case hexadecimal. */
+    sha256: string;
+    path: string;
+  };
+}
+
+/** The content of a file that a handler emits: a `Blob` or `File`, bytes, or a stream of bytes. */
+export type EmittedContent = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** A file of the answer, as a handler emits it. The service stores the content, and callers read a `FileEnvelope`. */
+export interface EmittedFileEnvelope extends Envelope {
+  type: 'file';
+  data: { name: string; mimeType: string; content: EmittedContent };
+}
+
+/** A source of the answer. */
+export interface SourceEnvelope extends Envelope {
+  type: 'source';
+  data: { url: string; title?: string };
+}
+
+/** How far long work has come: `done` of `total`, each a number from 0. */
+export interface ProgressEnvelope extends Envelope {
+  type: 'progress';
+  data: { done: number; total?: number; unit?: string; label?: string };
+}
+
+/** What the models of the answer have used, since the last envelope of this type. Each number is from 0. */
+export interface UsageEnvelope extends Envelope {
+  type: 'usage';
+  data: {
+    inputTokens: number;
+    outputTokens: number;
+    reasoningTokens?: number;
+    cachedInputTokens?: number;
+    model?: string;
+  };
+}
+
+/** Diagnostic or progress text. */
+export interface LogEnvelope extends Envelope {
+  type: 'log';
+  data: { message: string };
+}
+
+/** The last envelope of every run. The service writes it, never a handler. */
+export interface DoneEnvelope extends Envelope {
+  type: 'done';
+  data: RunEnd;
+}
+
+/**
+ * The handler of the run is executed again, from its last checkpoint. The service writes it, never a handler. Earlier
+ * envelopes with a number greater than `from` are void.
+ */
+export interface RestartedEnvelope extends Envelope {
+  type: 'restarted';
+  /** `attempt` is the number of the new attempt, from 2; `from` is 0 if all earlier envelopes are void. */
+  data: { attempt: number; from: number };
+}
+
+/** Why a run failed. */
+export interface RunFailure {
+  code: ErrorCode | HostCode;
+  message: string;
+}
+
+/** How a run ended. */
+export type RunEnd =
+  { status: 'completed' } | { status: 'cancelled' } | { status: 'failed'; error: RunFailure };
+
+/** The state of a run: in a queue, executing, or how it ended. */
+export type RunStatus = 'waiting' | 'running' | RunEnd['status'];
+
+/** A run as `GET {base}/query/{runId}` returns it. Times are ISO 8601 in UTC. */
+export interface RunView {
+  id: string;
+  status: RunStatus;
+  /** The session that the query named, or null. */
+  session: string | null;
+  createdAt: string;
+  startedAt: string | null;
+  endedAt: string | null;
+  /** The number of envelopes so far, `done` included. */
+  events: number;
+  /** Why the run failed; absent for any other status. */
+  error?: RunFailure;
+}
+
+/** A file of a query or of an answer, without its content. */
+export interface TurnFile {
+  type: 'file';
+  name: string;
+  mimeType: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256 of the content, lower-case hexadecimal. */
+  sha256: string;
+}
+
+/** What a page says of a text that it shows cut. A handler is given whole texts, without these members. */
+export interface CutText {
+  /** Present if the text has more than 64 KiB as UTF-8 and only its beginning is shown. */
+  truncated?: true;
+  /** Bytes of the whole text as UTF-8. */
+  size?: number;
+  /** SHA-256 of the whole text as UTF-8. `GET {base}/query/{runId}/files/{sha256}` returns the text. */
+  sha256?: string;
+}
+
+/** A text of an earlier turn. */
+export interface TurnText extends CutText {
+  type: 'text';
+  text: string;
+}
+
+/** What a turn keeps of an answer. */
+export interface TurnAnswer {
+  /** The contents of the answer's `message` envelopes, joined; at most the first 1,048,576 characters. */
+  text: string;
+  /**
+   * The answer's envelopes of the standard types except `log` and `progress`, in their order, at most the first 1 MiB of JSON.
+   * Neighbouring pieces of one message, or of one piece of reasoning, are one envelope. If a page shows `text` cut, the
+   * contents of the messages end where `text` ends.
+   */
+  envelopes: Envelope[];
+  /** Present if the answer has more envelopes than `envelopes`. */
+  envelopesTruncated?: true;
+}
+
+/** One question and its answer in a session. Times are ISO 8601 in UTC. If `text` is cut, `CutText` describes it. */
+export interface Turn extends CutText, TurnAnswer {
+  runId: string;
+  /** The user's parts; files as name, type, size and digest. */
+  parts: (TurnText | TurnFile)[];
+  /** How the run ended. */
+  end: RunEnd;
+  createdAt: string;
+  endedAt: string;
+}
+
+/** A page of the caller's runs, as `GET {base}/query` returns it. */
+export interface RunList {
+  /** Newest first. */
+  runs: RunView[];
+  /** The value of `after` for the next page; null at the end. */
+  next: string | null;
+}
+
+/** A session, as a list shows it. */
+export interface SessionView {
+  id: string;
+  /** The beginning of the first text of its queries; null if none of them has a text. */
+  title: string | null;
+  /** The number of its newest turn. */
+  turns: number;
+  /** When it was last used: the time of its newest query or turn, as ISO 8601 in UTC. */
+  updatedAt: string;
+  /** The id of the run that executes, or null. */
+  active: string | null;
+}
+
+/** A page of the caller's sessions, as `GET {base}/query/sessions` returns it. */
+export interface SessionList {
+  /** Last used first. */
+  sessions: SessionView[];
+  /** The value of `after` for the next page; null at the end. */
+  next: string | null;
+}
+
+/** A page of a session's turns, as `GET {base}/query/sessions/{session_id}` returns it. */
+export interface SessionPage {
+  id: string;
+  /** The id of the run that executes, or null. */
+  active: string | null;
+  /** How many runs wait in the queue of the session. */
+  waiting: number;
+  /** Oldest first. */
+  turns: Turn[];
+  /** The value of `after` for the next page; null at the end. */
+  next: number | null;
+}
+
+/** One fault in the body of a request. */
+export interface FieldError {
+  /** A JSON Pointer (RFC 6901) to the faulty value. */
+  pointer: string;
+  /** What is wrong: the rest of a sentence whose subject is the value. */
+  detail: string;
+}
+
+/** Members of a problem that only some codes have. */
+export interface ErrorExtras {
+  /** All faults of the body. */
+  errors?: FieldError[];
+  /** `limit_exceeded`: the name of the limit. */
+  limit?: string;
+  /** `limit_exceeded`: the value of the limit, in its own unit (bytes, parts, levels). */
+  value?: number;
+  /** `limit_exceeded`: the index of the part that exceeded it, if one part did. */
+  part?: number;
+  /** `cursor_expired`: the number of the first envelope that is still kept. */
+  oldest?: number;
+  /** `cursor_expired`: the number of the last envelope. */
+  latest?: number;
+  /** `range_not_satisfiable`: the bytes of the file. */
+  size?: number;
+  /** Seconds to wait before the next try; sent as `Retry-After`. */
+  retryAfter?: number;
+  /** The HTTP status of a code of the host, from 400 to 599. A code of the closed list has its own. */
+  status?: number;
+}
+
+/** The body of every error: RFC 9457 `application/problem+json`. */
+export interface Problem extends Omit<ErrorExtras, 'retryAfter' | 'status'> {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ErrorCode | HostCode;
+}

@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import process from 'node:process';
+import { anyRuns, deadProcess, parsersOf } from '../../../test/support/child-processes.js';
+import { eventually } from '../../../test/support/conditions.js';
+import { newProcessDirectory } from 'nest-agent-query/adapters';
+import type { FilePart } from 'nest-agent-query';
+import { FilesLimits } from './files-limits.js';
+import type { ParserJob } from './parser-job.js';
+import { ParserPool } from './parser-pool.js';
+
+const TURN = { owner: 'ada', runId: 'run' };
+
+function partOf(content: string): FilePart {
+  const file = new File([content], 'a.txt');
+  return { type: 'file', name: 'a.txt', mimeType: 'text/plain', sha256: '', file };
+}
+
+async function textOf(job: ParserJob): Promise<string> {
+  let whole = '';
+  for await (const step of job.steps()) if ('text' in step) whole += step.text;
+  return whole;
+}
+
+describe('ParserPool', () => {
+  let pool: ParserPool;
+
+  function poolWith(values: Partial<FilesLimits>, idleMs?: number): ParserPool {
+    pool = new ParserPool(Object.assign(new FilesLimits(), values), idleMs);
+    return pool;
+  }
+
+  afterEach(async () => {
+    await pool.close();
+    expect(await parsersOf(process.pid)).toEqual([]);
+  });
+
+  it('starts no process before there is a file, no more than it may, and uses them again', async () => {
+    poolWith({ processes: 2 });
+    expect(await parsersOf(process.pid)).toEqual([]);
+    const jobs = Array.from({ length: 40 }, (_, index) =>
+      pool.ask({ kind: 'describe' }, [partOf(`${index}`)], TURN),
+    );
+    const used = new Set<number>();
+    const looking = eventually(async () => {
+      for (const pid of await parsersOf(process.pid)) used.add(pid);
+      return jobs.every(({ isEnded }) => isEnded);
+    });
+    const texts = await Promise.all(jobs.map(textOf));
+    await looking;
+    texts.forEach((text, index) => expect(text).toContain(`\`\`\`text\n${index}\n`));
+    expect(used.size).toBeLessThanOrEqual(2);
+  });
+
+  it('ends a process that was idle for long enough, and starts another for the next file', async () => {
+    poolWith({}, 1);
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN))).toContain('3 characters');
+    await eventually(async () => (await parsersOf(process.pid)).length === 0);
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('four')], TURN))).toContain('4 characters');
+  });
+
+  it('does not blame a file for an idle process that was killed', async () => {
+    poolWith({ processes: 2 });
+    await Promise.all(
+      ['one', 'two'].map((content) => textOf(pool.ask({ kind: 'describe' }, [partOf(content)], TURN))),
+    );
+    for (const pid of await parsersOf(process.pid)) process.kill(pid, 'SIGKILL');
+    const jobs = ['three', 'four'].map((content) => pool.ask({ kind: 'describe' }, [partOf(content)], TURN));
+    const texts = await Promise.all(jobs.map(textOf));
+    expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
+  });
+
+  it('ends its processes and its jobs when it is closed', async () => {
+    poolWith({ processes: 1 });
+    const jobs = [
+      pool.ask({ kind: 'describe' }, [partOf('one')], TURN),
+      pool.ask({ kind: 'describe' }, [partOf('two')], TURN),
+    ];
+    let pids: number[] = [];
+    await eventually(async () => (pids = await parsersOf(process.pid)).length > 0);
+    await pool.close();
+    expect(await anyRuns(pids)).toBe(false);
+    jobs.push(pool.ask({ kind: 'describe' }, [partOf('three')], TURN));
+    await Promise.all(jobs.map(textOf));
+    expect(jobs.map(({ isEnded }) => isEnded)).toEqual([true, true, true]);
+  });
+
+  it('removes what processes left when they or the machine crashed, and nothing else', async () => {
+    const living = newProcessDirectory();
+    const dead = living.replace(`-${process.pid}-`, `-${await deadProcess()}-`);
+    await Promise.all([living, dead].map((directory) => mkdir(directory)));
+    poolWith({});
+    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    await eventually(() => !existsSync(dead));
+    expect(existsSync(living)).toBe(true);
+    await rm(living, { recursive: true });
+  });
+
+  it.each([
+    [{ memoryMiB: 63 }, 'FilesLimits.memoryMiB is 63; it must be a number from 64 on.'],
+    [{ seconds: 0 }, 'FilesLimits.seconds is 0; it must be a number greater than 0.'],
+    [{ processes: '2' }, 'FilesLimits.processes is "2"; it must be a number from 1 on.'],
+    [{ threads: 2 }, 'FilesLimits.threads is 2; it is no limit.'],
+  ])('refuses the limits %j', (values, message) => {
+    expect(() => new ParserPool(Object.assign(new FilesLimits(), values))).toThrow(message);
+  });
+});

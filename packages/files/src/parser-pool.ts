@@ -1,0 +1,265 @@
+import { performance } from 'node:perf_hooks';
+import { Logger } from '@nestjs/common';
+import { removeAbandonedDirectories } from 'nest-agent-query/adapters';
+import type { FilePart } from 'nest-agent-query';
+import { FairQueue } from './fair-queue.js';
+import type { Turn } from './fair-queue.js';
+import { checkLimits } from './files-limits.js';
+import type { FilesLimits } from './files-limits.js';
+import { code } from './markdown.js';
+import { ParserChild } from './parser-child.js';
+import type { ParserOutcome } from './parser-child.js';
+import { ParserJob } from './parser-job.js';
+import type { ParserRequest, Question } from './parser-protocol.js';
+import { secondsOf } from './requested-file.js';
+
+/** Bytes of a file for which one more second is added to its time limit. */
+const BYTES_PER_SECOND = 8 * 1024 * 1024;
+/** Milliseconds after its time limit in which a process may say what it knows. */
+const GRACE_MS = 1000;
+/** Milliseconds after which a file counts as one that takes long. An ordinary one takes some ten. */
+const LONG_MS = 300;
+/** Milliseconds between two checks whether a file that takes long must give way. */
+const TURN_CHECK_MS = 50;
+/** Milliseconds after which an idle process ends. */
+const IDLE_MS = 10_000;
+
+/** A file that a process works on. */
+interface Running {
+  job: ParserJob;
+  child: ParserChild;
+  /** When its process began with it, which may have to start first. */
+  since: number;
+  /** Why the pool has ended the process. */
+  stopped?: 'time' | 'cancelled' | 'gave way';
+}
+
+/**
+ * A few processes that parse files, one file at a time each, and are used again. A file can do nothing worse than end its
+ * process, which is one sentence in one answer.
+ *
+ * Owners take turns, and the runs of one owner have equal shares. A file that takes long does not hold up the others: one of the
+ * processes is always left to files that have not had a turn. If such a file waits, and all processes work on files
+ * that take long, the newest of these gives way and is read again from its beginning later.
+ */
+export class ParserPool {
+  static readonly #logger = new Logger('ParserPool');
+
+  /** Files that have not had a turn, and files that gave way to them. */
+  readonly #fresh = new FairQueue<ParserJob>();
+  readonly #postponed = new FairQueue<ParserJob>();
+  readonly #running = new Set<Running>();
+  readonly #idle: { child: ParserChild; timer: NodeJS.Timeout }[] = [];
+  /** Settles when what processes left at a crash is removed. It begins with the first file. */
+  #cleaned: Promise<void> | undefined;
+  #turnTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /**
+   * @param idleMs how long an idle process waits for another file
+   * @throws {RangeError} if a limit is out of its range
+   */
+  constructor(
+    private readonly limits: FilesLimits,
+    private readonly idleMs = IDLE_MS,
+  ) {
+    checkLimits(limits);
+  }
+
+  /** Answers a question about files as soon as it is its turn. The job has the answer. */
+  ask(question: Question, files: FilePart[], { owner, runId }: Turn): ParserJob {
+    // An error of the directory concerns what is written there, and no file that is parsed.
+    this.#cleaned ??= removeAbandonedDirectories().catch(() => undefined);
+    const job = new ParserJob(owner, runId, question, files, (cancelled) => this.#cancel(cancelled));
+    if (this.#isClosed) job.end();
+    else this.#fresh.add(job);
+    this.#dispatch();
+    return job;
+  }
+
+  /** Ends all processes at once. Jobs end without an answer. Can be called again. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#turnTimer);
+    const children = [...this.#running, ...this.#idle].map(({ child }) => child);
+    for (const { job } of this.#running) job.cancel();
+    for (const { timer } of this.#idle.splice(0)) clearTimeout(timer);
+    for (const queue of [this.#fresh, this.#postponed]) {
+      for (let job = queue.take(); job; job = queue.take()) job.end();
+    }
+    for (const child of children) child.kill();
+    await Promise.all([this.#cleaned, ...children.map((child) => child.ended())]);
+  }
+
+  #dispatch(): void {
+    while (this.#running.size < this.limits.processes) {
+      const job = this.#next();
+      if (!job) break;
+      void this.#run(job);
+    }
+    this.#watchTurns();
+  }
+
+  /** Files that gave way come first while there is room for files that take long: otherwise they might wait for ever. */
+  #next(): ParserJob | undefined {
+    const long = [...this.#running].filter(isLong).length;
+    const hasRoom = long < Math.max(1, this.limits.processes - 1) || this.#fresh.size === 0;
+    return (hasRoom ? this.#postponed.take() : undefined) ?? this.#fresh.take();
+  }
+
+  async #run(job: ParserJob, child = this.#takeChild()): Promise<void> {
+    const { hasWorked } = child;
+    const running: Running = { job, child, since: Infinity };
+    this.#running.add(running);
+    job.begin();
+    const request = this.#requestFor(job);
+    const { seconds } = request.limits;
+    let timer: NodeJS.Timeout | undefined;
+    const onBegin = () => {
+      running.since = performance.now();
+      timer = setTimeout(() => stop(running, 'time'), seconds * 1000 + GRACE_MS);
+    };
+    const files = job.files.map(({ file }) => file);
+    const outcome = await child.execute(request, files, {
+      onBegin,
+      onPiece: (piece) => job.add(piece),
+      onFetched: (bytes) => job.fetched(bytes),
+    });
+    clearTimeout(timer);
+    this.#running.delete(running);
+    await this.#keep(child, outcome);
+    // A process that was ended after its last word has answered.
+    const stopped = outcome.type === 'died' ? running.stopped : undefined;
+    // An idle process may have died unnoticed. This file is not to blame for it.
+    const isInnocent = hasWorked && outcome.type === 'died' && !outcome.isOutOfMemory && !job.hasText;
+    if (isInnocent && !stopped && !this.#isClosed) {
+      return this.#run(job, new ParserChild(this.limits.memoryMiB));
+    }
+    if (stopped === 'gave way') this.#postpone(job);
+    else if (stopped === 'time') conclude(job, this.#tooSlow(job, seconds));
+    else conclude(job, this.#sentenceFor(job, outcome));
+    this.#dispatch();
+  }
+
+  #requestFor({ question, files, size }: ParserJob): ParserRequest {
+    const labels = files.map(({ name, mimeType, file }) => ({ name, mimeType, size: file.size }));
+    const seconds = this.limits.seconds + size / BYTES_PER_SECOND;
+    return { question, files: labels, limits: { ...this.limits, seconds } };
+  }
+
+  #takeChild(): ParserChild {
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      clearTimeout(idle.timer);
+      if (idle.child.isAlive) return idle.child;
+    }
+    return new ParserChild(this.limits.memoryMiB);
+  }
+
+  /** Keeps a process for the next file, unless the last one has left too little memory to it. */
+  async #keep(child: ParserChild, outcome: ParserOutcome): Promise<void> {
+    const left = 'resident' in outcome ? outcome.resident - (await child.residentAtStart()) : 0;
+    if (this.#isClosed || !child.isAlive || left > (this.limits.memoryMiB * 1024 * 1024) / 2) {
+      return child.kill();
+    }
+    const timer = setTimeout(() => {
+      this.#idle.splice(this.#idle.indexOf(entry), 1);
+      child.kill();
+    }, this.idleMs);
+    timer.unref();
+    const entry = { child, timer };
+    this.#idle.push(entry);
+  }
+
+  #postpone(job: ParserJob): void {
+    job.isPostponed = true;
+    if (job.isEnded) return;
+    this.#postponed.add(job);
+  }
+
+  #cancel(job: ParserJob): void {
+    this.#fresh.remove(job);
+    this.#postponed.remove(job);
+    for (const running of this.#running) if (running.job === job) stop(running, 'cancelled');
+  }
+
+  /** While a file waits that has not had a turn, all processes must not be busy with files that take long. */
+  #watchTurns(): void {
+    clearTimeout(this.#turnTimer);
+    if (this.#fresh.size === 0 || this.limits.processes === 1) return;
+    this.#turnTimer = setTimeout(() => {
+      const newest = [...this.#running].at(-1);
+      if (newest && [...this.#running].every(isLong)) stop(newest, 'gave way');
+      this.#watchTurns();
+    }, TURN_CHECK_MS);
+  }
+
+  /** What the caller is told besides the answer; undefined if the answer is complete. */
+  #sentenceFor(job: ParserJob, outcome: ParserOutcome): string | undefined {
+    switch (outcome.type) {
+      case 'done':
+        return undefined;
+      case 'unreadable':
+        return outcome.reason;
+      case 'unavailable':
+        return 'Its content is not available any more.';
+      case 'failed':
+        return outcome.missingLibrary
+          ? this.#missingLibrary(job, outcome.cause)
+          : this.#unexpected(job, outcome.cause);
+      case 'died':
+        return outcome.isOutOfMemory ? this.#tooBig(job) : this.#unexpected(job, outcome.cause);
+    }
+  }
+
+  #tooSlow(job: ParserJob, seconds: number): string {
+    const limit = secondsOf(seconds);
+    return job.hasText
+      ? `Reading stopped here: no more than ${limit} are spent on it.`
+      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on it.`;
+  }
+
+  #tooBig(job: ParserJob): string {
+    const limit = `${this.limits.memoryMiB} MiB of memory`;
+    return job.hasText
+      ? `Reading stopped here: no more than ${limit} are spent on one file.`
+      : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on one file.`;
+  }
+
+  #missingLibrary({ question }: ParserJob, cause: string): string {
+    ParserPool.#logger.warn(`A library that the files agent needs is not installed: ${cause}`);
+    const name = /'((?:@[\w.-]+\/)?[\w-][\w.-]*)/.exec(cause)?.[1];
+    const what = question.kind === 'describe' ? 'to look into files of this type' : 'for this request';
+    if (!name) return `This service is not set up ${what}.`;
+    const command = code(`npm install ${name}`);
+    return `This service is not set up ${what}: the package ${code(name)} is not installed. Its operator adds it with ${command}.`;
+  }
+
+  #unexpected(job: ParserJob, cause: string): string {
+    // The cause of a cancelled job is that it was cancelled.
+    if (!job.isEnded) ParserPool.#logger.warn(`A file could not be described: ${cause}`);
+    return job.hasText
+      ? 'Reading stopped here: the rest of this file could not be read.'
+      : job.question.kind === 'describe'
+        ? 'This file could not be described: it is broken, or of a kind that is not understood.'
+        : 'This request could not be answered: a file is broken, or of a kind that is not understood.';
+  }
+}
+
+function subjectOf({ question }: ParserJob): string {
+  return question.kind === 'describe' ? 'Describing this file' : 'This request';
+}
+
+function conclude(job: ParserJob, sentence: string | undefined): void {
+  if (sentence !== undefined) job.add(job.hasText ? `\n\n${sentence}` : sentence);
+  job.end();
+}
+
+function isLong({ job, since }: Running): boolean {
+  return job.isPostponed || performance.now() - since > LONG_MS;
+}
+
+/** Ends the process of a file. The first cause decides. */
+function stop(running: Running, cause: NonNullable<Running['stopped']>): void {
+  running.stopped ??= cause;
+  running.child.kill();
+}

@@ -1,0 +1,54 @@
+import { QueryError } from 'nest-agent-query';
+import { modelFailure } from 'nest-agent-query/adapters';
+
+/** What errors of LangGraph have. */
+interface GraphError {
+  lc_error_code?: unknown;
+  errors?: unknown;
+}
+
+/**
+ * What a run fails with.
+ *
+ * @param ofModel says whether a model has failed with an error, and whether the model had said something before; undefined if no
+ * model has
+ * @returns an error with a sentence for the caller, where the cause is known; otherwise the error itself
+ */
+export function failureOf(
+  error: unknown,
+  ofModel: (error: unknown) => { hasBegun: boolean } | undefined,
+): unknown {
+  if (error instanceof QueryError) return error;
+  const { errors, lc_error_code: code } = (error ?? {}) as GraphError;
+  // Several nodes of one step have failed.
+  if (Array.isArray(errors)) {
+    const known = errors.map((one) => failureOf(one, ofModel)).find((one) => one instanceof QueryError);
+    return known ?? error;
+  }
+  if (code === 'GRAPH_RECURSION_LIMIT') return stepsUsedUp(error);
+  // The status of an error of anything else says nothing about a model.
+  const failed = ofModel(error);
+  return (failed && modelFailure(error, failed.hasBegun)) ?? error;
+}
+
+/** A graph has stopped at a question, and the answer cannot reach it. */
+export function questionWithoutSession(): QueryError {
+  const detail = 'The agent asks a question, and the answer needs a session. Send kwargs.session_id.';
+  return new QueryError('invalid_query', detail);
+}
+
+/** The caller answers a question that nobody has asked. */
+export function nothingToResume(): QueryError {
+  const detail = 'The query has kwargs.resume, but the agent waits for no answer in this session.';
+  return new QueryError('invalid_query', detail);
+}
+
+/** The checkpointer has lost the thread of a run, or somebody has deleted it. */
+export function threadLost(): QueryError {
+  return new QueryError('interrupted', 'The agent has lost the state of this run. Send the query again.');
+}
+
+function stepsUsedUp(cause: unknown): QueryError {
+  const detail = 'The agent has used up its steps without an answer. Ask for less at once.';
+  return new QueryError('handler_failed', detail, {}, { cause });
+}

@@ -1,0 +1,52 @@
+import {
+  AgentHandler,
+  type Envelope,
+  type Query,
+  type QueryContext,
+  type SessionRef,
+} from 'nest-agent-query';
+import { type CompiledGraph, hasMemory, type LangGraphOptions } from './graph-options.js';
+import { GraphRun } from './graph-run.js';
+import { Thread, threadOf } from './thread.js';
+
+/** How often a run is executed again by default, if the graph keeps its threads. */
+const RESTARTS = 3;
+
+/**
+ * Makes a handler that answers with a compiled graph of LangGraph.js.
+ *
+ * With a checkpointer, the graph remembers the session in a thread of its own, and a run continues after its process was lost.
+ * Without one, the graph is given the history with each query.
+ *
+ * @param graph what `.compile()` or `createReactAgent` returns; of an agent of `langchain`, its member `graph`
+ * @throws {TypeError} if the graph is not compiled
+ *
+ * @example
+ * const graph = createReactAgent({ llm, tools, checkpointer });
+ * QueryModule.forRoot({ handler: fromLangGraph(graph) });
+ */
+export function fromLangGraph(graph: CompiledGraph, options: LangGraphOptions = {}): AgentHandler {
+  if (typeof (graph as Partial<CompiledGraph> | undefined)?.stream !== 'function')
+    throw new TypeError('fromLangGraph needs a compiled graph: what `.compile()` returns.');
+  return new LangGraphHandler(graph, options);
+}
+
+class LangGraphHandler extends AgentHandler {
+  override readonly restarts: number;
+
+  constructor(
+    private readonly graph: CompiledGraph,
+    private readonly options: LangGraphOptions,
+  ) {
+    super();
+    this.restarts = options.restarts ?? (hasMemory(graph) ? RESTARTS : 0);
+  }
+
+  override handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
+    return new GraphRun(this.graph, query, context, this.options, this.restarts).envelopes();
+  }
+
+  override async sessionErased(session: SessionRef): Promise<void> {
+    if (hasMemory(this.graph)) await new Thread(this.graph, threadOf(session)).delete();
+  }
+}

@@ -1,0 +1,65 @@
+import type { BaseMessage } from '@langchain/core/messages';
+import { newestText, type Query, type QueryContext } from 'nest-agent-query';
+import type { GraphMessage } from './answer-reader.js';
+import { Conversation, idOf } from './conversation.js';
+import { nothingToResume } from './failures.js';
+import type { GraphInterrupt, LangGraphOptions } from './graph-options.js';
+import { commandClass, messageClasses } from './packages.js';
+import type { ThreadState } from './thread.js';
+
+/**
+ * What a graph is given for a query: its input, or the answer to what it has asked.
+ *
+ * @param state of the thread; undefined if the graph does not know the session
+ * @throws {QueryError} `invalid_query`: the query answers a question that the graph has not asked
+ */
+export async function inputOf(
+  query: Query,
+  context: QueryContext,
+  state: ThreadState | undefined,
+  options: LangGraphOptions,
+): Promise<unknown> {
+  const answer = query.kwargs['resume'];
+  if (answer !== undefined) {
+    // A graph also stops where it was told so, without a question.
+    if (!state?.isOpen) throw nothingToResume();
+    return resume(answer);
+  }
+  if (state && state.questions.length > 0) return resume(answerOf(state.questions, newestText(query)));
+  const conversation = new Conversation(context, options);
+  const asked = await conversation.messages(state ? [] : context.history, query.parts);
+  const messages = state ? [...(await missingResults(state.messages, context.runId)), ...asked] : asked;
+  return options.input ? options.input(messages, query, context) : { messages };
+}
+
+/** A text answers the oldest question. The graph asks the others again. */
+function answerOf([{ id } = {}, ...more]: GraphInterrupt[], text: string): unknown {
+  return more.length > 0 && id !== undefined ? { [id]: text } : text;
+}
+
+async function resume(answer: unknown): Promise<unknown> {
+  const Command = await commandClass();
+  return new Command({ resume: answer });
+}
+
+/** Results for the calls of a run that was cut off: models refuse a conversation that has a call without a result. */
+async function missingResults(messages: GraphMessage[], runId: string): Promise<BaseMessage[]> {
+  const last = messages.findLastIndex((message) => message.getType() === 'ai');
+  const after = messages.slice(last + 1);
+  // Where the conversation went on after the call, nothing can be put behind it any more.
+  if (last === -1 || after.some((message) => message.getType() !== 'tool')) return [];
+  const results = new Set(after.map(({ tool_call_id: id }) => id));
+  const missing = (messages[last]!.tool_calls ?? []).filter(({ id }) => !results.has(id));
+  if (missing.length === 0) return [];
+  const { ToolMessage } = await messageClasses();
+  return missing.map(
+    ({ id = '', name }, index) =>
+      new ToolMessage({
+        content: 'The call was cut off, and has no result.',
+        tool_call_id: id,
+        name,
+        status: 'error',
+        id: idOf(runId, index + 1),
+      }),
+  );
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { SessionRef } from 'nest-agent-query';
+import { type GraphMessage, messagesIn } from './answer-reader.js';
+import type { CheckpointTuple, GraphInterrupt, RememberingGraph } from './graph-options.js';
+
+/** What a checkpointer keeps of a task that has not ended, under these names. A task that has ended has others. */
+const CONTROL = new Set(['__error__', '__error_source_node__', '__interrupt__', '__resume__']);
+
+/** Where a thread is now. */
+export interface ThreadState {
+  checkpoint: string;
+  messages: GraphMessage[];
+  /** Whether nodes remain to be executed. */
+  isOpen: boolean;
+  /** What the graph has asked and nobody has answered, oldest first. */
+  questions: GraphInterrupt[];
+}
+
+/**
+ * The thread of a session. Owners and ids are any strings, and checkpointers take some characters for their own: the digest of both
+ * names a thread that no other session has.
+ */
+export function threadOf({ owner, id }: SessionRef): string {
+  return createHash('sha256')
+    .update(JSON.stringify([owner, id]))
+    .digest('hex');
+}
+
+/** What a graph remembers of a conversation. */
+export class Thread {
+  constructor(
+    private readonly graph: RememberingGraph,
+    readonly id: string,
+  ) {}
+
+  /** Its state; undefined for a new thread. */
+  async state(): Promise<ThreadState | undefined> {
+    const tuple = await this.graph.checkpointer.getTuple(this.#at());
+    const checkpoint = tuple?.config.configurable?.['checkpoint_id'];
+    if (typeof checkpoint !== 'string') return undefined;
+    // Without the id, the state has what nodes have returned in a step that has not ended, as if the step had.
+    const { values, next } = await this.graph.getState(this.#at(checkpoint));
+    return {
+      checkpoint,
+      messages: messagesIn(values),
+      isOpen: next.length > 0,
+      questions: questionsOf(tuple!),
+    };
+  }
+
+  /** Whether one of its checkpoints is kept. */
+  async has(checkpoint: string): Promise<boolean> {
+    return (await this.graph.checkpointer.getTuple(this.#at(checkpoint))) !== undefined;
+  }
+
+  /** The messages at one of its checkpoints; undefined if the checkpoint is not kept. */
+  async messages(checkpoint: string): Promise<GraphMessage[] | undefined> {
+    if (!(await this.has(checkpoint))) return undefined;
+    return messagesIn((await this.graph.getState(this.#at(checkpoint))).values);
+  }
+
+  async delete(): Promise<void> {
+    await this.graph.checkpointer.deleteThread(this.id);
+  }
+
+  #at(checkpoint?: string): object {
+    const at = checkpoint !== undefined && { checkpoint_id: checkpoint };
+    return { configurable: { thread_id: this.id, checkpoint_ns: '', ...at } };
+  }
+}
+
+function questionsOf({ pendingWrites = [] }: CheckpointTuple): GraphInterrupt[] {
+  const ended = new Set(pendingWrites.filter(([, name]) => !CONTROL.has(name)).map(([task]) => task));
+  return pendingWrites
+    .filter(([task, name]) => name === '__interrupt__' && !ended.has(task))
+    .flatMap(([, , value]) => value as GraphInterrupt | GraphInterrupt[]);
+}

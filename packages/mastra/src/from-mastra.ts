@@ -1,0 +1,54 @@
+import {
+  AgentHandler,
+  type Envelope,
+  type Query,
+  type QueryContext,
+  type SessionRef,
+} from 'nest-agent-query';
+import { type MastraAgent, type MastraMemory, type MastraOptions, settingsOf } from './mastra-options.js';
+import { MastraRun } from './mastra-run.js';
+import { threadOf } from './thread.js';
+
+/**
+ * Makes a handler of an agent of Mastra.
+ *
+ * An agent with a memory has it: the owner is the resource, and each session is a thread of its own. Any other agent gets the
+ * earlier turns of the session with their tool calls and files. What the agent streams becomes envelopes. After each step there is
+ * a checkpoint, from which the run continues if its process is lost. When the run must stop, the request to the model is aborted.
+ *
+ * @param agent with its model, tools and memory
+ * @param options how queries are translated
+ * @throws {TypeError} `agent` is none
+ *
+ * @example
+ * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', model, tools: { weather } });
+ * QueryModule.forRoot({ handler: fromMastra(agent) });
+ */
+export function fromMastra(agent: MastraAgent, options: MastraOptions = {}): AgentHandler {
+  return new MastraHandler(agent, options);
+}
+
+class MastraHandler extends AgentHandler {
+  override readonly restarts: number;
+  readonly #settings;
+
+  constructor(
+    private readonly agent: MastraAgent,
+    options: MastraOptions,
+  ) {
+    super();
+    this.#settings = settingsOf(agent, options);
+    this.restarts = this.#settings.restarts;
+  }
+
+  override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
+    return new MastraRun(this.agent, this.#settings, query, context).envelopes();
+  }
+
+  override async sessionErased(session: SessionRef): Promise<void> {
+    if (!this.agent.hasOwnMemory()) return;
+    const memory = (await this.agent.getMemory()) as MastraMemory;
+    const threadId = threadOf(session);
+    if (await memory.getThreadById({ threadId })) await memory.deleteThread(threadId);
+  }
+}

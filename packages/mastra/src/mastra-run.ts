@@ -1,0 +1,132 @@
+import { Logger } from '@nestjs/common';
+import type { Envelope, Query, QueryContext } from 'nest-agent-query';
+import { cutModel } from 'nest-agent-query/adapters';
+import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
+import { failureOf } from './failures.js';
+import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
+import type { MastraAgent, MastraSettings } from './mastra-options.js';
+import { answerMessages, type Message, MessageReader } from './messages.js';
+import { ModelGate } from './model-gate.js';
+import { StepGate } from './step-gate.js';
+import { threadOf } from './thread.js';
+
+/** What the framework gives to `prepareStep`, and takes from it, as far as it is used. */
+type PrepareStep = (step: { model: object }) => Promise<object | undefined> | object | undefined;
+
+/** Chunks after which nothing of a step follows. */
+const STEP_ENDS = ['step-finish', 'finish'];
+
+/** An attempt of one run. */
+export class MastraRun {
+  static readonly #logger = new Logger('Mastra');
+
+  readonly #gate = new StepGate();
+  readonly #modelGate = new ModelGate();
+  readonly #record: AnswerRecord;
+  readonly #before: Envelope[];
+  readonly #stopping = new AbortController();
+
+  constructor(
+    private readonly agent: MastraAgent,
+    private readonly settings: MastraSettings,
+    private readonly query: Query,
+    private readonly context: QueryContext,
+  ) {
+    this.#before = (context.resumed?.state as KeptAnswer | undefined)?.envelopes ?? [];
+    this.#record = new AnswerRecord(this.#before);
+  }
+
+  /** The answer of the agent. */
+  async *envelopes(): AsyncGenerator<Envelope> {
+    const { signal, runId } = this.context;
+    const stop = () => this.#stopping.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    let hasBegun = false;
+    try {
+      const chunks = (await this.#start())[Symbol.asyncIterator]();
+      const envelopes = new ChunkEnvelopes(runId);
+      let isStepEnd = false;
+      let hasFinished = false;
+      for (;;) {
+        this.#modelGate.wanted();
+        const next = isStepEnd ? await this.#nextOrStep(chunks) : await chunks.next();
+        if (next.done) break;
+        this.#modelGate.taken();
+        const chunk = next.value;
+        isStepEnd = STEP_ENDS.includes(chunk.type);
+        hasFinished ||= chunk.type === 'finish';
+        const envelope = envelopes.of(chunk);
+        if (!envelope) continue;
+        hasBegun = true;
+        this.#record.add(envelope);
+        yield envelope;
+      }
+      if (!hasFinished && !signal.aborted) throw cutModel(new Error('The stream of the agent has no end.'));
+    } catch (error) {
+      if (signal.aborted) return;
+      throw failureOf(error, hasBegun);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      this.#stopping.abort();
+      this.#gate.open();
+      this.#modelGate.open();
+    }
+  }
+
+  async #start(): Promise<AsyncIterable<MastraChunk>> {
+    const { owner, session, runId } = this.context;
+    const hasMemory = session !== undefined && this.agent.hasOwnMemory();
+    const messages = await new MessageReader(this.context, this.settings).read(this.query, !hasMemory);
+    const further = (await this.settings.stream?.(this.query, this.context)) ?? {};
+    const thread = session && threadOf({ owner, id: session.id });
+    const input = [...messages, ...answerMessages(runId, this.#before)] satisfies Message[];
+    const { fullStream } = await this.agent.stream(
+      input as never,
+      {
+        ...further,
+        prepareStep: this.#prepareStep(further['prepareStep'] as PrepareStep | undefined),
+        abortSignal: this.#stopping.signal,
+        ...(hasMemory && { memory: { thread, resource: owner } }),
+      } as never,
+    );
+    return fullStream;
+  }
+
+  /** The framework asks for it before each step, and waits. */
+  #prepareStep(further: PrepareStep | undefined): PrepareStep {
+    return async (step) => {
+      await this.#gate.pass();
+      const changes = (await further?.(step)) as { model?: object } | undefined;
+      const model = changes?.model ?? step.model;
+      return { ...changes, ...(isModel(model) && { model: this.#modelGate.gated(model) }) };
+    };
+  }
+
+  /** The next chunk; before it, a checkpoint if the framework is about to begin another step. */
+  async #nextOrStep(chunks: AsyncIterator<MastraChunk>): Promise<IteratorResult<MastraChunk>> {
+    const next = chunks.next();
+    if (await this.#gate.isReachedBefore(next)) {
+      await this.#keep();
+      this.#gate.release();
+    }
+    return next;
+  }
+
+  async #keep(): Promise<void> {
+    if (this.settings.restarts === 0) return;
+    try {
+      await this.context.checkpoint(this.#record.kept);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      const what =
+        'the steps of the agent are too long to be kept. After a restart it goes on from an earlier one.';
+      MastraRun.#logger.warn(`Run ${this.context.runId}: ${what}`);
+    }
+  }
+}
+
+/** Whether the framework has found the model. It may have its name only. */
+function isModel(model: unknown): model is object {
+  return typeof (model as { doStream?: unknown } | undefined)?.doStream === 'function';
+}

@@ -1,0 +1,65 @@
+import type { Agent, AgentOutputType } from '@openai/agents';
+import {
+  AgentHandler,
+  type Envelope,
+  type Query,
+  type QueryContext,
+  type SessionRef,
+} from 'nest-agent-query';
+import { AgentRun } from './agent-run.js';
+import { type AnyAgent, Frameworks } from './framework.js';
+import { memoryRef } from './memory.js';
+import {
+  type AgentChoice,
+  type OpenAIAgentsOptions,
+  type OpenAIAgentsSettings,
+  settingsOf,
+} from './openai-agents-options.js';
+
+type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<AnyAgent>;
+
+/**
+ * Makes a handler of an agent of OpenAI Agents.
+ *
+ * The agent gets the texts and files of the query and, without the option `session`, the earlier turns of the service with their
+ * tool calls and files. What it streams becomes envelopes. After each step there is a checkpoint, from which the run continues
+ * if its process is lost. When the run must stop, the request to the model is aborted.
+ *
+ * @param agent with its tools, handoffs and guardrails; or a function that chooses it for a query. Each query begins with it
+ * @param options its memory, approvals and limits
+ *
+ * @example
+ * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', tools: [weather] });
+ * QueryModule.forRoot({ handler: fromOpenAIAgents(agent) });
+ */
+export function fromOpenAIAgents<TContext, TOutput extends AgentOutputType>(
+  agent: Agent<TContext, TOutput> | AgentChoice<TContext, TOutput>,
+  options: OpenAIAgentsOptions<TContext> = {},
+): AgentHandler {
+  return new OpenAIAgentsHandler(agent as unknown as AnyAgent | AnyChoice, settingsOf(options));
+}
+
+class OpenAIAgentsHandler extends AgentHandler {
+  override readonly restarts: number;
+  readonly #frameworks: Frameworks;
+
+  constructor(
+    private readonly agent: AnyAgent | AnyChoice,
+    private readonly settings: OpenAIAgentsSettings,
+  ) {
+    super();
+    this.restarts = settings.restarts;
+    this.#frameworks = new Frameworks(settings.runner);
+  }
+
+  override async handle(query: Query, context: QueryContext): Promise<AsyncIterable<Envelope>> {
+    const agent = typeof this.agent === 'function' ? await this.agent(query, context) : this.agent;
+    const { framework, runner } = await this.#frameworks.of(agent);
+    return new AgentRun({ agent, framework, runner, settings: this.settings }, query, context).envelopes();
+  }
+
+  override async sessionErased(session: SessionRef): Promise<void> {
+    const memory = await this.settings.session?.(memoryRef(session));
+    await memory?.clearSession();
+  }
+}

@@ -1,0 +1,65 @@
+import type { Agent, AgentOutputType, Runner, Session } from '@openai/agents';
+import type { FilePart, Query, QueryContext, SessionRef } from 'nest-agent-query';
+import type { ModelInput } from 'nest-agent-query/adapters';
+
+/** Names the memory of a session. */
+export interface MemoryRef extends SessionRef {
+  /** 64 hexadecimal digits. No two sessions have the same, whatever their ids and owners are. */
+  key: string;
+}
+
+/** A call of a tool that needs an approval. */
+export interface ToolApproval {
+  /** The id of the call, as in its `tool_call`. */
+  id: string;
+  /** The name of the tool. */
+  name: string;
+  /** The arguments of the call. */
+  arguments: unknown;
+  /** The name of the agent that calls the tool. */
+  agent: string;
+}
+
+/** A function that chooses the agent for a query. Agents of the same name must be the same ones. */
+export type AgentChoice<TContext, TOutput extends AgentOutputType> = (
+  query: Query,
+  context: QueryContext,
+) => Agent<TContext, TOutput> | Promise<Agent<TContext, TOutput>>;
+
+/** How an agent answers queries. */
+export interface OpenAIAgentsOptions<TContext = unknown> {
+  /** Runs the agent: it has the provider of models, guardrails and traces. Default: a runner without settings. */
+  runner?: Runner;
+  /** Makes the context that tools and guardrails get, for example of `context.owner`. Default: none. */
+  context?: (query: Query, context: QueryContext) => TContext | Promise<TContext>;
+  /**
+   * The memory of a session, for example a session of the framework that is kept under `key`. It is cleared when the session is
+   * erased. Default: none; the agent then gets the earlier turns of the service.
+   */
+  session?: (memory: MemoryRef) => Session | Promise<Session>;
+  /**
+   * Says whether a tool that needs an approval may be called. Default: no such tool is called, and the model is told so.
+   *
+   * @param context its signal is aborted when the run must stop
+   */
+  approve?: (call: ToolApproval, context: QueryContext) => boolean | Promise<boolean>;
+  /** How often models are called for one query, from 1; null for any number. Default: 10, that of the framework. */
+  maxTurns?: number | null;
+  /** The kinds of files that the model takes as they are. Any other file becomes a text. Default: images and PDF documents. */
+  inputs?: readonly ModelInput[];
+  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
+  textOfFile?: (part: FilePart, context: QueryContext) => Promise<string>;
+  /** How often a run may continue after its process was lost or stopped. From 0 to 1,000; default 3. */
+  restarts?: number;
+}
+
+/** The options with their defaults. */
+export type OpenAIAgentsSettings = Required<Pick<OpenAIAgentsOptions, 'inputs' | 'restarts'>> &
+  Omit<OpenAIAgentsOptions, 'inputs' | 'restarts'>;
+
+const INPUTS: readonly ModelInput[] = ['image', 'pdf'];
+const RESTARTS = 3;
+
+export function settingsOf(options: OpenAIAgentsOptions): OpenAIAgentsSettings {
+  return { ...options, inputs: options.inputs ?? INPUTS, restarts: options.restarts ?? RESTARTS };
+}

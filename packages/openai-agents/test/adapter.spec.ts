@@ -1,0 +1,4 @@
+import { adapterContract } from '../../../test/contracts/adapter.contract.js';
+import { openAIAgentsHarness } from './harness.js';
+
+adapterContract(openAIAgentsHarness);

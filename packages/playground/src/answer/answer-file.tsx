@@ -1,0 +1,106 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { FileEnvelope } from 'nest-agent-query-client';
+import { TextDialog } from '../dialogs/text-dialog.js';
+import { Icon } from '../icons.js';
+import type { Conversation } from '../state/conversation.js';
+import { sizeOf } from '../text.js';
+
+/** Larger images are shown when the user asks for them, in bytes. */
+const IMAGE = 20_000_000;
+
+/** So much of a text is shown, in bytes. */
+const TEXT = 1_000_000;
+
+const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)\b/i;
+const TEXTS = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson)\b)|\+(?:json|xml)\b/i;
+
+interface Props {
+  file: FileEnvelope['data'];
+  runId: string;
+  conversation: Conversation;
+}
+
+/** A file of an answer. Its content needs the credential of the user, so that the page fetches it. */
+export function AnswerFile({ file, runId, conversation }: Props) {
+  const { name, mimeType, size } = file;
+  const [isBroken, setBroken] = useState(false);
+  const isImage = IMAGES.test(mimeType) && !isBroken;
+  const [address, setAddress] = useState<string>();
+  const [text, setText] = useState<string>();
+  const [fault, setFault] = useState<string>();
+  const attempt = (action: () => Promise<void>) => {
+    setFault(undefined);
+    action().catch((error: Error) => setFault(error.message));
+  };
+  const showImage = async () =>
+    setAddress(URL.createObjectURL(await conversation.calls.content(runId, file)));
+  useEffect(() => {
+    if (isImage && size <= IMAGE) attempt(showImage);
+  }, [file.sha256]);
+  useEffect(() => () => void (address && URL.revokeObjectURL(address)), [address]);
+  const showText = async () => {
+    const isLong = size > TEXT;
+    const shown = await conversation.calls.text(
+      runId,
+      file.sha256,
+      isLong ? `bytes=0-${TEXT - 1}` : undefined,
+    );
+    setText(isLong ? `${shown}\n… (${sizeOf(size)} in all)` : shown);
+  };
+  return (
+    <figure class={`file ${isImage ? 'image' : ''}`}>
+      {isImage &&
+        (address ? (
+          <img src={address} alt={name} onError={() => setBroken(true)} />
+        ) : (
+          <div class="no-image" />
+        ))}
+      <figcaption>
+        <Icon name="file" />
+        <span class="name">{name}</span>
+        <span class="size">{sizeOf(size)}</span>
+        {TEXTS.test(mimeType) && !isImage && (
+          <button
+            type="button"
+            class="plain small"
+            aria-label={`View ${name}`}
+            onClick={() => attempt(showText)}
+          >
+            View
+          </button>
+        )}
+        {isImage && !address && size > IMAGE && (
+          <button
+            type="button"
+            class="plain small"
+            aria-label={`View ${name}`}
+            onClick={() => attempt(showImage)}
+          >
+            View
+          </button>
+        )}
+        <button
+          type="button"
+          class="plain small"
+          aria-label={`Download ${name}`}
+          onClick={() => attempt(async () => download(await conversation.calls.content(runId, file), name))}
+        >
+          <Icon name="download" />
+          Download
+        </button>
+      </figcaption>
+      {isBroken && <p class="fault">The browser cannot show this picture. It can be downloaded.</p>}
+      {fault !== undefined && <p class="fault">{fault}</p>}
+      {text !== undefined && <TextDialog name={name} text={text} onClose={() => setText(undefined)} />}
+    </figure>
+  );
+}
+
+function download(content: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has begun to read it.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

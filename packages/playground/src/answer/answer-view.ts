@@ -1,0 +1,118 @@
+import type {
+  AnswerEnvelope,
+  FileEnvelope,
+  SourceEnvelope,
+  ToolCallEnvelope,
+  UsageEnvelope,
+} from 'nest-agent-query-client';
+
+/** A call of a tool and what it returned. */
+export interface ToolUse {
+  kind: 'tool';
+  id: string;
+  name: string;
+  arguments: unknown;
+  result?: { content: unknown; isError: boolean };
+}
+
+/** What an answer shows, in its order. */
+export type AnswerItem =
+  | { kind: 'text' | 'reasoning'; id: string | undefined; text: string }
+  | ToolUse
+  | { kind: 'file'; file: FileEnvelope['data'] };
+
+/** What an answer shows of its envelopes. */
+export class AnswerView {
+  #kept: { seq: number; envelope: AnswerEnvelope }[] = [];
+  items: AnswerItem[] = [];
+  logs: string[] = [];
+  sources: SourceEnvelope['data'][] = [];
+  progress: { done: number; total?: number; unit?: string; label?: string } | undefined;
+  usage: UsageEnvelope['data'] | undefined;
+  /** How often the answer began again. */
+  restarts = 0;
+
+  /** The text of all messages, as the client joins them. */
+  get text(): string {
+    return this.items.flatMap((item) => (item.kind === 'text' ? [item.text] : [])).join('');
+  }
+
+  /** @param seq the number of the envelope in the log */
+  add(seq: number, envelope: AnswerEnvelope): void {
+    if (envelope.type === 'restarted') return this.#restart(seq, envelope.data.from);
+    this.#kept.push({ seq, envelope });
+    this.#show(envelope);
+  }
+
+  /** Shows a whole text in place of its pieces. */
+  replaceText(text: string): void {
+    const at = this.items.findIndex(({ kind }) => kind === 'text');
+    const others = this.items.filter(({ kind }) => kind !== 'text');
+    this.items = others.toSpliced(Math.max(0, at), 0, { kind: 'text', id: undefined, text });
+  }
+
+  /** What a lost process has said after its last checkpoint disappears. */
+  #restart(at: number, from: number): void {
+    const kept = this.#kept.filter(({ seq }) => seq <= from || seq > at);
+    const { restarts } = this;
+    Object.assign(this, new AnswerView());
+    this.restarts = restarts + 1;
+    this.#kept = kept;
+    for (const { envelope } of kept) this.#show(envelope);
+  }
+
+  #show(envelope: AnswerEnvelope): void {
+    switch (envelope.type) {
+      case 'message':
+        return this.#join('text', envelope.data);
+      case 'reasoning':
+        return this.#join('reasoning', envelope.data);
+      case 'tool_call':
+        return this.#call(envelope.data);
+      case 'tool_result':
+        return this.#result(envelope.data);
+      case 'file':
+        this.items.push({ kind: 'file', file: envelope.data });
+        return;
+      case 'source':
+        this.sources.push(envelope.data);
+        return;
+      case 'log':
+        this.logs.push(envelope.data.message);
+        return;
+      case 'progress':
+        this.progress = envelope.data;
+        return;
+      case 'usage':
+        this.usage = sumOf(this.usage, envelope.data);
+    }
+  }
+
+  /** Neighbouring chunks with the same id are one text. */
+  #join(kind: 'text' | 'reasoning', { content, id }: { content: string; id?: string }): void {
+    const last = this.items.at(-1);
+    if (last?.kind === kind && last.id === id) last.text += content;
+    else this.items.push({ kind, id, text: content });
+  }
+
+  /** Data may have more members than the interface names: an agent must not name what the page shows. */
+  #call({ id, name, arguments: given }: ToolCallEnvelope['data']): void {
+    this.items.push({ kind: 'tool', id, name, arguments: given });
+  }
+
+  #result({ id, content, isError = false }: { id: string; content: unknown; isError?: boolean }): void {
+    const call = this.items.findLast((item): item is ToolUse => item.kind === 'tool' && item.id === id);
+    const result = { content, isError };
+    if (call) call.result = result;
+    else this.items.push({ kind: 'tool', id, name: 'tool', arguments: undefined, result });
+  }
+}
+
+function sumOf(sum: UsageEnvelope['data'] | undefined, added: UsageEnvelope['data']): UsageEnvelope['data'] {
+  if (!sum) return { ...added };
+  const total = { ...sum, ...(added.model !== undefined && { model: added.model }) };
+  for (const name of ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const) {
+    if (added[name] !== undefined) total[name] = (total[name] ?? 0) + added[name];
+  }
+  return total;
+}

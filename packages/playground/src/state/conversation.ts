@@ -1,0 +1,250 @@
+import { AgentQueryError, type SessionPage, type Turn as KeptTurn } from 'nest-agent-query-client';
+import { AnswerReader } from './answer-reader.js';
+import type { Calls } from './calls.js';
+import type { Told } from './other-windows.js';
+import * as questions from './questions.js';
+import type { Sessions } from './sessions.js';
+import { Store } from './store.js';
+import { type Question, type QuestionFile, questionOf, Turn } from './turn.js';
+import { TurnList } from './turn-list.js';
+
+/** How many turns are loaded at a time. */
+const PAGE = 30;
+
+/** A session: its turns, and the runs that are followed. */
+export class Conversation extends Store {
+  isLoading = false;
+  /** Why the turns cannot be shown. */
+  fault: string | undefined;
+  /** How many turns before the first one are not loaded. */
+  earlier = 0;
+  /** What is read out. */
+  announcement = '';
+  /** Whether the service knows the session. */
+  isKept = false;
+  /** What the user has written and not sent. */
+  draft: { text: string; files: File[] } = { text: '', files: [] };
+  readonly #list = new TurnList();
+  readonly #reader: AnswerReader;
+  #pageAfter = 0;
+  /** Whether others may have asked while the page did not know which run is its own. */
+  #isBehind = false;
+
+  constructor(
+    readonly id: string,
+    readonly calls: Calls,
+    private readonly sessions: Sessions,
+    private readonly tell: (told: Told) => void,
+  ) {
+    super();
+    this.#reader = new AnswerReader(id, calls, {
+      changed: () => this.changed(),
+      admitted: (turn, runId) => this.#admitted(turn, runId),
+    });
+  }
+
+  get turns(): Turn[] {
+    return this.#list.all;
+  }
+
+  get live(): Turn | undefined {
+    return this.#list.live;
+  }
+
+  /** @param count how many turns the session has, as far as the list of sessions says */
+  async load(count = 0): Promise<void> {
+    this.earlier = Math.max(0, count - PAGE);
+    this.#pageAfter = this.earlier;
+    this.isLoading = true;
+    this.changed();
+    await this.calls.during(() => this.#refresh()).catch((error: Error) => (this.fault = error.message));
+    this.isLoading = false;
+    this.changed();
+  }
+
+  /** Shows turns and runs that came from elsewhere: another window, or this one before it was loaded again. */
+  async refresh(): Promise<void> {
+    await this.#refresh().catch((error: Error) => (this.fault = error.message));
+    this.changed();
+  }
+
+  async loadEarlier(): Promise<void> {
+    const after = Math.max(0, this.earlier - PAGE);
+    const limit = this.earlier - after;
+    try {
+      const page = await this.calls.during(() => this.calls.client.session(this.id, { after, limit }));
+      this.#list.addBefore(page.turns.map(shown));
+      this.earlier = after;
+    } catch (error) {
+      this.fault = (error as Error).message;
+    }
+    this.changed();
+  }
+
+  ask(question: Question): void {
+    const turn = new Turn();
+    turn.question = question;
+    this.#list.add(turn);
+    this.isKept = true;
+    this.#send(turn, question);
+  }
+
+  /** Asks the same again. */
+  async retry(turn: Turn): Promise<void> {
+    // The run has just ended, and the service has not said yet where its files are.
+    if (turn.runId && turn.lacksQuestion) await this.refresh();
+    const { question, runId } = turn;
+    if (!question) return;
+    // The service may have the query without the page knowing it: with its key, it is not executed twice.
+    if (turn.mayBeAdmitted) return this.#send(turn, question);
+    try {
+      const files = await Promise.all(question.files.map((file) => this.#withContent(file, runId)));
+      this.ask({ ...question, files });
+    } catch (error) {
+      this.#change(() => turn.refuse('The files cannot be sent again.', error));
+    }
+  }
+
+  /** Reads an answer further whose connection is lost. */
+  resume(turn: Turn): void {
+    turn.failure = undefined;
+    this.#follow(turn);
+  }
+
+  async stop(turn: Turn): Promise<void> {
+    turn.isStopping = true;
+    turn.version += 1;
+    this.announce('Stopping.');
+    try {
+      await this.#reader.cancel(turn);
+    } catch (error) {
+      this.#change(() => turn.refuse('The run cannot be stopped.', error));
+    }
+  }
+
+  /** Reads the whole text of an answer of which a page has shown the beginning. */
+  async loadWhole(turn: Turn): Promise<void> {
+    const { runId, wholeText } = turn;
+    try {
+      turn.answer.replaceText(await this.calls.text(runId!, wholeText!));
+      turn.wholeText = undefined;
+      this.#change(() => (turn.version += 1));
+    } catch (error) {
+      this.#change(() => turn.refuse('The text cannot be read.', error));
+    }
+  }
+
+  announce(text: string): void {
+    this.announcement = text;
+    this.changed();
+  }
+
+  /** What another window tells. */
+  hear(told: Told): void {
+    if (told.type === 'changed') return void this.refresh();
+    const { runId } = told;
+    const turn = this.#list.of(runId);
+    if (told.type === 'wanted') {
+      if (turn?.question) this.tell({ type: 'known', runId, question: questions.described(turn.question) });
+      return;
+    }
+    questions.hearQuestion(runId, told.question);
+    if (turn && !turn.question) this.#change(() => turn.learn(told.question));
+    if (told.type === 'asked') void this.refresh();
+  }
+
+  #send(turn: Turn, question: Question): void {
+    turn.sending();
+    turn.isOwn = true;
+    questions.rememberSent(this.id, turn.key, question);
+    this.announce('Sent.');
+    void this.#untilEnd(turn, this.#reader.ask(turn, question));
+  }
+
+  #follow(turn: Turn): void {
+    void this.#untilEnd(turn, this.#reader.follow(turn));
+  }
+
+  async #untilEnd(turn: Turn, reading: Promise<void>): Promise<void> {
+    await reading;
+    questions.forgetSent(this.id, turn.key);
+    if (turn.runId && turn.status !== 'broken') questions.forgetQuestion(turn.runId);
+    this.announce(turn.outcome);
+    if (turn.isOwn) this.tell({ type: 'changed' });
+    await Promise.all([this.sessions.reload(), turn.lacksQuestion ? this.refresh() : undefined]);
+  }
+
+  #admitted(turn: Turn, runId: string): void {
+    const isNews = turn.runId === undefined;
+    turn.admitted(runId);
+    this.calls.wire.uploadAdmitted(turn.key, runId);
+    if (!isNews) return;
+    const question = turn.question!;
+    questions.forgetSent(this.id, turn.key);
+    questions.rememberQuestion(runId, question);
+    this.tell({ type: 'asked', runId, question: questions.described(question) });
+    void this.sessions.reload();
+    if (this.#isBehind) void this.refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#isBehind = false;
+    try {
+      const { active, waiting } = await this.#loadPages();
+      this.fault = undefined;
+      if (active !== null || waiting > 0) await this.#followOthers();
+    } catch (error) {
+      if (!(error instanceof AgentQueryError) || error.code !== 'not_found') throw error;
+    }
+    if (!this.#list.isSending) questions.forgetAllSent(this.id);
+  }
+
+  /** Loads the newest turns. A page ends at a size, so that there may be several. */
+  async #loadPages(): Promise<SessionPage> {
+    for (let at = 0; ;) {
+      const page = await this.calls.client.session(this.id, { after: this.#pageAfter, limit: 500 });
+      this.isKept = true;
+      for (const kept of page.turns) {
+        at = this.#list.place(at, kept.runId, () => shown(kept));
+        const turn = this.#list.of(kept.runId)!;
+        if (turn.lacksQuestion) turn.learn(questionOf(kept));
+      }
+      if (page.next === null) return page;
+      this.#pageAfter = page.next;
+    }
+  }
+
+  async #followOthers(): Promise<void> {
+    const { runs } = await this.calls.client.runs({ session: this.id });
+    this.#isBehind = this.#list.isSending;
+    if (this.#isBehind) return;
+    let at = this.#list.firstUnfinished;
+    for (const { id } of runs.filter(({ endedAt }) => endedAt === null).reverse())
+      at = this.#list.place(at, id, () => this.#followed(id));
+  }
+
+  #followed(runId: string): Turn {
+    const turn = new Turn();
+    turn.runId = runId;
+    const own = questions.recallQuestion(runId, this.id);
+    turn.isOwn = own !== undefined;
+    turn.question = own ?? questions.recallHeard(runId);
+    if (!turn.question) this.tell({ type: 'wanted', runId });
+    this.#follow(turn);
+    return turn;
+  }
+
+  async #withContent(file: QuestionFile, runId: string | undefined): Promise<QuestionFile> {
+    if (file.content) return file;
+    return { ...file, content: await this.calls.content(runId!, file) };
+  }
+
+  #change(change: () => void): void {
+    change();
+    this.changed();
+  }
+}
+
+function shown(kept: KeptTurn): Turn {
+  return Turn.of(kept, questions.recallKwargs(kept.runId));
+}

@@ -1,0 +1,39 @@
+/**
+ * What agents and adapters of frameworks have in common, for their authors: `nest-agent-query/adapters`. It knows no framework.
+ *
+ * WARNING: other packages depend on every name below, as on those of the package root.
+ */
+export {
+  HandedOver,
+  harmless,
+  isInRange,
+  loggerOf,
+  newProcessDirectory,
+  type Range,
+  rangeText,
+  removeAbandonedDirectories,
+  settlesWithin,
+} from '../query/index.js';
+export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from './answer-steps.js';
+export {
+  DEFAULT_INPUTS,
+  FileContents,
+  type ModelFile,
+  type ModelInput,
+  plainTextOf,
+  type TextOfFile,
+} from './file-contents.js';
+export { historyFile } from './history-files.js';
+export { cutModel, modelFailure } from './model-failure.js';
+export { shownResult } from './shown-result.js';
+export { estimateTextTokens } from './text-tokens.js';
+export { toolFailure } from './tool-failure.js';
+export {
+  MODEL_DEFAULTS,
+  MODEL_INPUTS,
+  MODEL_KWARGS,
+  MODEL_RANGES,
+  type ModelInputKind,
+  type ModelKwarg,
+  TEMPERATURES,
+} from './model-limits.js';

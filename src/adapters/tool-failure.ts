@@ -1,0 +1,16 @@
+import { Logger } from '@nestjs/common';
+import { QueryError } from '../query/index.js';
+
+const logger = new Logger('Tools');
+
+/**
+ * What callers read of a tool that has thrown. The log gets the error, which may contain secrets.
+ *
+ * @param runId the run that has called the tool
+ * @param name the tool
+ */
+export function toolFailure(runId: string, name: string, error: unknown): string {
+  if (error instanceof QueryError) return error.detail;
+  logger.warn(`Run ${runId}: the tool ${JSON.stringify(name)} failed.`, error);
+  return 'The tool failed. The service has logged the cause.';
+}

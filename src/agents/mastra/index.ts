@@ -1,3 +1,0 @@
-/** The adapter of Mastra, as hosts import it from `nest-agent-query/agents/mastra`. */
-export { fromMastra } from './from-mastra.js';
-export type { MastraAgent, MastraMemory, MastraOptions, MastraStreamOptions } from './mastra-options.js';

@@ -1,9 +1,0 @@
-import { jest } from '@jest/globals';
-import { adapterContract } from '../../../test/contracts/adapter.contract.js';
-import { mastraHarness } from '../../../test/contracts/adapters/mastra.js';
-
-// The framework writes errors of models to the console.
-beforeEach(() => void jest.spyOn(console, 'error').mockImplementation(() => undefined));
-afterEach(() => jest.restoreAllMocks());
-
-adapterContract(mastraHarness);

@@ -1,5 +1,0 @@
-/** The agent that asks a model, as hosts import it from `nest-agent-query/agents/model`. */
-export { mcpServersOf } from './mcp-options.js';
-export type { McpHttpOptions, McpProgramOptions, McpServerOptions } from './mcp-options.js';
-export { type ModelHandler, modelHandler } from './model-handler.js';
-export type { ModelInputKind, ModelKwarg, ModelOptions } from './model-options.js';

@@ -1,3 +1,0 @@
-/** The adapter of OpenAI Agents, as hosts import it from `nest-agent-query/agents/openai-agents`. */
-export { fromOpenAIAgents } from './from-openai-agents.js';
-export type { AgentChoice, MemoryRef, OpenAIAgentsOptions, ToolApproval } from './openai-agents-options.js';

@@ -1,2 +1,0 @@
-/** Dispatches runs through a queue, published as `nest-agent-query/workers`: BullMQ on Postgres or Redis. */
-export { DEFAULT_QUEUE_NAME, type DispatcherOptions, openDispatcher } from './open-dispatcher.js';
