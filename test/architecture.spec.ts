@@ -2,38 +2,84 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
 
-const SRC = resolve(import.meta.dirname, '../src');
+const ROOT = resolve(import.meta.dirname, '..');
 
-/** The files of `src` that are built, relative to it. */
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
-  (file) => /\.tsx?$/.test(file) && !/\.spec\.ts$|vite\.config\.ts$/.test(file),
+interface Manifest {
+  name: string;
+  exports?: Record<string, unknown>;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+}
+
+/** A package of this repository: the core, whose folder is empty, or one below `packages`. */
+interface Package {
+  folder: string;
+  manifest: Manifest;
+}
+
+const packages: Package[] = ['', ...folders('packages').map((name) => `packages/${name}`)].map((folder) => ({
+  folder,
+  manifest: JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest,
+}));
+
+/** The source files of all packages, relative to the root of the repository, without specs. */
+const files = packages.flatMap(({ folder }) =>
+  readdirSync(join(ROOT, folder, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(?:tsx?|js)$/.test(file) && !file.endsWith('.spec.ts'))
+    .map((file) => join(folder, 'src', file)),
 );
 
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
+
+function folders(path: string): string[] {
+  return readdirSync(join(ROOT, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    .map(({ name }) => name);
+}
+
+/** What a file imports, types included. */
 function importsOf(file: string): string[] {
-  const text = readFileSync(join(SRC, file), 'utf8');
-  return ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
 }
 
-/** The files that a file imports, types included. */
+/** The files of its own package that a file imports. */
 function importedFiles(file: string): string[] {
-  return importsOf(file)
+  return imports
+    .get(file)!
     .filter((name) => name.startsWith('.'))
-    .map((name) => relative(SRC, resolve(SRC, dirname(file), name.replace(/\.js$/, '.ts'))))
-    .map((name) => (files.includes(name) ? name : name.replace(/\.ts$/, '.tsx')));
+    .map((name) => relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts'))))
+    .map((name) =>
+      [name, name.replace(/\.ts$/, '.tsx'), name.replace(/\.ts$/, '.js')].find((each) =>
+        files.includes(each),
+      )!,
+    );
 }
 
-function importedPackages(file: string): string[] {
-  return importsOf(file)
-    .filter((name) => !name.startsWith('.') && !name.startsWith('node:'))
-    .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+/** The packages and entries that a file imports by their names, without those of Node. */
+function importedNames(file: string): string[] {
+  return imports.get(file)!.filter((name) => !name.startsWith('.') && !name.startsWith('node:'));
 }
 
-/** The folder under `src` that a file belongs to. Each agent is a spoke of its own. The command line belongs to the root. */
+function packageOfName(name: string): string {
+  return name.split('/', name.startsWith('@') ? 2 : 1).join('/');
+}
+
+function packageOf(file: string): Package {
+  const folder = file.startsWith('packages/') ? file.split('/').slice(0, 2).join('/') : '';
+  return packages.find((each) => each.folder === folder)!;
+}
+
+/** The folder under `src` of the core that a file belongs to. Each agent is a spoke of its own; the command line and the configuration belong to the root. */
 function spokeOf(file: string): string {
-  const [first, second] = file.split('/');
-  if (!file.includes('/') || first === 'cli' || first === 'config') return 'root';
-  return first === 'agents' ? `agents/${second}` : first!;
+  const [, first, second, third] = file.split('/');
+  if (second === undefined || first === 'cli' || first === 'config') return 'root';
+  return first === 'agents' && third !== undefined ? `agents/${second}` : first!;
 }
+
+const core = files.filter((file) => file.startsWith('src/'));
 
 /**
  * The layers of the hub and of the stores. A file imports files of its own layer and of the layers after it, never of the layers
@@ -58,29 +104,84 @@ const LAYERS: Record<string, string[]> = {
   stores: ['root', 'runs', 'files', 'drivers', 'schema'],
 };
 
-/** The layer of a file, for example `http` of `query/http/headers.ts`. */
+/** The layer of a file, for example `http` of `src/query/http/headers.ts`. */
 function layerOf(file: string): string {
-  const [, second, third] = file.split('/');
-  return third === undefined ? 'root' : second!;
+  const [, , third, fourth] = file.split('/');
+  return fourth === undefined ? 'root' : third!;
 }
 
-/** What spokes import besides the hub. Everything that asks a model translates it in the same way. */
-const BUILT_ON: Record<string, string[]> = {
-  'agents/ai-sdk': ['agents/translation/index.ts'],
-  'agents/langgraph': ['agents/translation/index.ts'],
-  'agents/mastra': ['agents/translation/index.ts'],
-  'agents/model': ['agents/ai-sdk/index.ts', 'agents/files/index.ts', 'agents/translation/index.ts'],
-  'agents/openai-agents': ['agents/translation/index.ts'],
-  // The page asks with the client. Who serves it says that it needs no credential.
-  playground: ['access/index.ts', 'client/index.ts'],
+/** What spokes of the core import besides the hub. Who serves the page says that it needs no credential. */
+const BUILT_ON: Record<string, string[]> = { playground: ['src/access/index.ts'] };
+
+/** The packages of this repository that each package imports, by their names. */
+const PACKAGES_OF: Record<string, string[]> = {
+  'nest-agent-query': ['nest-agent-query-client'],
+  'nest-agent-query-ai-sdk': ['nest-agent-query', 'nest-agent-query-files'],
+  'nest-agent-query-bullmq': ['nest-agent-query'],
+  'nest-agent-query-client': [],
+  'nest-agent-query-files': ['nest-agent-query'],
+  'nest-agent-query-langgraph': ['nest-agent-query'],
+  'nest-agent-query-mastra': ['nest-agent-query'],
+  'nest-agent-query-openai-agents': ['nest-agent-query'],
+  'nest-agent-query-playground': ['nest-agent-query-client'],
 };
+
+describe('The packages', () => {
+  it.each(packages.map((each) => [each.manifest.name, each] as const))(
+    'let %s import the others by their names and public entries only',
+    (name, { folder }) => {
+      const own = files.filter((file) => packageOf(file).folder === folder);
+      const outside = own.flatMap(importedFiles).filter((file) => packageOf(file).folder !== folder);
+      expect(outside).toEqual([]);
+      const entries = own.flatMap(importedNames).filter((entry) => packageOfName(entry) in PACKAGES_OF);
+      for (const entry of new Set(entries)) {
+        const { manifest } = packages.find((each) => each.manifest.name === packageOfName(entry))!;
+        expect([name, PACKAGES_OF[name]]).toEqual([name, expect.arrayContaining([manifest.name])]);
+        expect(Object.keys(manifest.exports!)).toContain(entry.replace(manifest.name, '.'));
+      }
+    },
+  );
+
+  it('name each package that they import in their manifests', () => {
+    const unnamed = files.flatMap((file) => {
+      const { manifest, folder } = packageOf(file);
+      // The page is built into one file: what it imports is needed by nobody who has the build.
+      const development = folder === 'packages/playground' ? manifest.devDependencies : {};
+      const named = { ...manifest.dependencies, ...manifest.peerDependencies, ...development };
+      return importedNames(file)
+        .map(packageOfName)
+        .filter((name) => !(name in named) && /^[@\w./-]+$/.test(name))
+        .map((name) => `${file}: ${name}`);
+    });
+    expect(unnamed).toEqual([]);
+  });
+
+  it('ask a host for at most nine packages, and only for those whose objects it shares', () => {
+    expect(Object.keys(packages[0]!.manifest.peerDependencies!).sort()).toEqual([
+      '@nestjs/common',
+      '@nestjs/core',
+      '@nestjs/platform-fastify',
+      '@nestjs/swagger',
+      '@nestjs/terminus',
+      '@opentelemetry/api',
+      'prom-client',
+      'reflect-metadata',
+      'rxjs',
+    ]);
+  });
+
+  it('have one version', () => {
+    const versions = packages.map(({ manifest }) => (manifest as { version?: string }).version);
+    expect(new Set(versions).size).toBe(1);
+  });
+});
 
 describe('The architecture', () => {
   it.each(Object.entries(LAYERS))('lets the layers of %s import in one direction only', (spoke, layers) => {
-    const members = files.filter((file) => file.startsWith(`${spoke}/`));
+    const members = core.filter((file) => file.startsWith(`src/${spoke}/`));
     expect([...new Set(members.map(layerOf))].sort()).toEqual([...layers].sort());
     for (const file of members) {
-      for (const imported of importedFiles(file).filter((name) => name.startsWith(`${spoke}/`))) {
+      for (const imported of importedFiles(file).filter((name) => name.startsWith(`src/${spoke}/`))) {
         const isAllowed = layers.indexOf(layerOf(imported)) >= layers.indexOf(layerOf(file));
         expect([file, imported, isAllowed]).toEqual([file, imported, true]);
       }
@@ -88,12 +189,12 @@ describe('The architecture', () => {
   });
 
   it('lets no layer of the hub but the platform know the adapters', () => {
-    const knowing = files.filter(
+    const knowing = core.filter(
       (file) =>
-        file.startsWith('query/') &&
-        /getType\(\)|getInstance|hijack|preParsing/.test(readFileSync(join(SRC, file), 'utf8')),
+        file.startsWith('src/query/') &&
+        /getType\(\)|getInstance|hijack|preParsing/.test(readFileSync(join(ROOT, file), 'utf8')),
     );
-    expect(knowing).toEqual(['query/platform/host-parsers.ts', 'query/platform/host.ts']);
+    expect(knowing).toEqual(['src/query/platform/host-parsers.ts', 'src/query/platform/host.ts']);
   });
 
   it('has no import cycle', () => {
@@ -109,7 +210,7 @@ describe('The architecture', () => {
   });
 
   it('lets the hub import no spoke', () => {
-    const hub = files.filter((file) => spokeOf(file) === 'query');
+    const hub = core.filter((file) => spokeOf(file) === 'query');
     expect(hub.length).toBeGreaterThan(10);
     for (const file of hub) {
       for (const imported of importedFiles(file))
@@ -118,102 +219,42 @@ describe('The architecture', () => {
   });
 
   it('lets a spoke import the hub through its index only, and no other spoke but what it is built on', () => {
-    for (const file of files.filter((name) => !['query', 'root'].includes(spokeOf(name)))) {
+    for (const file of core.filter((name) => !['query', 'root'].includes(spokeOf(name)))) {
       for (const imported of importedFiles(file)) {
         if (spokeOf(imported) === spokeOf(file)) continue;
-        const hub = spokeOf(file) === 'client' ? 'query/contract/wire.ts' : 'query/index.ts';
-        const allowed = [hub, ...(BUILT_ON[spokeOf(file)] ?? [])];
+        const allowed = ['src/query/index.ts', ...(BUILT_ON[spokeOf(file)] ?? [])];
         expect([file, imported, allowed.includes(imported)]).toEqual([file, imported, true]);
       }
     }
   });
 
-  it('lets the page import nothing of the service but the client', () => {
-    const page = files.filter((file) => file.startsWith('playground/page/'));
-    expect(page.length).toBeGreaterThan(20);
-    for (const file of page) {
-      const others = importedFiles(file).filter((name) => !name.startsWith('playground/page/'));
-      expect([file, others.filter((name) => name !== 'client/index.ts')]).toEqual([file, []]);
-    }
-    const served = files.filter((file) => file.startsWith('playground/') && !page.includes(file));
-    expect(served.flatMap(importedFiles).filter((name) => page.includes(name))).toEqual([]);
-  });
-
-  it('lets only the composition root know a spoke', () => {
-    const knowing = files.filter(
-      (file) =>
-        spokeOf(file) === 'root' &&
-        !file.startsWith('cli/') &&
-        importedFiles(file).some((name) => !['query', 'root'].includes(spokeOf(name))),
-    );
-    expect(knowing.sort()).toEqual([
-      'app.module.ts',
-      'config/environment.ts',
-      'config/options.ts',
-      'config/secrets.ts',
-      'load-agent.ts',
-      'logger.ts',
-      'start.ts',
-    ]);
-  });
-
-  it('lets the command line know the typed client, the service as a whole and the form of keys', () => {
-    const imported = files
-      .filter((file) => file.startsWith('cli/'))
-      .flatMap(importedFiles)
-      .filter((name) => !name.startsWith('cli/'));
-    expect([...new Set(imported)].sort()).toEqual([
-      'access/keys/api-key.ts',
-      'client/index.ts',
-      'config/environment.ts',
-      'config/flags.ts',
-      'never-block.ts',
-      'start.ts',
-    ]);
-  });
-
   it('reads the environment in the configuration and the command line only', () => {
     const readers = files.filter((file) =>
-      /\bprocess\s*\.\s*env\b|\benv\b.*from 'node:process'/.test(readFileSync(join(SRC, file), 'utf8')),
+      /\bprocess\s*\.\s*env\b|\benv\b.*from 'node:process'/.test(readFileSync(join(ROOT, file), 'utf8')),
     );
-    expect(readers.filter((file) => !file.startsWith('cli/'))).toEqual(['config/read-environment.ts']);
+    expect(readers.filter((file) => !file.startsWith('src/cli/'))).toEqual([
+      'src/config/read-environment.ts',
+    ]);
   });
 
   it.each([
-    ['kysely', ['stores', 'workers']],
-    ['libsql', ['stores', 'workers', 'agents/files']],
-    ['pg', ['stores', 'workers']],
-    ['bullmq', ['workers']],
-    ['ioredis', ['workers']],
+    ['kysely', ['stores']],
+    ['libsql', ['stores']],
+    ['pg', ['stores']],
     ['@nestjs/swagger', ['openapi']],
     ['helmet', ['access']],
     ['jose', ['access']],
     ['rate-limiter-flexible', ['access']],
     ['commander', ['root']],
-    ['preact', ['playground']],
-    ['marked', ['playground']],
-    ['dompurify', ['playground']],
-    ['highlight.js', ['playground']],
     ['@opentelemetry/api', ['telemetry']],
-    ['@nestjs/terminus', ['telemetry']],
     ['prom-client', ['telemetry']],
-    ['eventsource-parser', ['agents/remote', 'client', 'root']],
-    ['@openai/agents', ['agents/openai-agents']],
-    ['@mastra/core', ['agents/mastra']],
-    ['ai', ['agents/ai-sdk', 'agents/model']],
-    ['@ai-sdk/openai-compatible', ['agents/model']],
-    ['@langchain/core', ['agents/langgraph']],
-    ['@langchain/langgraph', ['agents/langgraph']],
-    ['@ai-sdk/mcp', ['agents/model']],
-  ])('imports %s in %j only', (name, spokes) => {
-    for (const file of files.filter((each) => importedPackages(each).includes(name)))
-      expect(spokes).toContain(spokeOf(file));
+  ])('imports %s in %j of the core only', (name, spokes) => {
+    const importers = core.filter((file) => importedNames(file).map(packageOfName).includes(name));
+    expect([...new Set(importers.map(spokeOf))]).toEqual(spokes);
   });
 
   it('loads no optional package with the package root', () => {
-    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
-      readFileSync(resolve(SRC, '../package.json'), 'utf8'),
-    ) as Record<string, Record<string, { optional?: boolean }>>;
+    const { dependencies, peerDependencies, peerDependenciesMeta } = packages[0]!.manifest;
     const required = [
       ...Object.keys(dependencies!),
       ...Object.keys(peerDependencies!).filter((name) => !peerDependenciesMeta?.[name]?.optional),
@@ -224,7 +265,11 @@ describe('The architecture', () => {
       reached.add(file);
       importedFiles(file).forEach(visit);
     };
-    visit('index.ts');
-    for (const name of [...reached].flatMap(importedPackages)) expect(required).toContain(name);
+    visit('src/index.ts');
+    const loaded = new Set([...reached].flatMap(importedNames).map(packageOfName));
+    for (const name of loaded) expect(required).toContain(name);
+    // Those belong to what the root does not export.
+    for (const name of ['kysely', 'libsql', 'pg', 'jose', 'helmet', 'commander'])
+      expect(loaded).not.toContain(name);
   });
 });
