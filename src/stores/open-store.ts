@@ -31,7 +31,12 @@ export interface StoreOptions {
   leaseMs?: number | undefined;
 }
 
-/** The database of the standalone service if `DATABASE_URL` is not set: a file in the working directory. */
+/**
+ * The database of the standalone service if `DATABASE_URL` is not set: a file in the working directory.
+ *
+ * @example
+ * const store = await openStore(url ?? DEFAULT_DATABASE_URL);
+ */
 export const DEFAULT_DATABASE_URL = 'file:./data/agent-query.db';
 
 const WAIT_MS = 30_000;
@@ -43,19 +48,19 @@ const REPORT_MS = 1_000;
 /**
  * Opens the store that a URL names, for the option `store` of `QueryModule`. The module closes it.
  *
- * | URL | store | packages that it needs |
- * |---|---|---|
- * | `memory:` | the memory of this process | none |
- * | `file:./data/agent-query.db`, `file:///var/lib/agent.db` | a SQLite file that belongs to this process alone; the contents of files are in the directory `<path>.files` | `kysely`, `libsql` |
- * | `postgres://user:password@host:5432/database?sslmode=verify-full` | a Postgres database, which several processes may share. `?schema=` names the schema | `kysely`, `pg` |
+ * | URL | store |
+ * |---|---|
+ * | `memory:` | the memory of this process |
+ * | `file:./data/agent-query.db`, `file:///var/lib/agent.db` | a SQLite file that belongs to this process alone; the contents of files are in the directory `<path>.files` |
+ * | `postgres://user:password@host:5432/database?sslmode=verify-full` | a Postgres database, which several processes may share. `?schema=` names the schema |
  *
  * The file, its parent directories and the Postgres schema are created if they are missing. Tables of an older version are
  * brought to the newest version.
  *
  * @param url one of the forms above. A relative path counts from the working directory
  * @param options everything has a default
- * @throws Error with a sentence for the operator: the URL has another form; the store does not support an option; a
- * package is missing; the database is used by another process (a file), is damaged, is no database, was written by a newer
+ * @throws Error with a sentence for the operator: the URL has another form; the store does not support an option;
+ * the database is used by another process (a file), is damaged, is no database, was written by a newer
  * version, cannot be written or cannot be reached. No message contains a password
  *
  * @example

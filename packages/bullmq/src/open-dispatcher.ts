@@ -1,6 +1,11 @@
 import type { Dispatcher } from 'nest-agent-query';
 
-/** The name of the queue, if none is given. */
+/**
+ * The name of the queue, if none is given.
+ *
+ * @example
+ * await openDispatcher(url, { name: `${DEFAULT_QUEUE_NAME}-reports` });
+ */
 export const DEFAULT_QUEUE_NAME = 'agent-query';
 
 /**
