@@ -29,9 +29,6 @@ const WAITING_MS = 1000;
  * after what is known until then, and the other parts are described as usual. A file never makes the run fail. Files are
  * parsed in processes of their own, several at the same time, within {@link FilesLimits}.
  *
- * The libraries that read the formats are optional peer dependencies of this package. If one is not installed, the message
- * for a file of its format says that the service cannot read it, and the log of the service names the library.
- *
  * @example
  * import { FilesHandler } from 'nest-agent-query-files';
  *

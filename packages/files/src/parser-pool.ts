@@ -6,7 +6,6 @@ import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
 import { checkLimits } from './files-limits.js';
 import type { FilesLimits } from './files-limits.js';
-import { code } from './markdown.js';
 import { ParserChild } from './parser-child.js';
 import type { ParserOutcome } from './parser-child.js';
 import { ParserJob } from './parser-job.js';
@@ -203,9 +202,7 @@ export class ParserPool {
       case 'unavailable':
         return 'Its content is not available any more.';
       case 'failed':
-        return outcome.missingLibrary
-          ? this.#missingLibrary(job, outcome.cause)
-          : this.#unexpected(job, outcome.cause);
+        return this.#unexpected(job, outcome.cause);
       case 'died':
         return outcome.isOutOfMemory ? this.#tooBig(job) : this.#unexpected(job, outcome.cause);
     }
@@ -223,15 +220,6 @@ export class ParserPool {
     return job.hasText
       ? `Reading stopped here: no more than ${limit} are spent on one file.`
       : `${subjectOf(job)} takes more than ${limit}, which is more than is spent on one file.`;
-  }
-
-  #missingLibrary({ question }: ParserJob, cause: string): string {
-    ParserPool.#logger.warn(`A library that the files agent needs is not installed: ${cause}`);
-    const name = /'((?:@[\w.-]+\/)?[\w-][\w.-]*)/.exec(cause)?.[1];
-    const what = question.kind === 'describe' ? 'to look into files of this type' : 'for this request';
-    if (!name) return `This service is not set up ${what}.`;
-    const command = code(`npm install ${name}`);
-    return `This service is not set up ${what}: the package ${code(name)} is not installed. Its operator adds it with ${command}.`;
   }
 
   #unexpected(job: ParserJob, cause: string): string {

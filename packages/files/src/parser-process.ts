@@ -66,10 +66,8 @@ function failureOf(error: unknown): ParserEnd {
   if (error instanceof UnreadableFile) {
     return { type: 'unreadable', reason: error.message, resident: resident() };
   }
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const missingLibrary = /^(ERR_)?MODULE_NOT_FOUND$/.test(code);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return { type: 'failed', cause, missingLibrary, resident: resident() };
+  return { type: 'failed', cause, resident: resident() };
 }
 
 const watchdog = new Worker(new URL('./watchdog.js', import.meta.url), {

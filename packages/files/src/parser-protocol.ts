@@ -39,7 +39,7 @@ export type ParserEnd =
   /** There is no answer. `reason` consists of whole sentences for the caller. */
   | { type: 'unreadable'; reason: string; resident: number }
   /** An unexpected error. `cause` is for the log of the service. */
-  | { type: 'failed'; cause: string; missingLibrary: boolean; resident: number };
+  | { type: 'failed'; cause: string; resident: number };
 
 /** A message from a process. */
 export type FromParser =

@@ -6,7 +6,6 @@ import { archiveFiles } from './sections/archive-entries.js';
 import { withPages } from './sections/pages.js';
 import { passagesOf } from './sections/passages-of.js';
 import { catalogOf } from './tables/catalog.js';
-import { isEngineInstalled } from './tables/engine.js';
 import type { Workspace } from './tables/workspace.js';
 import { ReadingStopped } from './reading-stopped.js';
 import { UnreadableFile } from './unreadable-file.js';
@@ -17,7 +16,7 @@ export async function suggestRequests(
   limits: FilesLimits,
   workspace: Workspace,
 ): Promise<string> {
-  const [table] = isEngineInstalled() ? await catalogOf(files, limits, workspace) : [];
+  const [table] = await catalogOf(files, limits, workspace);
   const part = await firstOf(files, (file) => partOf(file, limits));
   const word = await firstOf(files, (file) => aWordOf(file, limits));
   const requests = [

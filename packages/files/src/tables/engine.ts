@@ -82,16 +82,6 @@ export class TableEngine {
   }
 }
 
-/** Whether the package of the engine, which is optional, is installed. */
-export function isEngineInstalled(): boolean {
-  try {
-    import.meta.resolve('@duckdb/node-api');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The library gives large integers and decimals as texts. */
 function numberOf(value: JsonValue, type: string): JsonValue {
   if (typeof value !== 'string' || !/^(U?BIGINT$|U?HUGEINT$|DECIMAL)/.test(type)) return value;
