@@ -1,15 +1,31 @@
-import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
-import { QueryFailure, QueryRunEnd, TURN_ENVELOPES } from './envelope-models.js';
+import type { Type } from '@nestjs/common';
+import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
+import { SHAPES } from '../query/index.js';
 
 /*
  * The JSON of the interface as schemas of the document. Each name begins with `Query`, so that it is unlikely that a host has a
  * model of the same name.
  */
 
+/** A member of a model: its schema, and whether it may be absent. */
+type Member = ApiPropertyOptions;
+
+/** Makes a model of its members: `@nestjs/swagger` takes a class, and reads the decorators of its members. */
+function model(name: string, members: Record<string, Member>): Type {
+  const type = { [name]: class {} }[name]!;
+  const prototype = type.prototype;
+  for (const [member, schema] of Object.entries(members)) {
+    // What the compiler writes for a member of a class: without it, a schema of any value is taken for a cycle.
+    Reflect.defineMetadata('design:type', Object, prototype, member);
+    ApiProperty(schema)(prototype, member);
+  }
+  return type;
+}
+
 /** The schema of a union that a member tells apart. */
-export function unionOf(member: string, models: Record<string, new () => object>) {
+export function unionOf(member: string, models: Record<string, Type>) {
   const mapping = Object.fromEntries(
-    Object.entries(models).map(([value, model]) => [value, getSchemaPath(model)]),
+    Object.entries(models).map(([value, type]) => [value, getSchemaPath(type)]),
   );
   return {
     oneOf: Object.values(mapping).map(($ref) => ({ $ref })),
@@ -17,245 +33,171 @@ export function unionOf(member: string, models: Record<string, new () => object>
   };
 }
 
+const text = (description?: string) => ({ type: 'string', ...(description && { description }) }) as const;
+const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 const time = (description: string) => ({ type: 'string', format: 'date-time', description }) as const;
-const sha256 = { type: 'string', pattern: '^[0-9a-f]{64}$' } as const;
+const orNull = <T extends object>(schema: T) => ({ ...schema, nullable: true }) as const;
+const optional = <T extends object>(schema: T) => ({ ...schema, required: false }) as const;
+const digest = (description?: string) => ({ ...text(description), pattern: '^[0-9a-f]{64}$' }) as const;
+const present = (description: string) => ({ type: 'boolean', enum: [true], description }) as const;
 
-export class QueryTextPart {
-  @ApiProperty({ enum: ['text'] })
-  type!: 'text';
-
-  @ApiProperty({ type: 'string' })
-  text!: string;
+/** The model of an envelope of one type. */
+function envelope(type: string, description: string, data: Member): Type {
+  const words = type.split('_').map((word) => word[0]!.toUpperCase() + word.slice(1));
+  return model(`Query${words.join('')}Envelope`, {
+    type: { type: 'string', enum: [type], description },
+    data,
+  });
 }
 
-export class QueryFilePart {
-  @ApiProperty({ enum: ['file'] })
-  type!: 'file';
+const STANDARD = [...SHAPES].map(([type, shape]) => {
+  const members = { ...shape.required, ...shape.optional };
+  const properties = Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
+  const data = { type: 'object', properties, required: Object.keys(shape.required) } as Member;
+  return { type, isOfTurn: shape.isOfTurn !== false, model: envelope(type, shape.description, data) };
+});
 
-  @ApiProperty({
-    type: 'string',
+/** The envelopes that a turn keeps, by their types. */
+export const TURN_ENVELOPES = Object.fromEntries(
+  STANDARD.filter(({ isOfTurn }) => isOfTurn).map(({ type, model: ofTurn }) => [type, ofTurn]),
+);
+
+const QueryFailure = model('QueryFailure', {
+  code: { ...text(), example: 'handler_failed' },
+  message: text('A sentence for people.'),
+});
+
+const failure = optional({ type: QueryFailure, description: 'Present where the run has failed.' });
+
+const QueryRunEnd = model('QueryRunEnd', {
+  status: { type: 'string', enum: ['completed', 'failed', 'cancelled'] },
+  error: failure,
+});
+
+/** All envelopes of a stream. */
+export const ENVELOPES = [
+  ...STANDARD.map(({ model: standard }) => standard),
+  envelope('done', 'The end of the stream: a stream without it was cut.', { type: QueryRunEnd }),
+  model('QueryOtherEnvelope', {
+    type: text('Ignore the types that you do not know.'),
+    data: { description: 'Any JSON value.' },
+  }),
+];
+
+export const QueryTextPart = model('QueryTextPart', {
+  type: { type: 'string', enum: ['text'] },
+  text: text(),
+});
+
+export const QueryFilePart = model('QueryFilePart', {
+  type: { type: 'string', enum: ['file'] },
+  name: {
+    ...text('A label with its extension, never a path: at most 255 bytes.'),
     minLength: 1,
     maxLength: 255,
-    description: 'A label with its extension, never a path: at most 255 bytes.',
     example: 'notes.txt',
-  })
-  name!: string;
+  },
+  mimeType: { ...text(), maxLength: 255, example: 'text/plain' },
+  base64: { ...text('RFC 4648 §4, without line breaks.'), format: 'byte' },
+});
 
-  @ApiProperty({ type: 'string', maxLength: 255, example: 'text/plain' })
-  mimeType!: string;
-
-  @ApiProperty({ type: 'string', format: 'byte', description: 'RFC 4648 §4, without line breaks.' })
-  base64!: string;
-}
-
-export class QueryRun {
-  @ApiProperty({ type: 'string' })
-  id!: string;
-
-  @ApiProperty({ enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'] })
-  status!: string;
-
-  @ApiProperty({ type: 'string', nullable: true, description: 'kwargs.session_id of the query.' })
-  session!: string | null;
-
-  @ApiProperty(time('When the query was admitted.'))
-  createdAt!: string;
-
-  @ApiProperty({ ...time('When the handler was called.'), nullable: true })
-  startedAt!: string | null;
-
-  @ApiProperty({ ...time('When the run ended.'), nullable: true })
-  endedAt!: string | null;
-
-  @ApiProperty({ type: 'integer', minimum: 0, description: 'The envelopes so far, `done` included.' })
-  events!: number;
-
-  @ApiPropertyOptional({ type: QueryFailure, description: 'Present where the run has failed.' })
-  error?: QueryFailure;
-}
+export const QueryRun = model('QueryRun', {
+  id: text(),
+  status: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'] },
+  session: orNull(text('kwargs.session_id of the query.')),
+  createdAt: time('When the query was admitted.'),
+  startedAt: orNull(time('When the handler was called.')),
+  endedAt: orNull(time('When the run ended.')),
+  events: count('The envelopes so far, `done` included.'),
+  error: failure,
+});
 
 /** Of a text that a page shows cut. */
-class QueryCutText {
-  @ApiPropertyOptional({
-    enum: [true],
-    description: 'Present where only the beginning of the text is shown.',
-  })
-  truncated?: true;
+const CUT_TEXT = {
+  truncated: optional(present('Present where only the beginning of the text is shown.')),
+  size: optional(count('Bytes of the whole text as UTF-8.')),
+  sha256: optional(digest('Of the whole text as UTF-8; names it among the files of the run.')),
+};
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Bytes of the whole text as UTF-8.' })
-  size?: number;
+export const QueryTurnText = model('QueryTurnText', {
+  type: { type: 'string', enum: ['text'] },
+  text: text(),
+  ...CUT_TEXT,
+});
 
-  @ApiPropertyOptional({
-    ...sha256,
-    description: 'Of the whole text as UTF-8; names it among the files of the run.',
-  })
-  sha256?: string;
-}
+export const QueryTurnFile = model('QueryTurnFile', {
+  type: { type: 'string', enum: ['file'] },
+  name: text(),
+  mimeType: text(),
+  size: count('Bytes.'),
+  sha256: digest(),
+});
 
-export class QueryTurnText extends QueryCutText {
-  @ApiProperty({ enum: ['text'] })
-  type!: 'text';
-
-  @ApiProperty({ type: 'string' })
-  text!: string;
-}
-
-export class QueryTurnFile {
-  @ApiProperty({ enum: ['file'] })
-  type!: 'file';
-
-  @ApiProperty({ type: 'string' })
-  name!: string;
-
-  @ApiProperty({ type: 'string' })
-  mimeType!: string;
-
-  @ApiProperty({ type: 'integer', description: 'Bytes.' })
-  size!: number;
-
-  @ApiProperty(sha256)
-  sha256!: string;
-}
-
-class QueryTurn extends QueryCutText {
-  @ApiProperty({ type: 'string' })
-  runId!: string;
-
-  @ApiProperty({ type: 'array', items: unionOf('type', { text: QueryTurnText, file: QueryTurnFile }) })
-  parts!: object[];
-
-  @ApiProperty({ type: 'string', description: 'The text of the answer.' })
-  text!: string;
-
-  @ApiProperty({
+const QueryTurn = model('QueryTurn', {
+  runId: text(),
+  parts: { type: 'array', items: unionOf('type', { text: QueryTurnText, file: QueryTurnFile }) },
+  text: text('The text of the answer.'),
+  ...CUT_TEXT,
+  envelopes: {
     type: 'array',
     items: unionOf('type', TURN_ENVELOPES),
     description:
       'Neighbouring parts of a message are one. Where `text` is cut, the contents of the messages end where it ends.',
-  })
-  envelopes!: object[];
+  },
+  envelopesTruncated: optional(
+    present('Present where the answer has more envelopes: a turn keeps 1 MiB of them.'),
+  ),
+  end: { type: QueryRunEnd },
+  createdAt: time('When the query was admitted.'),
+  endedAt: time('When the run ended.'),
+});
 
-  @ApiPropertyOptional({
-    enum: [true],
-    description: 'Present where the answer has more envelopes: a turn keeps 1 MiB of them.',
-  })
-  envelopesTruncated?: true;
+const next = orNull(text('`after` of the next page; null at the end.'));
+const active = orNull(text('The id of the run that executes.'));
 
-  @ApiProperty({ type: QueryRunEnd })
-  end!: QueryRunEnd;
+export const QueryRunList = model('QueryRunList', {
+  runs: { type: [QueryRun], description: 'Newest first.' },
+  next,
+});
 
-  @ApiProperty(time('When the query was admitted.'))
-  createdAt!: string;
+const QuerySession = model('QuerySession', {
+  id: text(),
+  title: { ...orNull(text('The beginning of its first text.')), maxLength: 80 },
+  turns: count('The number of its newest turn.'),
+  updatedAt: time('When it was last used.'),
+  active,
+});
 
-  @ApiProperty(time('When the run ended.'))
-  endedAt!: string;
-}
+export const QuerySessionList = model('QuerySessionList', {
+  sessions: { type: [QuerySession], description: 'Last used first.' },
+  next,
+});
 
-const NEXT = {
-  type: 'string',
-  nullable: true,
-  description: '`after` of the next page; null at the end.',
-} as const;
-const ACTIVE = { type: 'string', nullable: true, description: 'The id of the run that executes.' } as const;
+export const QuerySessionPage = model('QuerySessionPage', {
+  id: text(),
+  active,
+  waiting: count('How many runs wait in its queue.'),
+  turns: { type: [QueryTurn], description: 'Oldest first.' },
+  next: orNull(count('`after` of the next page; null at the end.')),
+});
 
-export class QueryRunList {
-  @ApiProperty({ type: [QueryRun], description: 'Newest first.' })
-  runs!: QueryRun[];
-
-  @ApiProperty(NEXT)
-  next!: string | null;
-}
-
-class QuerySession {
-  @ApiProperty({ type: 'string' })
-  id!: string;
-
-  @ApiProperty({
-    type: 'string',
-    nullable: true,
-    maxLength: 80,
-    description: 'The beginning of its first text.',
-  })
-  title!: string | null;
-
-  @ApiProperty({ type: 'integer', minimum: 0, description: 'The number of its newest turn.' })
-  turns!: number;
-
-  @ApiProperty(time('When it was last used.'))
-  updatedAt!: string;
-
-  @ApiProperty(ACTIVE)
-  active!: string | null;
-}
-
-export class QuerySessionList {
-  @ApiProperty({ type: [QuerySession], description: 'Last used first.' })
-  sessions!: QuerySession[];
-
-  @ApiProperty(NEXT)
-  next!: string | null;
-}
-
-export class QuerySessionPage {
-  @ApiProperty({ type: 'string' })
-  id!: string;
-
-  @ApiProperty(ACTIVE)
-  active!: string | null;
-
-  @ApiProperty({ type: 'integer', minimum: 0, description: 'How many runs wait in its queue.' })
-  waiting!: number;
-
-  @ApiProperty({ type: [QueryTurn], description: 'Oldest first.' })
-  turns!: QueryTurn[];
-
-  @ApiProperty({ type: 'integer', nullable: true, description: '`after` of the next page; null at the end.' })
-  next!: number | null;
-}
-
-class QueryFieldError {
-  @ApiProperty({ type: 'string', description: 'A JSON Pointer (RFC 6901).', example: '/parts/0/base64' })
-  pointer!: string;
-
-  @ApiProperty({ type: 'string', example: 'must be a string' })
-  detail!: string;
-}
+const QueryFieldError = model('QueryFieldError', {
+  pointer: { ...text('A JSON Pointer (RFC 6901).'), example: '/parts/0/base64' },
+  detail: { ...text(), example: 'must be a string' },
+});
 
 /** RFC 9457. */
-export class QueryProblem {
-  @ApiProperty({ type: 'string', example: 'about:blank' })
-  type!: string;
-
-  @ApiProperty({ type: 'string', description: 'The phrase of the status.' })
-  title!: string;
-
-  @ApiProperty({ type: 'integer' })
-  status!: number;
-
-  @ApiProperty({ type: 'string', description: 'A sentence for people.' })
-  detail!: string;
-
-  @ApiProperty({ type: 'string', description: 'Tells the errors apart. Codes are added, never changed.' })
-  code!: string;
-
-  @ApiPropertyOptional({ type: [QueryFieldError], description: 'All faults of the body.' })
-  errors?: QueryFieldError[];
-
-  @ApiPropertyOptional({ type: 'string', description: '`limit_exceeded`: the name of the limit.' })
-  limit?: string;
-
-  @ApiPropertyOptional({ type: 'number', description: '`limit_exceeded`: its value.' })
-  value?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: '`limit_exceeded`: the index of the part.' })
-  part?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: '`cursor_expired`: the oldest event that is kept.' })
-  oldest?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: '`cursor_expired`: the newest event.' })
-  latest?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: '`range_not_satisfiable`: the bytes of the file.' })
-  size?: number;
-}
+export const QueryProblem = model('QueryProblem', {
+  type: { ...text(), example: 'about:blank' },
+  title: text('The phrase of the status.'),
+  status: { type: 'integer' },
+  detail: text('A sentence for people.'),
+  code: text('Tells the errors apart. Codes are added, never changed.'),
+  errors: optional({ type: [QueryFieldError], description: 'All faults of the body.' }),
+  limit: optional(text('`limit_exceeded`: the name of the limit.')),
+  value: optional({ type: 'number', description: '`limit_exceeded`: its value.' } as const),
+  part: optional(count('`limit_exceeded`: the index of the part.')),
+  oldest: optional(count('`cursor_expired`: the oldest event that is kept.')),
+  latest: optional(count('`cursor_expired`: the newest event.')),
+  size: optional(count('`range_not_satisfiable`: the bytes of the file.')),
+});

@@ -2,21 +2,14 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
 import {
-  QueryDoneEnvelope,
-  QueryLogEnvelope,
-  QueryOtherEnvelope,
-  QueryProgressEnvelope,
+  ENVELOPES,
+  QueryProblem,
+  QueryRun,
+  QuerySessionPage,
+  QueryTurnFile,
+  QueryTurnText,
   TURN_ENVELOPES,
-} from './envelope-models.js';
-import { QueryProblem, QueryRun, QuerySessionPage, QueryTurnFile, QueryTurnText } from './models.js';
-
-const ENVELOPES = [
-  ...Object.values(TURN_ENVELOPES),
-  QueryLogEnvelope,
-  QueryProgressEnvelope,
-  QueryDoneEnvelope,
-  QueryOtherEnvelope,
-];
+} from './models.js';
 
 const STREAM_EXAMPLE =
   'data: {"type":"message","data":{"content":"Hello"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n';
