@@ -11,7 +11,7 @@ export interface AccessModuleOptions {
   keys?: readonly ApiKey[] | undefined;
   /** The path of a file with API keys, one `name:sha256` in each line. It is read again when it changes. */
   keysFile?: string | undefined;
-  /** Which tokens give access. Needs the package `jose`. */
+  /** Which tokens give access. */
   jwt?: JwtOptions | undefined;
 }
 

@@ -6,7 +6,6 @@ import type { Server } from 'node:http';
  * `Strict-Transport-Security`. A route may set another value.
  *
  * @param server the server of the application, `app.getHttpServer()`
- * @throws Error `helmet` is not installed
  *
  * @example
  * await addSecurityHeaders(app.getHttpServer());

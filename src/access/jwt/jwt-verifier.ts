@@ -53,7 +53,7 @@ export class JwtVerifier {
   /** @throws {Error} the package `jose` is missing */
   static async open(settings: JwtSettings): Promise<JwtVerifier> {
     warnOfGaps(settings);
-    return new JwtVerifier(await loadJose(), settings);
+    return new JwtVerifier(await import('jose'), settings);
   }
 
   /**
@@ -124,13 +124,4 @@ function warnOfGaps({ jwksUrl, audience, issuer }: JwtSettings): void {
     logger.warn(
       'JWT: the keys are fetched with http:, so whoever controls the network can replace them. Use https:.',
     );
-}
-
-async function loadJose(): Promise<Jose> {
-  try {
-    return await import('jose');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('JWT needs a package that is not installed. Run npm install jose.', { cause: error });
-  }
 }

@@ -10,11 +10,10 @@ const SCHEMA = 'agent_query';
  * Opens the counters that the options name. The database need not be reachable.
  *
  * @throws {TypeError} an option is unknown or faulty
- * @throws {Error} the package `rate-limiter-flexible` is missing
  */
 export async function openQueryRates(options: RateLimitModuleOptions): Promise<QueryRates> {
   checkRateLimit(options);
-  const { RateLimiterMemory, RateLimiterPostgres } = await loadLimiters();
+  const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const limits = { points: options.queriesPerMinute, duration: WINDOW_SECONDS, keyPrefix: '' };
   const memory = new MemoryQueryRates(new RateLimiterMemory(limits));
   if (options.postgres === undefined) return memory;
@@ -31,16 +30,4 @@ export async function openQueryRates(options: RateLimitModuleOptions): Promise<Q
     clearExpiredByTimeout: false,
   });
   return new PostgresQueryRates(limiter, memory, pool, `"${escaped}"`, close);
-}
-
-async function loadLimiters(): Promise<typeof import('rate-limiter-flexible')> {
-  try {
-    return await import('rate-limiter-flexible');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error(
-      'RateLimitModule needs a package that is not installed. Run npm install rate-limiter-flexible.',
-      { cause: error },
-    );
-  }
 }

@@ -6,8 +6,7 @@ import { QueryRates } from './query-rates.js';
 import { ConfigurableRateLimitModule, RATE_LIMIT_OPTIONS } from './rate-limit.options.js';
 
 /**
- * Configures how many queries an owner may begin in a minute. `RateLimitGuard` counts them, where a host uses it. Needs the
- * package `rate-limiter-flexible`.
+ * Configures how many queries an owner may begin in a minute. `RateLimitGuard` counts them, where a host uses it.
  *
  * The application does not start (`TypeError`) if an option is unknown or faulty.
  *
