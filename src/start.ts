@@ -1,9 +1,10 @@
 import 'reflect-metadata';
+import { existsSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
 import { addSecurityHeaders, limitConnections } from './access/index.js';
 import { AppModule } from './app.module.js';
 import {
@@ -48,7 +49,7 @@ async function listen(environment: Environment, agents: ServiceAgent[]): Promise
   Logger.overrideLogger(logger);
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment, agents),
-    adapterOf(environment),
+    await adapterOf(environment),
     { logger, abortOnError: false },
   );
   const origins = corsOrigins(environment);
@@ -62,8 +63,13 @@ async function listen(environment: Environment, agents: ServiceAgent[]): Promise
   greet(environment, agents, server.address() as AddressInfo);
 }
 
-function adapterOf(environment: Environment): FastifyAdapter {
+async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   const trusted = proxies(environment);
+  // The package contains the adapter (`fastify.build.js`). Sources, and what `nest build` makes, use the installed one.
+  const built = new URL('fastify/adapter.js', import.meta.url);
+  const { FastifyAdapter } = (await import(
+    existsSync(built) ? built.href : '@nestjs/platform-fastify'
+  )) as typeof import('@nestjs/platform-fastify');
   return new FastifyAdapter({
     trustProxy: trusted.length > 0 && trusted,
     // A session id in a path may be as long as a header.

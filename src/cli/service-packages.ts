@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 /** Packages that the service needs, and with which variables. */
 const NEEDED: [packages: string[], isNeeded: (variables: NodeJS.ProcessEnv) => boolean][] = [
   [['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'], () => true],
-  [['@nestjs/platform-fastify', 'fastest-levenshtein', 'helmet', 'prom-client'], () => true],
+  [['fastest-levenshtein', 'helmet', 'prom-client'], () => true],
   [['kysely', 'libsql'], ({ DATABASE_URL = 'file:' }) => DATABASE_URL.startsWith('file:')],
   [['kysely', 'pg'], ({ DATABASE_URL = '' }) => /^postgres/.test(DATABASE_URL)],
   [['bullmq', 'pg'], ({ QUEUE_URL = '' }) => /^postgres/.test(QUEUE_URL)],

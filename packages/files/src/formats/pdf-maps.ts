@@ -8,7 +8,7 @@ interface DataRequest {
 
 /**
  * The tables that map the codes of Chinese, Japanese and Korean fonts to characters. A PDF names a table instead of
- * containing it. They are in the package `pdfjs-dist`, of which nothing else is used.
+ * containing it. The folder `cmaps` is copied from the package `pdfjs-dist` 5.6: 2 MB of its 75.
  */
 export class CharacterMaps {
   /** Why a table that a PDF needs could not be read; the library itself continues without it, and finds no text. */
@@ -27,8 +27,7 @@ export class CharacterMaps {
   async #read({ kind, filename }: DataRequest): Promise<Uint8Array> {
     if (kind !== 'cMapUrl' || !/^[\w-]{1,50}\.bcmap$/.test(filename)) throw new Error(`There is no ${kind}.`);
     try {
-      const folder = import.meta.resolve('pdfjs-dist/package.json');
-      return Uint8Array.from(await readFile(new URL(`cmaps/${filename}`, folder)));
+      return Uint8Array.from(await readFile(new URL(`../../cmaps/${filename}`, import.meta.url)));
     } catch (error) {
       this.failure = error as Error;
       throw error;
