@@ -24,6 +24,13 @@ import { CORS_OPTIONS, problemOf } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
+/** A service, and what configures it. */
+export interface Service {
+  app: NestFastifyApplication;
+  environment: Environment;
+  agents: ServiceAgent[];
+}
+
 /**
  * Starts the standalone service: it listens, and shuts down in order on a signal. If it cannot start, it says why and ends the
  * process.
@@ -32,18 +39,23 @@ import { stopOnSignals } from './shutdown.js';
  */
 export async function start(variables: NodeJS.ProcessEnv): Promise<void> {
   guardProcess();
-  let environment: Environment | undefined;
   try {
-    environment = readEnvironment(variables);
-    await listen(environment, agentsOf(environment, variables));
+    const service = await createService(variables);
+    const { app, environment } = service;
+    const load = () => app.get(ServiceAgents).load();
+    stopOnSignals(app, load, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
+    await listen(service);
   } catch (error) {
-    const cause = explain(error as NodeJS.ErrnoException, environment);
-    process.stderr.write(`nest-agent-query cannot start.\n${cause}\n`);
-    process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
+    const { message, exitCode } = explain(error as NodeJS.ErrnoException, variables);
+    process.stderr.write(message);
+    process.exit(exitCode);
   }
 }
 
-async function listen(environment: Environment, agents: ServiceAgent[]): Promise<void> {
+/** @throws {ConfigurationError} it cannot be configured so */
+export async function createService(variables: NodeJS.ProcessEnv): Promise<Service> {
+  const environment = readEnvironment(variables);
+  const agents = agentsOf(environment, variables);
   const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
   const logger = new ServiceLogger(format, environment.LOG_LEVEL);
   Logger.overrideLogger(logger);
@@ -57,10 +69,24 @@ async function listen(environment: Environment, agents: ServiceAgent[]): Promise
   const server = app.getHttpServer();
   limitConnections(server, connectionLimits(environment));
   await addSecurityHeaders(server);
-  const load = () => app.get(ServiceAgents).load();
-  stopOnSignals(app, load, environment.DRAIN_MS, environment.STOP_DEADLINE_MS);
+  return { app, environment, agents };
+}
+
+/** Lets a service listen, and tells the operator so. */
+export async function listen({ app, environment, agents }: Service): Promise<void> {
   await app.listen(environment.PORT, environment.HOST);
-  greet(environment, agents, server.address() as AddressInfo);
+  greet(environment, agents, app.getHttpServer().address() as AddressInfo);
+}
+
+/** What an operator reads when a service cannot start, and the exit code of its process. */
+export function explain(
+  error: NodeJS.ErrnoException & { port?: number },
+  variables: NodeJS.ProcessEnv,
+): { message: string; exitCode: number } {
+  return {
+    message: `nest-agent-query cannot start.\n${causeOf(error, variables)}\n`,
+    exitCode: error instanceof ConfigurationError ? error.exitCode : 1,
+  };
 }
 
 async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
@@ -104,10 +130,13 @@ function guardProcess(): void {
   });
 }
 
-function explain(error: NodeJS.ErrnoException & { port?: number }, environment?: Environment): string {
+function causeOf(
+  error: NodeJS.ErrnoException & { port?: number },
+  { METRICS_PORT }: NodeJS.ProcessEnv,
+): string {
   if (!(error instanceof ConfigurationError) && error.syscall !== 'listen')
     return error.stack ?? error.message;
-  const variable = error.port === environment?.METRICS_PORT ? 'METRICS_PORT' : 'PORT';
+  const variable = String(error.port) === METRICS_PORT ? 'METRICS_PORT' : 'PORT';
   if (error.code === 'EADDRINUSE')
     return `${error.message}. Set ${variable} to another port (0 takes a free one).`;
   if (error.code === 'EACCES') return `${error.message}. Set ${variable} to a port from 1024 on.`;

@@ -4,7 +4,7 @@ import { ApiProperty, ApiTags, DocumentBuilder, type OpenAPIObject, SwaggerModul
 import { Test } from '@nestjs/testing';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { IsNumber, IsOptional } from 'class-validator';
-import { ADAPTERS, adapterNamed } from '../../test/support/host.js';
+import { adapterNamed, describeOnOneAdapter } from '../../test/support/host.js';
 import { message, QueryModule, STATUS_OF_CODE } from '../query/index.js';
 import { ask, ScriptedHandler } from '../testing/index.js';
 import { describeQueryModules } from './index.js';
@@ -60,7 +60,7 @@ async function faultsOf(document: OpenAPIObject): Promise<unknown> {
   return (await new Validator().validate(copy)).errors;
 }
 
-describe.each(ADAPTERS)('The document of an application on %s', (adapter) => {
+describeOnOneAdapter('The document of an application on %s', (adapter) => {
   let app: INestApplication;
   afterEach(() => app.close());
 

@@ -4,7 +4,7 @@ import { Module, UnauthorizedException } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import type { INestApplication } from '@nestjs/common';
 import { eventually } from '../../test/support/conditions.js';
-import { ADAPTERS, type AdapterName, adapterNamed } from '../../test/support/host.js';
+import { type AdapterName, adapterNamed, describeOnOneAdapter } from '../../test/support/host.js';
 import {
   AgentService,
   file,
@@ -19,7 +19,7 @@ import { ask, Clock, ScriptedHandler, TestClock } from './index.js';
 /** The SHA-256 of `a`. */
 const SHA256 = 'ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb';
 
-describe.each(ADAPTERS)('ask on %s', (adapter) => {
+describeOnOneAdapter('ask on %s', (adapter) => {
   let app: INestApplication;
   let clock: TestClock;
   afterEach(() => app.close());

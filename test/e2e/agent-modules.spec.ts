@@ -5,7 +5,14 @@ import { pathToFileURL } from 'node:url';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { type Service, spawnService, startService } from '../support/service.js';
+import {
+  type Refusal,
+  refusalOf,
+  serve,
+  type SharedService,
+  spawnService,
+  startService,
+} from '../support/service.js';
 
 const ANSWER = "yield { type: 'message', data: { content: 'Hi' } };";
 const HI = { text: 'Hi', done: [{ status: 'completed' }] };
@@ -17,7 +24,7 @@ const isTypeScriptNative = Boolean((process.features as { typescript?: unknown }
 
 describe('A module as the agent of the service', () => {
   let directory: string;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
 
   beforeEach(async () => {
     directory = await realpath(await mkdtemp(join(tmpdir(), 'agent-modules-')));
@@ -36,15 +43,24 @@ describe('A module as the agent of the service', () => {
     }
   }
 
-  /** What a service says that does not start, and its exit code. */
-  async function refusal(files: Record<string, string>, agent: string, environment = {}): Promise<string> {
-    await write(files);
-    const { exited, output } = spawnService({ AGENT: agent, ...environment }, directory);
-    const code = await exited;
-    const text = output().replaceAll(directory, '<directory>');
+  function sentencesOf({ message, exitCode }: Refusal): string {
+    const text = message.replaceAll(directory, '<directory>');
     expect(text).not.toMatch(/node:internal|dist\/agents/);
     expect(text.startsWith('nest-agent-query cannot start.\n')).toBe(true);
-    return `${text.slice(text.indexOf('\n') + 1)}exit ${code}`;
+    return `${text.slice(text.indexOf('\n') + 1)}exit ${exitCode}`;
+  }
+
+  /** What a service says that does not start, and its exit code. */
+  async function refusal(files: Record<string, string>, agent: string): Promise<string> {
+    await write(files);
+    return sentencesOf(await refusalOf({ AGENT: agent }, directory));
+  }
+
+  /** The same of a process of its own. */
+  async function refusalOfProcess(agent: string): Promise<string> {
+    const { exited, output } = spawnService({ AGENT: agent }, directory);
+    const exitCode = Number(await exited);
+    return sentencesOf({ message: output(), exitCode });
   }
 
   it.each<[string, Record<string, string>, (directory: string) => string]>([
@@ -77,7 +93,7 @@ describe('A module as the agent of the service', () => {
     ],
   ])(promise('service.agent-file', '%s'), async (_, files, agent) => {
     await write(files);
-    service = await startService({ AGENT: agent(directory) }, directory);
+    service = await serve({ AGENT: agent(directory) }, directory);
     expect(await (await ask(service.url, 'hello')).answer()).toEqual(HI);
   });
 
@@ -89,13 +105,14 @@ describe('A module as the agent of the service', () => {
       onApplicationShutdown() { console.log('shut down'); },
     }`;
     await write({ 'agent.mjs': agent });
-    service = await startService({ AGENT: './agent.mjs' }, directory);
+    service = await serve({ AGENT: './agent.mjs' }, directory);
     expect(await (await ask(service.url, 'hello', { kwargs: { session_id: 's' } })).answer()).toEqual(HI);
     expect((await request(service.url, { method: 'DELETE', path: '/query/sessions/s' })).status).toBe(204);
     const { output } = service;
     await eventuallyElsewhere(() => output().includes('erased anonymous s\n'));
     await service.stop();
-    expect(service.output()).toContain('shut down\n');
+    service = undefined;
+    await eventuallyElsewhere(() => output().includes('shut down\n'));
   });
 
   it.each<[string, Record<string, string>, string]>([
@@ -166,11 +183,6 @@ describe('A module as the agent of the service', () => {
       'AGENT is "./agent.mjs". It throws while it is loaded: null\nexit 70',
     ],
     [
-      'a promise that nothing settles',
-      { 'agent.mjs': 'await new Promise(() => {});' },
-      'AGENT is "./agent.mjs". It is never loaded: its top level awaits a promise that nothing settles.\nexit 70',
-    ],
-    [
       'no default export',
       { 'agent.mjs': 'export function answer() {}' },
       'AGENT is "./agent.mjs". It has no default export, only answer; its default export must be a function such as ' +
@@ -198,6 +210,13 @@ describe('A module as the agent of the service', () => {
     expect(await refusal(files, `./${agent}`)).toBe(expected);
   });
 
+  it(promise('service.agent-file-failure', 'a promise that nothing settles'), async () => {
+    await write({ 'agent.mjs': 'await new Promise(() => {});' });
+    expect(await refusalOfProcess('./agent.mjs')).toBe(
+      'AGENT is "./agent.mjs". It is never loaded: its top level awaits a promise that nothing settles.\nexit 70',
+    );
+  });
+
   it(
     promise('service.agent-file-failure', 'a directory, a path for Windows and a URL of another machine'),
     async () => {
@@ -216,7 +235,7 @@ describe('A module as the agent of the service', () => {
   it(promise('service.agent-typescript', 'directly'), async () => {
     await write({ 'agent.ts': TYPED, 'package.json': '{"type":"module"}' });
     if (!isTypeScriptNative) {
-      const text = await refusal({}, './agent.ts');
+      const text = await refusalOfProcess('./agent.ts');
       expect(text).toContain(
         `AGENT is "./agent.ts". Node ${process.versions.node} cannot execute <directory>/agent.ts.\n` +
           'Node 22.18 and newer execute TypeScript whose types can be removed, in files .ts, .mts and .cts. ' +
@@ -225,9 +244,8 @@ describe('A module as the agent of the service', () => {
       expect(text).toMatch(/\/dist\/main\.js\nexit 69$/);
       return;
     }
-    service = await startService({ AGENT: './agent.ts' }, directory);
+    service = await serve({ AGENT: './agent.ts' }, directory);
     expect((await (await ask(service.url, 'typed')).answer()).text).toBe('typed');
-    await service.stop();
     const broken = { 'agent.ts': 'const a: string = 1 2;' };
     expect(await refusal(broken, './agent.ts')).toMatch(
       /Syntax error: .*\n<directory>\/agent.ts:1:21\nconst a/,

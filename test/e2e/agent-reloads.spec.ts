@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { type Service, spawnService, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService } from '../support/service.js';
 
 /** An agent that answers with a word. "wait" answers it again, after a query "go". */
 const saying = (word: string, rest = '') => `${rest}
@@ -23,7 +23,7 @@ const RELOADED = 'has changed and was loaded again';
 
 describe('The service with --watch', () => {
   let directory: string;
-  let service: Service;
+  let service: SharedService | undefined;
   /** How much of the output a test has looked at. */
   let read: number;
 
@@ -33,7 +33,8 @@ describe('The service with --watch', () => {
   });
 
   afterEach(async () => {
-    await service.stop();
+    await service?.stop();
+    service = undefined;
     await rm(directory, { recursive: true });
   });
 
@@ -46,19 +47,19 @@ describe('The service with --watch', () => {
 
   async function start(files: Record<string, string>, agent = './agent.mjs'): Promise<void> {
     await write(files);
-    service = await startService({ AGENT: agent }, directory, ['--watch']);
+    service = await serve({ AGENT: agent, WATCH: 'true' }, directory);
   }
 
   /** Waits until the service has written a text that the test has not seen, and returns what it has written until then. */
   async function output(text: string): Promise<string> {
-    await eventuallyElsewhere(() => service.output().includes(text, read));
-    const end = service.output().indexOf(text, read) + text.length;
-    const seen = service.output().slice(read, end);
+    await eventuallyElsewhere(() => service!.output().includes(text, read));
+    const end = service!.output().indexOf(text, read) + text.length;
+    const seen = service!.output().slice(read, end);
     read = end;
     return seen.replaceAll(directory, '<directory>');
   }
 
-  const answer = async (text = 'hello') => (await (await ask(service.url, text)).answer()).text;
+  const answer = async (text = 'hello') => (await (await ask(service!.url, text)).answer()).text;
 
   it.each<[string, () => Promise<void>]>([
     ['written', () => write({ 'agent.mjs': saying("'two'") })],
@@ -146,7 +147,7 @@ describe('The service with --watch', () => {
       'agent.mjs': saying('word', "import { word } from './b.mjs';"),
       'b.mjs': "export const word = 'one';",
     });
-    const running = await ask(service.url, 'wait');
+    const running = await ask(service!.url, 'wait');
     await running.until('one');
     await write({ 'b.mjs': "export const word = 'two';" });
     await output(RELOADED);
@@ -219,7 +220,7 @@ describe('The service with --watch', () => {
     const introduction =
       './agent.mjs has changed, and the new version cannot be used. The version before it goes on answering. ';
     expect(await output(expected.replaceAll('<directory>', directory))).toContain(introduction + expected);
-    expect(service.output()).not.toMatch(/node:internal|dist\/agents/);
+    expect(service!.output()).not.toMatch(/node:internal|dist\/agents/);
     expect(await answer()).toBe('one1');
     await write({ 'agent.mjs': saying("'two'"), 'b.mjs': '' });
     await output(RELOADED);
@@ -247,7 +248,8 @@ describe('The service with --watch', () => {
       'agent.mjs': saying("'four'", "console.log('begun again'); await new Promise(() => {});"),
     });
     await output('begun again');
-    expect(await service.stop()).toBe(0);
+    await service!.stop();
+    service = undefined;
   });
 
   it(promise('service.watch-hooks'), async () => {
@@ -264,7 +266,7 @@ describe('The service with --watch', () => {
       }`;
     await start({ 'agent.mjs': agent('one') });
     expect(await output('one onApplicationBootstrap;')).toContain('one onModuleInit;');
-    const running = await ask(service.url, 'wait');
+    const running = await ask(service!.url, 'wait');
     await running.until('one');
     await write({ 'agent.mjs': agent('two') });
     const reload = await output(RELOADED);
@@ -273,23 +275,22 @@ describe('The service with --watch', () => {
     expect(await answer('one')).toBe('two');
     await running.whole();
     expect(await output('one onApplicationShutdown;')).toContain('one onModuleDestroy;');
-    expect(await service.stop()).toBe(0);
+    const { output: whole } = service!;
+    await service!.stop();
     expect(await output('two onApplicationShutdown;')).toContain('two onModuleDestroy;');
-    expect(service.output().match(/onModuleDestroy/g)).toHaveLength(2);
+    service = undefined;
+    expect(whole().match(/onModuleDestroy/g)).toHaveLength(2);
   });
 
-  it.each<[Record<string, string>, string[], string]>([
+  it.each<[Record<string, string>, string]>([
+    [{ WATCH: 'true' }, 'WATCH and --watch have no effect without an AGENT that is the path of a module.'],
     [
-      { WATCH: 'true' },
-      [],
-      'WATCH and --watch have no effect without an AGENT that is the path of a module.',
+      { AGENT: 'remote', REMOTE_URL: 'http://127.0.0.1:1', WATCH: 'true' },
+      'WATCH and --watch have no effect',
     ],
-    [{ AGENT: 'remote', REMOTE_URL: 'http://127.0.0.1:1' }, ['--watch'], 'WATCH and --watch have no effect'],
-    [{ WATCH: 'yes' }, [], 'WATCH is "yes"; it must be "true" or "false".'],
-  ])(promise('service.environment', '%j %j'), async (environment, parameters, sentence) => {
-    await start({ 'agent.mjs': saying("'one'") });
-    const refused = spawnService(environment, directory, parameters);
-    expect(await refused.exited).toBe(1);
-    expect(refused.output()).toContain(sentence);
+    [{ WATCH: 'yes' }, 'WATCH is "yes"; it must be "true" or "false".'],
+  ])(promise('service.environment', '%j'), async (environment, sentence) => {
+    const { message, exitCode } = await refusalOf(environment);
+    expect([exitCode, message]).toEqual([1, expect.stringContaining(sentence)]);
   });
 });

@@ -5,12 +5,12 @@ import { type Envelope, MemoryRunStore, message, type QueryModuleOptions } from 
 import { promise } from '../promises.js';
 import { ask, cancel, follow, FULL, get } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 import { ticks } from '../support/slow-run-store.js';
 
 const KIB = 'x'.repeat(1024);
 
-describe.each(ADAPTERS)('Back-pressure on %s', (adapter) => {
+describeOnBothAdapters('Back-pressure on %s', (adapter) => {
   let host: Host;
   const start = async ({ handler, ...options }: QueryModuleOptions) =>
     (host = await startAgent(adapter, handler, options));

@@ -8,7 +8,7 @@ import { type CanActivate, Controller, Injectable, Module, Post } from '@nestjs/
 import { message, type Query, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { deferred, eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startHost } from '../support/host.js';
 import { request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -35,7 +35,7 @@ function fileQuery(bytes: number): string {
   });
 }
 
-describe.each(ADAPTERS)('The body of a query on %s', (adapter) => {
+describeOnBothAdapters('The body of a query on %s', (adapter) => {
   let host: Host;
   let directory: string;
   let answer: (query: Query) => AsyncIterable<ReturnType<typeof message>>;

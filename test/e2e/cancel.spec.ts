@@ -3,13 +3,13 @@ import { type Envelope, message, type QueryModuleOptions } from '../../src/index
 import { promise } from '../promises.js';
 import { ask, cancel, follow } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 /** The id of no run. */
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-describe.each(ADAPTERS)('DELETE {base}/query/{runId} on %s', (adapter) => {
+describeOnOneAdapter('DELETE {base}/query/{runId} on %s', (adapter) => {
   let host: Host;
   const start = async ({ handler, ...options }: QueryModuleOptions) =>
     (host = await startAgent(adapter, handler, options));

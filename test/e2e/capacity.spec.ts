@@ -1,10 +1,10 @@
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, type Reply } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('A service at its capacity, on %s', (adapter) => {
+describeOnOneAdapter('A service at its capacity, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   const start = async (maxRunning: number, maxWaiting: number) => {

@@ -18,13 +18,13 @@ import { promise } from '../promises.js';
 import { CLI, command, CommandProcess } from '../support/command-line.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { type Call, ScriptedAgent } from '../support/scripted-agent.js';
 
 const UUID = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/;
 const ALPHABET = 'The quick brown fox jumps over the lazy dog. ';
 
-describe.each(ADAPTERS)('The command line, asking a host on %s', (adapter) => {
+describeOnOneAdapter('The command line, asking a host on %s', (adapter) => {
   let agent: ScriptedAgent;
   let host: Host;
   let directory: string;

@@ -17,7 +17,7 @@ import {
 import { promise } from '../promises.js';
 import { deferred } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const COMPLETED = { type: 'done', data: { status: 'completed' } };
@@ -36,7 +36,7 @@ const refusalOf = (refused: Promise<unknown>): Promise<AgentQueryError> =>
 
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-describe.each(ADAPTERS)('The typed client, of a service on %s,', (adapter) => {
+describeOnOneAdapter('The typed client, of a service on %s,', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   let client: AgentQueryClient;

@@ -1,7 +1,7 @@
 import { DEFAULT_BODY_LIMITS, RUN_DEFAULTS, STREAM_DEFAULTS } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { type Body, request } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
 const MiB = 1024 * 1024;
 const texts = (count: number, text = '') =>
@@ -24,7 +24,7 @@ describe('The defaults that the package exports', () => {
   });
 });
 
-describe.each(ADAPTERS)('A host that sets no limits on %s', (adapter) => {
+describeOnOneAdapter('A host that sets no limits on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => (host = await startAgent(adapter, async function* () {})));
   afterAll(() => host.close());

@@ -10,7 +10,7 @@ import { ask, get } from '../support/client.js';
 import { command } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
 import { freePort } from '../support/free-port.js';
-import { ADAPTERS, startHost } from '../support/host.js';
+import { ONE_ADAPTER, startHost } from '../support/host.js';
 import { type Service, startService } from '../support/service.js';
 
 const EXTENT = { idle: 2, body: 400_000 };
@@ -267,36 +267,33 @@ describe('The doctor', () => {
     }
   });
 
-  it.each(ADAPTERS)(
-    promise('cli.doctor', 'with a host on %s that mounts the agent for tests, or not'),
-    async (adapter) => {
-      const handler = async function* () {
-        yield message('Hi');
-      };
-      const query = QueryModule.forRoot({ handler });
-      const path = 'query/diagnostic';
-      const tests = QueryModule.forRoot({ handler: diagnosticHandler(), name: 'diagnostic', path });
-      @Module({ imports: [query, tests] })
-      class WithTests {}
-      @Module({ imports: [query] })
-      class WithoutTests {}
-      const hosts = [await startHost(adapter, WithTests), await startHost(adapter, WithoutTests)];
-      const [tested, untested] = await Promise.all(
-        hosts.map(({ url }) => examine(targetOf(url, 'query', undefined), EXTENT)),
-      );
-      await Promise.all(hosts.map((host) => host.close()));
-      expect(notFine(tested!).map(({ check }) => check)).toEqual(['http2']);
-      expect(untested).toMatchObject({
-        exitCode: 1,
-        findings: [
-          {
-            verdict: 'problem',
-            measured: expect.stringMatching(/^has no agent for tests: mount diagnosticHandler/),
-          },
-        ],
-      });
-    },
-  );
+  it(promise('cli.doctor', 'with a host that mounts the agent for tests, or not'), async () => {
+    const handler = async function* () {
+      yield message('Hi');
+    };
+    const query = QueryModule.forRoot({ handler });
+    const path = 'query/diagnostic';
+    const tests = QueryModule.forRoot({ handler: diagnosticHandler(), name: 'diagnostic', path });
+    @Module({ imports: [query, tests] })
+    class WithTests {}
+    @Module({ imports: [query] })
+    class WithoutTests {}
+    const hosts = [await startHost(ONE_ADAPTER, WithTests), await startHost(ONE_ADAPTER, WithoutTests)];
+    const [tested, untested] = await Promise.all(
+      hosts.map(({ url }) => examine(targetOf(url, 'query', undefined), EXTENT)),
+    );
+    await Promise.all(hosts.map((host) => host.close()));
+    expect(notFine(tested!).map(({ check }) => check)).toEqual(['http2']);
+    expect(untested).toMatchObject({
+      exitCode: 1,
+      findings: [
+        {
+          verdict: 'problem',
+          measured: expect.stringMatching(/^has no agent for tests: mount diagnosticHandler/),
+        },
+      ],
+    });
+  });
 
   it(promise('cli.doctor', 'for people, with what helps'), async () => {
     const proxy = await FaultyProxy.before(service.url, { prefix: '/api' });

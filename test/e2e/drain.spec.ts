@@ -12,7 +12,7 @@ import {
 import { promise } from '../promises.js';
 import { ask, envelopesOf, follow, FULL } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type AdapterName } from '../support/host.js';
+import { type AdapterName, describeOnBothAdapters } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
@@ -29,7 +29,7 @@ async function start(adapter: AdapterName, options: QueryModuleOptions) {
   return { app, url: await app.getUrl(), agent: app.get(AgentService, { strict: false }) };
 }
 
-describe.each(ADAPTERS)('A host that closes, on %s', (adapter) => {
+describeOnBothAdapters('A host that closes, on %s', (adapter) => {
   const runsOf = (drainMs: number) => ({ drainMs, stopDeadlineMs: 50 });
 
   it(promise('drain.order'), async () => {

@@ -3,7 +3,7 @@ import { type HandlerFunction, message, QueryError, type QueryModuleOptions } fr
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 
 type Handler = QueryModuleOptions['handler'];
@@ -132,7 +132,7 @@ const THROWN: [string, unknown][] = [
   ['a proxy that throws at every access', new Proxy({}, { get: fail, getPrototypeOf: fail })],
 ];
 
-describe.each(ADAPTERS)('A handler on %s', (adapter) => {
+describeOnOneAdapter('A handler on %s', (adapter) => {
   let host: Host;
   let log: OperatorLog;
   let handler: HandlerFunction;
@@ -207,7 +207,7 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
 const TIMED_OUT =
   'data: {"type":"done","data":{"status":"failed","error":{"code":"run_timeout","message":"The run was stopped after 0.03 s, the time limit of a run."}}}\n\n';
 
-describe.each(ADAPTERS)('A run that takes too long on %s', (adapter) => {
+describeOnOneAdapter('A run that takes too long on %s', (adapter) => {
   const runs = { timeoutMs: 30, stopDeadlineMs: 30 };
 
   it.each<[string, Handler, boolean]>([

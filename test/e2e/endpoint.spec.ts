@@ -24,7 +24,13 @@ import { of } from 'rxjs';
 import { message, type Query, QueryModule, type QueryContext } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get, request } from '../support/client.js';
-import { ADAPTERS, type AdapterName, type Configure, type Host, startHost } from '../support/host.js';
+import {
+  type AdapterName,
+  type Configure,
+  describeOnBothAdapters,
+  type Host,
+  startHost,
+} from '../support/host.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -99,7 +105,7 @@ const note = async (host: Host, path = '/notes', headers: http.OutgoingHttpHeade
   return [reply.status, await reply.whole()];
 };
 
-describe.each(ADAPTERS)('The endpoint of a host on %s', (adapter) => {
+describeOnBothAdapters('The endpoint of a host on %s', (adapter) => {
   it.each([
     [
       'with fixed options',

@@ -19,7 +19,7 @@ import {
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 
 /** The answer of an agent that calls a tool in the middle of its text. */
@@ -77,50 +77,49 @@ const STORES: Record<'memory' | 'file' | 'Postgres', () => Promise<RunStore>> = 
   Postgres: () => openStore(`${postgres.url}?schema=envelopes_${++opened}`),
 };
 
-const CASES = ADAPTERS.flatMap((adapter) =>
-  Object.entries(STORES).map(([name, open]) => [adapter, name, open] as const),
+describe.each(Object.entries(STORES))(
+  'An agent that uses all standard types, with the store %s',
+  (_, open) => {
+    let host: Host;
+    let earlier: Turn[];
+    beforeEach(async () => {
+      const handler = async function* ({ parts }, { history }) {
+        earlier = history;
+        const [part] = parts;
+        yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
+      } satisfies HandlerFunction;
+      host = await startAgent(ONE_ADAPTER, handler, { store: await open() });
+    });
+    afterEach(async () => {
+      await host.idle();
+      await host.close();
+    });
+    const answerTo = async (question: string) =>
+      (await ask(host.url, question, { kwargs: { session_id: 's' } })).allEnvelopes();
+    const turns = async () => (await (await get(host.url, '/query/sessions/s')).json<SessionPage>()).turns;
+
+    it(promise('stream.standard-types'), async () => {
+      expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
+    });
+
+    it(promise('session.envelopes', 'for the handler and for callers'), async () => {
+      await answerTo('all');
+      await answerTo('void');
+      expect(earlier).toMatchObject([{ text: 'Let me look.21 degrees.', envelopes: KEPT }]);
+      const shown = await turns();
+      expect(shown).toMatchObject([
+        { text: 'Let me look.21 degrees.', envelopes: KEPT, end: { status: 'completed' } },
+        { text: '', envelopes: [toolCall('1', 'void')], end: { error: { code: 'invalid_envelope' } } },
+      ]);
+      expect(earlier).toEqual([shown[0]]);
+      expect(shown.some((turn) => 'envelopesTruncated' in turn)).toBe(false);
+    });
+
+    it(promise('session.envelopes-limit'), async () => {
+      await answerTo('long');
+      const [turn] = await turns();
+      expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
+      expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
+    });
+  },
 );
-
-describe.each(CASES)('An agent on %s that uses all standard types, with the store %s', (adapter, _, open) => {
-  let host: Host;
-  let earlier: Turn[];
-  beforeEach(async () => {
-    const handler = async function* ({ parts }, { history }) {
-      earlier = history;
-      const [part] = parts;
-      yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
-    } satisfies HandlerFunction;
-    host = await startAgent(adapter, handler, { store: await open() });
-  });
-  afterEach(async () => {
-    await host.idle();
-    await host.close();
-  });
-  const answerTo = async (question: string) =>
-    (await ask(host.url, question, { kwargs: { session_id: 's' } })).allEnvelopes();
-  const turns = async () => (await (await get(host.url, '/query/sessions/s')).json<SessionPage>()).turns;
-
-  it(promise('stream.standard-types'), async () => {
-    expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
-  });
-
-  it(promise('session.envelopes', 'for the handler and for callers'), async () => {
-    await answerTo('all');
-    await answerTo('void');
-    expect(earlier).toMatchObject([{ text: 'Let me look.21 degrees.', envelopes: KEPT }]);
-    const shown = await turns();
-    expect(shown).toMatchObject([
-      { text: 'Let me look.21 degrees.', envelopes: KEPT, end: { status: 'completed' } },
-      { text: '', envelopes: [toolCall('1', 'void')], end: { error: { code: 'invalid_envelope' } } },
-    ]);
-    expect(earlier).toEqual([shown[0]]);
-    expect(shown.some((turn) => 'envelopesTruncated' in turn)).toBe(false);
-  });
-
-  it(promise('session.envelopes-limit'), async () => {
-    await answerTo('long');
-    const [turn] = await turns();
-    expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
-    expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
-  });
-});

@@ -7,7 +7,7 @@ import { anyRuns, parsersOf } from '../support/child-processes.js';
 import { request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { greedyPdf, longStringPdf } from '../support/hostile-files.mjs';
-import { ADAPTERS, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, startAgent } from '../support/host.js';
 import { type Service, startService } from '../support/service.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../fixtures/files');
@@ -107,7 +107,7 @@ describe('The built-in agent of the service', () => {
   });
 });
 
-describe.each(ADAPTERS)('The built-in agent on %s', (adapter) => {
+describeOnOneAdapter('The built-in agent on %s', (adapter) => {
   it(promise('service.files-agent-requests'), async () => {
     const host = await startAgent(adapter, FilesHandler);
     const ask = async (text: string, ...names: string[]) => {

@@ -2,7 +2,7 @@ import { concat, NEVER, Observable, of } from 'rxjs';
 import { type HandlerFunction, message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 
 const HI = 'data: {"type":"message","data":{"content":"Hi"}}\n\n';
@@ -128,7 +128,7 @@ const STRANGE: [string, unknown, string][] = [
   ],
 ];
 
-describe.each(ADAPTERS)('A handler on %s', (adapter) => {
+describeOnOneAdapter('A handler on %s', (adapter) => {
   let host: Host;
   let log: OperatorLog;
   let handler: HandlerFunction;
@@ -196,7 +196,7 @@ describe.each(ADAPTERS)('A handler on %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('A handler that never stops on %s', (adapter) => {
+describeOnOneAdapter('A handler that never stops on %s', (adapter) => {
   it(
     promise('end.invalid-envelope', 'also where the handler never stops, which the log reports'),
     async () => {

@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { json, type NextFunction, type Request, type Response } from 'express';
 import { message, type Query, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ADAPTERS, type AdapterName, type Configure, startHost } from '../support/host.js';
+import { type AdapterName, type Configure, describeOnBothAdapters, startHost } from '../support/host.js';
 import { request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -63,7 +63,7 @@ function digestOfLarge(): string {
   return hash.digest('hex');
 }
 
-describe.each(ADAPTERS)('In a host with default settings on %s', (adapter) => {
+describeOnBothAdapters('In a host with default settings on %s', (adapter) => {
   it(promise('host.large-bodies', '64 MB'), async () => {
     const host = await start(adapter);
     const answer = await request(host.url, {}, large());
@@ -101,7 +101,7 @@ const parseAll = (): ((request: Request, response: Response, next: NextFunction)
   return (request, response, next) => parse(request, response, next);
 };
 
-describe.each(ADAPTERS)('In a host on %s', (adapter) => {
+describeOnBothAdapters('In a host on %s', (adapter) => {
   it.each<[string, Configure]>([
     ['a parser of its own for all routes', (app) => void app.use(json({ limit: '10mb' }))],
     ['a parser inside its own middleware', (app) => void app.use(parseAll())],

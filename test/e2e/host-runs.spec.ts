@@ -21,13 +21,13 @@ import {
 import { promise } from '../promises.js';
 import { ask, cancel, follow, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent, startHost } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const QUICK = { drainMs: 0, stopDeadlineMs: 100 };
 
-describe.each(ADAPTERS)('The runs of a host, on %s', (adapter) => {
+describeOnOneAdapter('The runs of a host, on %s', (adapter) => {
   let host: Host;
   afterEach(() => host.close());
 

@@ -20,7 +20,7 @@ import { map, tap, timeout } from 'rxjs';
 import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Configure, type Host, startHost } from '../support/host.js';
+import { ADAPTERS, type Configure, describeOnBothAdapters, type Host, startHost } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { type RequestOptions, ask, request } from '../support/client.js';
 
@@ -75,7 +75,7 @@ async function note(host: Host, body = '{"text":"a"}'): Promise<[number, unknown
   return [answer.status, JSON.parse(await answer.whole())];
 }
 
-describe.each(ADAPTERS)('In a host on %s', (adapter) => {
+describeOnBothAdapters('In a host on %s', (adapter) => {
   it(promise('host.pipes', 'a strict ValidationPipe'), async () => {
     const host = await start(adapter, (app) =>
       app.useGlobalPipes(

@@ -6,7 +6,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { NestFactory } from '@nestjs/core';
 import { message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ADAPTERS, type Host, listen, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, listen, startAgent } from '../support/host.js';
 import { ask } from '../support/client.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
@@ -54,7 +54,7 @@ function unchunked(text: string): { body: string; rest: string } {
 
 const afterHead = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
 
-describe.each(ADAPTERS)('A stream on %s', (adapter) => {
+describeOnBothAdapters('A stream on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => (host = await startAgent(adapter, greet)));
   afterAll(() => host.close());

@@ -2,10 +2,10 @@ import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('A POST that is repeated with its Idempotency-Key, on %s', (adapter) => {
+describeOnOneAdapter('A POST that is repeated with its Idempotency-Key, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { request } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
 const PARTS = '"parts":[{"type":"text","text":"Hello"}]';
 
-describe.each(ADAPTERS)('The kwargs of a query on %s', (adapter) => {
+describeOnOneAdapter('The kwargs of a query on %s', (adapter) => {
   let host: Host;
   let given: Record<string, unknown> | undefined;
   beforeAll(async () => {

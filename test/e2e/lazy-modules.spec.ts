@@ -3,7 +3,7 @@ import { LazyModuleLoader } from '@nestjs/core';
 import { AgentHandler, message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
-import { ADAPTERS, startHost } from '../support/host.js';
+import { describeOnBothAdapters, startHost } from '../support/host.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -30,7 +30,7 @@ class LazyHandler extends AgentHandler {
   }
 }
 
-describe.each(ADAPTERS)('Lazy modules on %s', (adapter) => {
+describeOnBothAdapters('Lazy modules on %s', (adapter) => {
   it(promise('module.lazy', 'are loaded by a handler'), async () => {
     Model.loaded = 0;
     const host = await startHost(adapter, QueryModule.forRoot({ handler: LazyHandler }));

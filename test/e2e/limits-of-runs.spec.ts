@@ -7,10 +7,10 @@ import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('The limits of runs on %s', (adapter) => {
+describeOnOneAdapter('The limits of runs on %s', (adapter) => {
   let host: Host | undefined;
   afterEach(() => host?.close());
   const start = async (handler: QueryModuleOptions['handler'], options: Partial<QueryModuleOptions> = {}) =>

@@ -7,7 +7,7 @@ import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, type Reply, request } from '../support/client.js';
 import { eventually, eventuallyElsewhere } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
@@ -42,9 +42,7 @@ async function cancelOf(url: string, reply: Reply): Promise<void> {
   await reply.whole();
 }
 
-const CASES = ADAPTERS.flatMap((adapter) => STORES.map((store) => [adapter, store] as const));
-
-describe.each(CASES)('Limits per owner, on %s with the store %s', (adapter, kind) => {
+describe.each(STORES)('Limits per owner, with the store %s', (kind) => {
   let host: Host;
   let agent: ScriptedAgent;
   /** How many calls were told to finish. */
@@ -56,7 +54,7 @@ describe.each(CASES)('Limits per owner, on %s with the store %s', (adapter, kind
     const schema = directory.replace(/.*-/, 'owners_').toLowerCase();
     const url = kind === 'file' ? `file:${join(directory, 'runs.db')}` : postgres.url;
     const store = kind === 'memory' ? new MemoryRunStore() : await openStore(url, { postgres: { schema } });
-    host = await startAgent(adapter, agent.handler, { store, owner, runs });
+    host = await startAgent(ONE_ADAPTER, agent.handler, { store, owner, runs });
   };
   afterEach(async () => {
     await host.idle();
@@ -135,7 +133,7 @@ describe.each(CASES)('Limits per owner, on %s with the store %s', (adapter, kind
   });
 });
 
-describe.each(ADAPTERS)('The bytes of files of an owner in transit, on %s', (adapter) => {
+describeOnOneAdapter('The bytes of files of an owner in transit, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {
@@ -212,7 +210,7 @@ describe.each(ADAPTERS)('The bytes of files of an owner in transit, on %s', (ada
   };
 });
 
-describe.each(ADAPTERS)('The bytes of files of an owner in transit, in two processes, on %s', (adapter) => {
+describeOnOneAdapter('The bytes of files of an owner in transit, in two processes, on %s', (adapter) => {
   let hosts: Host[];
   let agents: ScriptedAgent[];
   beforeEach(async () => {

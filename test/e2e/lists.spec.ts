@@ -2,7 +2,7 @@ import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, FULL, get, request, type Reply } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 interface RunsBody {
@@ -15,7 +15,7 @@ interface SessionsBody {
   next: string | null;
 }
 
-describe.each(ADAPTERS)('Lists on %s', (adapter) => {
+describeOnOneAdapter('Lists on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

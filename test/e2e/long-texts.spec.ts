@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { message, type SessionPage } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
 const QUESTION = `Read this. ${'ä'.repeat(100_000)}`;
 const ANSWER = 'An answer. '.repeat(20_000);
 const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
-describe.each(ADAPTERS)('A long text of a turn on %s', (adapter) => {
+describeOnOneAdapter('A long text of a turn on %s', (adapter) => {
   let host: Host;
   let runId: string;
   const histories: string[][] = [];

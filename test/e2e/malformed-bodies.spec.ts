@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { message, type Problem, type QueryPart } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 
 const text = (value: string) => `{"parts":[{"type":"text","text":${value}}]}`;
 const file = (base64: string) =>
@@ -185,7 +185,7 @@ const AS_JSON_PARSE: Accepted[] = [
   ['an empty text', text('""'), ''],
 ];
 
-describe.each(ADAPTERS)('A body on %s', (adapter) => {
+describeOnBothAdapters('A body on %s', (adapter) => {
   let host: Host;
   let given: QueryPart[] = [];
   beforeAll(async () => {

@@ -27,7 +27,13 @@ import {
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type AdapterName, type Configure, type Host, startHost } from '../support/host.js';
+import {
+  type AdapterName,
+  type Configure,
+  describeOnOneAdapter,
+  type Host,
+  startHost,
+} from '../support/host.js';
 import { scrape, type Series, seriesOf } from '../support/metrics.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -64,7 +70,7 @@ const fileOf = (bytes: number) => ({
   base64: Buffer.alloc(bytes, 1).toString('base64'),
 });
 
-describe.each(ADAPTERS)('The metrics of a host on %s', (adapter) => {
+describeOnOneAdapter('The metrics of a host on %s', (adapter) => {
   it(promise('module.metrics', 'while runs execute and wait, and after their ends'), async () => {
     const scripted = new ScriptedAgent();
     const options = { handler: scripted.handler, runs: { maxRunning: 1, maxWaiting: 1 } };

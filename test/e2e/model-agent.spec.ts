@@ -6,7 +6,7 @@ import type { Envelope } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { EVERYTHING, HttpMcpServer } from '../support/mcp-servers.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { RemoteServer } from '../support/remote-service.js';
@@ -30,7 +30,7 @@ const REFUSALS: [what: string, status: number, error: object, code: string, sent
   ],
 ];
 
-describe.each(ADAPTERS)('The agent model on %s', (adapter) => {
+describeOnOneAdapter('The agent model on %s', (adapter) => {
   let endpoint: LLMock;
   let host: Host | undefined;
   let log: OperatorLog;

@@ -20,7 +20,14 @@ import {
   type QueryModuleOptions,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ADAPTERS, adapterNamed, type Host, listen, startHost } from '../support/host.js';
+import {
+  adapterNamed,
+  ADAPTERS,
+  describeOnOneAdapter,
+  type Host,
+  listen,
+  startHost,
+} from '../support/host.js';
 import { ask, request } from '../support/client.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -305,7 +312,7 @@ const PLAIN =
   DONE;
 const stub = { handle: () => of(...ENVELOPES) };
 
-describe.each(ADAPTERS)('In a testing module on %s', (adapter) => {
+describeOnOneAdapter('In a testing module on %s', (adapter) => {
   const module = () =>
     Test.createTestingModule({
       imports: [QueryModule.forRoot({ handler: GreetingHandler, imports: [GreetingModule] })],

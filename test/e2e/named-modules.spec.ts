@@ -16,7 +16,7 @@ import { openStore } from '../../src/stores/index.js';
 import { of } from 'rxjs';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
-import { ADAPTERS, type AdapterName, type Host, startHost } from '../support/host.js';
+import { type AdapterName, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
@@ -34,7 +34,7 @@ class Desk {
   ) {}
 }
 
-describe.each(ADAPTERS)('Modules with names in a host on %s', (adapter) => {
+describeOnOneAdapter('Modules with names in a host on %s', (adapter) => {
   it.each<[string, (isGlobal: boolean) => DynamicModule[]]>([
     [
       'forRoot',

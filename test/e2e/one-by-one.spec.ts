@@ -4,7 +4,7 @@ import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, startAgent } from '../support/host.js';
 
 const frame = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n`;
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -42,7 +42,7 @@ function stepwise() {
   return { handler, next: () => steps[count++]!.resolve() };
 }
 
-describe.each(ADAPTERS)('Events on %s', (adapter) => {
+describeOnBothAdapters('Events on %s', (adapter) => {
   it(promise('headers.immediate'), async () => {
     const { handler, next } = stepwise();
     const host = await startAgent(adapter, handler);

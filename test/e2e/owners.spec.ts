@@ -2,10 +2,10 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, type Reply, request } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('What belongs to one caller, on %s', (adapter) => {
+describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

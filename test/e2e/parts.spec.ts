@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { log, type Query, type QueryModuleOptions } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { request } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -19,7 +19,7 @@ async function* describeParts({ parts }: Query) {
   }
 }
 
-describe.each(ADAPTERS)('The parts of a query on %s', (adapter) => {
+describeOnOneAdapter('The parts of a query on %s', (adapter) => {
   let host: Host;
   const start = async (options: Partial<QueryModuleOptions> = {}) =>
     (host = await startAgent(adapter, describeParts, options));

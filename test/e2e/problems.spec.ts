@@ -13,7 +13,7 @@ import { message, type QueryModuleOptions } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { type RequestOptions, ask, type Body, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 
 async function* greet() {
   yield message('Hi');
@@ -120,7 +120,7 @@ const UNSUPPORTED: Refused[] = [
 
 const LIMITS = { fileBytes: 3e6, filesBytes: 4e6, textBytes: 1000, documentBytes: 5000, parts: 3, depth: 10 };
 
-describe.each(ADAPTERS)('On %s', (adapter) => {
+describeOnBothAdapters('On %s', (adapter) => {
   let host: Host;
   beforeAll(async () => (host = await startAgent(adapter, greet, { limits: LIMITS })));
   afterAll(() => host.close());
@@ -155,7 +155,7 @@ describe.each(ADAPTERS)('On %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('A caller on %s', (adapter) => {
+describeOnBothAdapters('A caller on %s', (adapter) => {
   it(promise('status.late-reader'), async () => {
     const host = await startAgent(adapter, greet, { limits: LIMITS });
     const socket = connect(Number(new URL(host.url).port), '127.0.0.1');
@@ -180,7 +180,7 @@ class CredentialGuard implements CanActivate {
   }
 }
 
-describe.each(ADAPTERS)('Behind a guard of the host on %s', (adapter) => {
+describeOnBothAdapters('Behind a guard of the host on %s', (adapter) => {
   const withGuard = (app: INestApplication) => void app.useGlobalGuards(new CredentialGuard());
 
   it.each([
@@ -215,7 +215,7 @@ describe.each(ADAPTERS)('Behind a guard of the host on %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('A busy service on %s', (adapter) => {
+describeOnBothAdapters('A busy service on %s', (adapter) => {
   it(promise('capacity.refuse', 'then takes queries as before'), async () => {
     const finish = deferred();
     const slow: QueryModuleOptions['handler'] = async function* () {

@@ -5,7 +5,7 @@ import { QueryLog } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, get, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 type Entry = Record<string, unknown>;
@@ -14,7 +14,7 @@ type Entry = Record<string, unknown>;
 const HOSTILE = 'a\nb\r\u001b[31mred\u009b2J\u2028\u202e"x" \ud800';
 const HARMLESS = 'a\\u000ab\\u000d\\u001b[31mred\\u009b2J\\u2028\\u202e"x" \\ud800';
 
-describe.each(ADAPTERS)('The log of queries, on %s', (adapter) => {
+describeOnOneAdapter('The log of queries, on %s', (adapter) => {
   let written: string[];
   let host: Host;
 

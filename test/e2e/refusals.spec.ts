@@ -5,7 +5,7 @@ import { message, QueryError, QueryModule, type RequestRefused, type RunListener
 import { promise } from '../promises.js';
 import { ask, cancel, follow, get, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 class StatusGuard implements CanActivate {
@@ -17,7 +17,7 @@ class StatusGuard implements CanActivate {
   }
 }
 
-describe.each(ADAPTERS)('Refusals, on %s', (adapter) => {
+describeOnBothAdapters('Refusals, on %s', (adapter) => {
   let host: Host;
   let scripted: ScriptedAgent;
   let refused: RequestRefused[];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Envelope, log, MemoryRunStore, message, QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, eventsOf, follow, FULL, type ReadEvent, type Reply } from '../support/client.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 /** Emits the batches of envelopes that the text of the query contains as JSON, one batch per tick. */
@@ -14,7 +14,7 @@ async function* script({ parts }: { parts: { type: string; text?: string }[] }):
   }
 }
 
-describe.each(ADAPTERS)('A stream that was cut, on %s', (adapter) => {
+describeOnBothAdapters('A stream that was cut, on %s', (adapter) => {
   let host: Host;
   const hostOf = async (options: Parameters<typeof QueryModule.forRoot>[0]) =>
     (host = await startHost(adapter, QueryModule.forRoot(options)));

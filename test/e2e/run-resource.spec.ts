@@ -2,7 +2,7 @@ import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, follow, FULL, get, type Reply } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
@@ -22,7 +22,7 @@ class StoppedStore extends SlowRunStore {
   }
 }
 
-describe.each(ADAPTERS)('GET {base}/query/{runId} on %s', (adapter) => {
+describeOnOneAdapter('GET {base}/query/{runId} on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import { log, message, type Query, type QueryContext, QueryModule, type RunStore
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { get, request } from '../support/client.js';
-import { ADAPTERS, startHost } from '../support/host.js';
+import { describeOnOneAdapter, startHost } from '../support/host.js';
 
 /** Reads every file of its session, the files of earlier turns first. */
 async function* handler({ parts }: Query, { session, history }: QueryContext) {
@@ -47,7 +47,7 @@ async function modesOf(directory: string): Promise<Set<string>> {
   return new Set(await Promise.all(modes));
 }
 
-describe.each(ADAPTERS)('A handler on %s', (adapter) => {
+describeOnOneAdapter('A handler on %s', (adapter) => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-session-files-'));

@@ -3,11 +3,11 @@ import { type HandlerFunction, message, type SessionRef } from '../../src/index.
 import { promise } from '../promises.js';
 import { answerOf, ask, envelopesOf, get, request, type Reply } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('A session on %s', (adapter) => {
+describeOnOneAdapter('A session on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   const start = async (options: object = {}, sessionErased?: HandlerFunction['sessionErased']) => {

@@ -6,7 +6,7 @@ import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { type PostgresServer, startPostgres } from '../support/postgres.js';
-import { type Service, spawnService, startService } from '../support/service.js';
+import { refusalOf, serve, type Service, type SharedService, startService } from '../support/service.js';
 
 /** Says its name, the text and how many turns the session has. "hold" does not end, except in a second attempt. */
 const agent = (name: string) => `
@@ -25,7 +25,7 @@ const DETACHED = { prefer: 'respond-async' };
 
 let directory: string;
 let postgres: PostgresServer;
-const services: Service[] = [];
+const services: SharedService[] = [];
 
 beforeAll(async () => {
   postgres = await startPostgres();
@@ -43,8 +43,16 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function start(environment: Record<string, string> = {}): Promise<Service> {
-  const service = await startService({ AGENTS, NO_COLOR: '1', ...environment }, directory);
+const settings = (environment: Record<string, string>) => ({ AGENTS, NO_COLOR: '1', ...environment });
+
+async function start(environment: Record<string, string> = {}): Promise<SharedService> {
+  const service = await serve(settings(environment), directory);
+  services.push(service);
+  return service;
+}
+
+async function startProcess(environment: Record<string, string>): Promise<Service> {
+  const service = await startService(settings(environment), directory);
   services.push(service);
   return service;
 }
@@ -57,14 +65,14 @@ const databaseOf = (kind: string) => {
 
 type Rest = { headers?: Record<string, string>; kwargs?: object };
 
-const askAgent = ({ url }: Service, name: string, text: string, rest: Rest = {}) =>
+const askAgent = ({ url }: SharedService, name: string, text: string, rest: Rest = {}) =>
   ask(url, text, { path: `/${name}/query`, ...rest });
 
 const textOf = async (...parameters: Parameters<typeof askAgent>) =>
   (await (await askAgent(...parameters)).answer()).text;
 
 /** The text of the run of an agent, from its beginning, when it has ended. */
-async function followed({ url }: Service, name: string, runId: string): Promise<string> {
+async function followed({ url }: SharedService, name: string, runId: string): Promise<string> {
   const reply = await get(url, `/${name}/query/${runId}`, FULL);
   return answerOf(await reply.whole()).text;
 }
@@ -112,7 +120,7 @@ describe.each(['memory', 'file', 'postgres'])('Several agents of a service with 
 
   it(promise('service.agents', 'a restart gives each run to its own agent'), async () => {
     const environment = { DATABASE_URL: databaseOf(kind), MAX_RUNNING: '1' };
-    const lost = await start(environment);
+    const lost = await startProcess(environment);
     const runs: [name: string, id: string, text: string][] = [];
     for (const name of ['research', 'support'])
       for (const text of ['hold', 'wait']) {
@@ -138,8 +146,8 @@ describe('Several agents of a service', () => {
         how === 'queue' ? { QUEUE_URL: `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}` } : {};
       const environment = { DATABASE_URL: database, ...queue };
       const api = await start({ ...environment, ROLE: 'api' });
-      await start({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
-      await start({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
+      for (let workers = 0; workers < 2; workers++)
+        await startProcess({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
       const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
       const texts = names.map((name, number) => textOf(api, name, String(number)));
       expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));
@@ -161,7 +169,7 @@ describe('Several agents of a service', () => {
   });
 
   it(promise('service.agents-variables', 'each has its own slots'), async () => {
-    const service = await start({ RESEARCH__MAX_RUNNING: '1', RESEARCH__MAX_WAITING: '1' });
+    const service = await start({ RESEARCH__MAX_RUNNING: '1', RESEARCH__MAX_WAITING: '1', DRAIN_MS: '0' });
     for (const text of ['hold', 'wait'])
       expect((await askAgent(service, 'research', text, { headers: DETACHED })).status).toBe(202);
     const refused = await askAgent(service, 'research', 'more', { headers: DETACHED });
@@ -190,7 +198,7 @@ describe('Several agents of a service', () => {
       join(directory, 'support.mjs'),
       'export default function () { throw new Error("broken"); }',
     );
-    const service = await start({ DRAIN_MS: '100' });
+    const service = await startProcess({ DRAIN_MS: '100' });
     expect(service.output()).toContain('\n  agents  research=./research.mjs, support=./support.mjs\n');
     for (const name of ['research', 'support'])
       expect(service.output()).toContain(`"kwargs":{}}' ${service.url}/${name}/query\n`);
@@ -271,8 +279,8 @@ describe('Several agents of a service', () => {
       'The agent "a" of AGENTS is "./no.mjs"; it must be "files", "model", "command", "remote" or the path',
     ],
   ])(promise('service.environment', '%j'), async (environment, sentence) => {
-    const { exited, output } = spawnService(environment, directory);
-    expect(await exited).not.toBe(0);
-    expect(output()).toContain(`nest-agent-query cannot start.\n${sentence}`);
+    const { message, exitCode } = await refusalOf(environment, directory);
+    expect(exitCode).not.toBe(0);
+    expect(message).toContain(`nest-agent-query cannot start.\n${sentence}`);
   });
 });

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
-import { ADAPTERS, startHost } from '../support/host.js';
+import { describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { startService } from '../support/service.js';
 
@@ -24,7 +24,7 @@ async function holdConnections(url: string): Promise<Socket[]> {
   return sockets;
 }
 
-describe.each(ADAPTERS)('A host on %s that is closed', (adapter) => {
+describeOnBothAdapters('A host on %s that is closed', (adapter) => {
   it(promise('module.connections'), async () => {
     const agent = new ScriptedAgent();
     const host = await startHost(adapter, QueryModule.forRoot({ handler: agent.handler }), undefined, {});

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { promise } from '../promises.js';
 import { answerOf, ask, get, type Reply } from '../support/client.js';
-import { type Service, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
 
 const run = promisify(execFile);
 
 describe('The standalone service', () => {
   let directory: string;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'standalone-'));
@@ -24,7 +24,7 @@ describe('The standalone service', () => {
   });
 
   it(promise('service.curl'), async () => {
-    service = await startService();
+    service = await serve();
     const line = /^curl .*$/m.exec(service.output())![0];
     expect(line).toBe(
       `curl -N -H 'Content-Type: application/json' -d '{"parts":[{"type":"text","text":"Hello"}],"kwargs":{}}' ${service.url}/query`,
@@ -42,7 +42,7 @@ describe('The standalone service', () => {
       yield { type: 'message', data: { content: query.parts[0].text.toUpperCase() + ' ' + context.owner } };
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
-    service = await startService({ AGENT: './my-agent.mjs' }, directory);
+    service = await serve({ AGENT: './my-agent.mjs' }, directory);
     expect(await (await ask(service.url, 'hello')).whole()).toBe(
       'data: {"type":"message","data":{"content":"HELLO anonymous"}}\n\n' +
         'data: {"type":"done","data":{"status":"completed"}}\n\n',
@@ -55,7 +55,7 @@ describe('The standalone service', () => {
       async *handle(query) { yield { type: 'message', data: { content: this.greeting } }; }
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
-    service = await startService({ AGENT: './my-agent.mjs' }, directory);
+    service = await serve({ AGENT: './my-agent.mjs' }, directory);
     expect(await (await ask(service.url, 'hello')).answer()).toEqual({
       text: 'Hi',
       done: [{ status: 'completed' }],
@@ -83,17 +83,17 @@ describe('The standalone service', () => {
       yield { type: 'message', data: { content: 'last' } };
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
-    service = await startService({ AGENT: './my-agent.mjs' }, directory);
-    expect(await (await ask(service.url, 'go')).whole()).toBe(
+    const started = (service = await startService({ AGENT: './my-agent.mjs' }, directory));
+    expect(await (await ask(started.url, 'go')).whole()).toBe(
       'data: {"type":"message","data":{"content":"first"}}\n\n' +
         'data: {"type":"message","data":{"content":"last"}}\n\n' +
         'data: {"type":"done","data":{"status":"completed"}}\n\n',
     );
-    expect(await service.exited).toBe(0);
+    expect(await started.exited).toBe(0);
   });
 
   it(promise('service.health'), async () => {
-    service = await startService();
+    service = await serve();
     const answers = ['live', 'ready'].map((what) => get(service!.url, `/health/${what}`));
     const [live, ready] = await Promise.all(answers);
     expect([live!.status, await live!.json()]).toEqual([200, { status: 'live' }]);
@@ -107,10 +107,10 @@ describe('The standalone service', () => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
-    service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '2000' }, directory);
-    const answer = await ask(service.url, 'go');
+    const started = (service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '500' }, directory));
+    const answer = await ask(started.url, 'go');
     let ready: Reply;
-    do ready = await get(service.url, '/health/ready');
+    do ready = await get(started.url, '/health/ready');
     while (ready.status === 200);
     expect([ready.status, await ready.json()]).toEqual([
       503,
@@ -123,7 +123,7 @@ describe('The standalone service', () => {
     expect((await answer.answer()).done).toMatchObject([
       { status: 'failed', error: { code: 'interrupted' } },
     ]);
-    expect(await service.exited).toBe(0);
+    expect(await started.exited).toBe(0);
   });
 
   it.each([
@@ -136,23 +136,23 @@ describe('The standalone service', () => {
       'AGENT is "./nowhere.mjs"; it must be "files", "model", "command", "remote" or the path of a JavaScript module',
     ],
   ])(promise('service.environment', '%j'), async (environment, message) => {
-    await expect(startService(environment, directory)).rejects.toThrow(message);
+    expect((await refusalOf(environment, directory)).message).toContain(message);
   });
 
   it(promise('service.environment', 'two at once'), async () => {
-    const starting = startService({ PORT: '-1', KEEP_ALIVE_MS: 'soon' });
-    await expect(starting).rejects.toThrow(
-      'exit 1\nnest-agent-query cannot start.\n' +
+    expect(await refusalOf({ PORT: '-1', KEEP_ALIVE_MS: 'soon' })).toEqual({
+      message:
+        'nest-agent-query cannot start.\n' +
         'PORT is "-1"; it must be a whole number from 0 to 65535.\n' +
         'KEEP_ALIVE_MS is "soon"; it must be a whole number from 10 to 2147483647.\n',
-    );
+      exitCode: 1,
+    });
   });
 
   it(promise('service.port'), async () => {
-    service = await startService();
+    service = await serve();
     const { port } = new URL(service.url);
-    await expect(startService({ PORT: port })).rejects.toThrow(
-      'Set PORT to another port (0 takes a free one).',
-    );
+    const { message } = await refusalOf({ PORT: port });
+    expect(message).toContain('Set PORT to another port (0 takes a free one).');
   });
 });

@@ -3,7 +3,7 @@ import { log, message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const FULL = { accept: 'text/event-stream' };
@@ -15,7 +15,7 @@ async function* greet() {
   yield message('Grüße, 世界 👋');
 }
 
-describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
+describeOnBothAdapters('The bytes of a stream on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => (host = await startAgent(adapter, greet)));
   afterAll(() => host.close());
@@ -84,7 +84,7 @@ describe.each(ADAPTERS)('The bytes of a stream on %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('The path of a run on %s', (adapter) => {
+describeOnBothAdapters('The path of a run on %s', (adapter) => {
   it(promise('version.path'), async () => {
     const host = await startAgent(adapter, greet, {}, (app) => {
       app.setGlobalPrefix('api');
@@ -110,7 +110,7 @@ describe.each(ADAPTERS)('The path of a run on %s', (adapter) => {
   });
 });
 
-describe.each(ADAPTERS)('While the agent is silent on %s', (adapter) => {
+describeOnBothAdapters('While the agent is silent on %s', (adapter) => {
   it.each([
     ['plain', {}, '\n\n\n\n\n\n'],
     ['full', FULL, 'retry: 7\n:\n:\n:\n'],

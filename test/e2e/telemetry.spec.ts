@@ -5,7 +5,7 @@ import { AgentService, MemoryRunStore, QueryError, QueryModule } from '../../src
 import { HealthController, QueryHealthIndicator, VersionController } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
 import { get } from '../support/client.js';
-import { ADAPTERS, startHost } from '../support/host.js';
+import { describeOnOneAdapter, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 @Controller('checks')
@@ -23,7 +23,7 @@ class ChecksController {
   }
 }
 
-describe.each(ADAPTERS)('What a host on %s tells its operator', (adapter) => {
+describeOnOneAdapter('What a host on %s tells its operator', (adapter) => {
   const store = new MemoryRunStore();
   let outage: Error | undefined;
   store.check = () => {

@@ -6,7 +6,7 @@ import { openTracer } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, follow, type Reply } from '../support/client.js';
 import { deferred, eventually } from '../support/conditions.js';
-import { ADAPTERS, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { idOf, linksOf, parentOf, Spans, traceIdOfSpan, traceparentOf } from '../support/spans.js';
 import { RUN_SPAN, startTraced, step, USAGE } from '../support/traced-host.js';
@@ -66,7 +66,7 @@ afterEach(async () => {
   await spans.stop();
 });
 
-describe.each(ADAPTERS)('The traces of runs, on %s', (adapter) => {
+describeOnOneAdapter('The traces of runs, on %s', (adapter) => {
   it.each(HANDLERS)(promise('traces.run', 'the handler is %s'), async (_, handler) => {
     host = await startTraced(adapter, handler);
     const caller = traceparentOf(1);

@@ -15,7 +15,7 @@ import {
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, follow, FULL, request } from '../support/client.js';
-import { ADAPTERS, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 
 class ModelDto {
   @IsString()
@@ -47,7 +47,7 @@ class PaintHandler extends AgentHandler<PaintKwargs> {
   }
 }
 
-describe.each(ADAPTERS)('A class for kwargs on %s', (adapter) => {
+describeOnOneAdapter('A class for kwargs on %s', (adapter) => {
   let host: Host;
   beforeEach(() => (PaintHandler.given.length = 0));
   beforeAll(async () => {

@@ -4,10 +4,10 @@ import { EventSource } from 'eventsource';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask } from '../support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describe.each(ADAPTERS)('A client of a third party, on %s', (adapter) => {
+describeOnOneAdapter('A client of a third party, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

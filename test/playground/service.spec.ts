@@ -1,9 +1,9 @@
 import { createApiKey } from '../../src/access/index.js';
 import { get } from '../support/client.js';
-import { type Service, spawnService, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService } from '../support/service.js';
 
 describe('GET / of the service', () => {
-  let service: Service | undefined;
+  let service: SharedService | undefined;
   afterEach(async () => {
     await service?.stop();
     service = undefined;
@@ -21,7 +21,7 @@ describe('GET / of the service', () => {
     ['is not there on other addresses that are open', { HOST: '0.0.0.0', ACCESS: 'open' }, 404],
     ['shows the page on other addresses with PLAYGROUND=on', { ...CREDENTIALS, PLAYGROUND: 'on' }, 200],
   ])('%s', async (_, environment, status) => {
-    service = await startService(environment);
+    service = await serve(environment);
     const reply = await get(service.url.replace('0.0.0.0', '127.0.0.1'), '/');
     expect(reply.status).toBe(status);
     expect(service.output().includes('  page    http://127.0.0.1:')).toBe(status === 200);
@@ -33,7 +33,7 @@ describe('GET / of the service', () => {
   });
 
   it('shows the page for all of several agents', async () => {
-    service = await startService({ AGENTS: 'one=files,two=files' });
+    service = await serve({ AGENTS: 'one=files,two=files' });
     const html = await (await get(service.url, '/')).whole();
     expect(html).toContain('<meta name="endpoints" content="./one/query ./two/query" />');
   });
@@ -53,8 +53,7 @@ describe('GET / of the service', () => {
       'ONE__PLAYGROUND has no effect: PLAYGROUND is the same for all agents. Set PLAYGROUND, or unset it.',
     ],
   ])('is refused with %j', async (environment, sentence) => {
-    const { exited, output } = spawnService(environment);
-    expect(await exited).toBe(1);
-    expect(output()).toContain(sentence);
+    const { message, exitCode } = await refusalOf(environment);
+    expect([exitCode, message]).toEqual([1, expect.stringContaining(sentence)]);
   });
 });

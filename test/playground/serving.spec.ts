@@ -8,7 +8,13 @@ import { message, QueryModule } from '../../src/index.js';
 import { PlaygroundModule, type PlaygroundOptions } from '../../src/playground/index.js';
 import { BUILT_PAGE } from '../support/built-page.js';
 import { get } from '../support/client.js';
-import { ADAPTERS, type AdapterName, type Configure, type Host, startHost } from '../support/host.js';
+import {
+  type AdapterName,
+  type Configure,
+  describeOnBothAdapters,
+  type Host,
+  startHost,
+} from '../support/host.js';
 
 async function* hello() {
   yield message('Hello');
@@ -49,7 +55,7 @@ describe('The page', () => {
     expect(() => PlaygroundModule.forRoot(options as never)).toThrow(new TypeError(fault));
   });
 
-  describe.each(ADAPTERS)('on %s', (adapter) => {
+  describeOnBothAdapters('on %s', (adapter) => {
     let host: Host;
     afterEach(() => host.close());
 

@@ -11,9 +11,17 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AgentService, QueryModule, type QueryModuleOptions } from '../../src/index.js';
 import { eventually } from './conditions.js';
 
-/** The adapters on which every promise about HTTP is tested. */
 export const ADAPTERS = ['express', 'fastify'] as const;
 export type AdapterName = (typeof ADAPTERS)[number];
+
+/** A suite about bytes, sockets or routes, which differ by adapter. Its name has `%s` for that of the adapter. */
+export const describeOnBothAdapters = describe.each(ADAPTERS);
+
+/** The adapter of suites about anything else, such as sessions, lists and agents. `npm run matrix` chooses the other. */
+export const ONE_ADAPTER = (process.env['ADAPTER'] ?? 'express') as AdapterName;
+
+/** A suite about anything else. Its name has `%s` for that of the adapter. */
+export const describeOnOneAdapter = describe.each([ONE_ADAPTER]);
 
 /** An application that listens on a free port of the loopback interface. */
 export interface Host {

@@ -7,12 +7,12 @@ import { message } from '../../../src/index.js';
 import { promise } from '../../promises.js';
 import { ask } from '../../support/client.js';
 import { eventually } from '../../support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../../support/host.js';
+import { describeOnBothAdapters, type Host, startAgent } from '../../support/host.js';
 
 const HEAD =
   'POST /query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n';
 
-describe.each(ADAPTERS)('The connections of a host on %s', (adapter) => {
+describeOnBothAdapters('The connections of a host on %s', (adapter) => {
   let host: Host;
   let sockets: Socket[];
 

@@ -14,7 +14,7 @@ import { message, QueryModule, type HandlerFunction } from '../../../src/index.j
 import { promise } from '../../promises.js';
 import { AUDIENCE, bearer, guarded, Issuer, SECRET, secretToken, sendRaw } from '../../support/access.js';
 import { ask, get, type Reply } from '../../support/client.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../support/host.js';
 
 const ANN = createApiKey('ann');
 const KEYS = [ANN.configured];
@@ -36,7 +36,7 @@ async function refusalOf(reply: Reply): Promise<unknown[]> {
 
 const unauthorized = (challenge: string) => [401, challenge, 'application/problem+json', 'unauthorized'];
 
-describe.each(ADAPTERS)('Credentials on %s', (adapter) => {
+describeOnOneAdapter('Credentials on %s', (adapter) => {
   let host: Host | undefined;
 
   afterEach(async () => {

@@ -2,7 +2,7 @@ import { createApiKey } from '../../../src/access/index.js';
 import { type HandlerFunction, message } from '../../../src/index.js';
 import { promise } from '../../promises.js';
 import { AUDIENCE, compact, guarded, Issuer, SECRET, secretToken, sendRaw } from '../../support/access.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../support/host.js';
 import { OperatorLog } from '../../support/operator-log.js';
 
 const sayHi: HandlerFunction = async function* () {
@@ -12,7 +12,7 @@ const sayHi: HandlerFunction = async function* () {
 /** What an attacker wants to see in the log, on a line of its own. */
 const INJECTED = 'ERROR injected';
 
-describe.each(ADAPTERS)('The log of the operator, on %s', (adapter) => {
+describeOnOneAdapter('The log of the operator, on %s', (adapter) => {
   const ann = createApiKey('ann');
   let issuer: Issuer;
   let host: Host;

@@ -12,7 +12,7 @@ import { promise } from '../../promises.js';
 import { bearer, guarded } from '../../support/access.js';
 import { ask, cancel, follow, FULL, type Reply } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../support/host.js';
 import { OperatorLog } from '../../support/operator-log.js';
 import { type PostgresServer, startPostgres } from '../../support/postgres.js';
 
@@ -33,7 +33,7 @@ const remaining = (count: number): unknown =>
   expect.stringMatching(new RegExp(`^"minute";r=${count};t=([1-9]|[1-5][0-9]|60)$`));
 const secondsToWait = expect.stringMatching(/^([1-9]|[1-5][0-9]|60)$/);
 
-describe.each(ADAPTERS)('The rate of queries, on %s', (adapter) => {
+describeOnOneAdapter('The rate of queries, on %s', (adapter) => {
   const hosts: Host[] = [];
 
   afterEach(async () => {

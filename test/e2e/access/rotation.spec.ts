@@ -7,7 +7,7 @@ import { promise } from '../../promises.js';
 import { bearer, guarded, Issuer } from '../../support/access.js';
 import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../support/host.js';
 import { OperatorLog } from '../../support/operator-log.js';
 
 const sayHi: HandlerFunction = async function* () {
@@ -16,7 +16,7 @@ const sayHi: HandlerFunction = async function* () {
 
 const lineOf = ({ name, sha256 }: ApiKey) => `${name}:${sha256}\n`;
 
-describe.each(ADAPTERS)('Keys that change, on %s', (adapter) => {
+describeOnOneAdapter('Keys that change, on %s', (adapter) => {
   const [ann, bob, eve] = [createApiKey('ann'), createApiKey('bob'), createApiKey('eve')];
   let directory: string;
   let host: Host;

@@ -6,7 +6,7 @@ import { promise } from '../../promises.js';
 import { AUDIENCE, bearer, compact, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
 import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
-import { ADAPTERS, type Host, startHost } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../support/host.js';
 import { OperatorLog } from '../../support/operator-log.js';
 
 const ISSUER = 'https://idp.example';
@@ -118,7 +118,7 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
   ],
 ];
 
-describe.each(ADAPTERS)('Attacks on tokens, on %s', (adapter) => {
+describeOnOneAdapter('Attacks on tokens, on %s', (adapter) => {
   const key = createApiKey('ann');
   let issuer: Issuer;
   let host: Host;
