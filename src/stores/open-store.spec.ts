@@ -4,15 +4,10 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
-import pg from 'pg';
 import { admissionOf, eventsOf, keptAnswer } from '../../test/contracts/open-store.js';
-import { eventually } from '../../test/support/conditions.js';
-import { type PostgresServer, startPostgres } from '../../test/support/postgres.js';
-import { MemoryRunStore, message, type RunRecord, type RunRef } from '../query/index.js';
+import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
 import { SqlRunStore } from './runs/sql-run-store.js';
-
-const DONE = '{"type":"done","data":{"status":"completed"}}';
 
 describe('Opening a store', () => {
   let directory: string;
@@ -70,14 +65,14 @@ describe('Opening a store', () => {
     expect(await readFile(path, 'utf8')).toBe('Dear Sir or Madam, '.repeat(100));
   });
 
-  it('refuses a database of a newer version', async () => {
+  it('refuses a database of another version', async () => {
     const path = join(directory, 'runs.db');
     await messageOf(`file:${path}`);
     const file = new Database(path);
     file.exec("insert into migrations (name, timestamp) values ('9999_future', '2040-01-01')");
     file.close();
     expect(await messageOf(`file:${path}`)).toBe(
-      `The database ${path} cannot be opened: it was written by a newer version of this software ` +
+      `The database ${path} cannot be opened: it was written by another version of this software ` +
         '(it has 9999_future). Run that version, or use another database.',
     );
   });
@@ -106,188 +101,6 @@ describe('Opening a store', () => {
       'The database 127.0.0.1:1/runs, schema agent_query cannot be opened: the server cannot be reached (ECONNREFUSED)',
     );
   });
-});
-
-/** A database that version 0003 of the tables left after a crash. It has the runs alone, ended, running and waiting. */
-const FIXTURE = join(import.meta.dirname, '../../test/fixtures/databases/0003.sql');
-
-/** What older versions of the tables contain, made from the fixture. */
-const OLD_VERSIONS: Record<string, (fixture: string) => string> = {
-  '0003': (fixture) => fixture,
-  // Its envelopes were separated by a record separator.
-  '0002': (fixture) => fixture.replace(/^.*'0003_lines'.*\n/m, '').replaceAll('}\n{', '}\x1e{'),
-};
-
-describe('A database of an older version', () => {
-  let server: PostgresServer | undefined;
-  let directory: string;
-  beforeAll(async () => {
-    if (process.env['TEST_DATABASE_URL'] === undefined) server = await startPostgres(['fsync = off']);
-    directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-old-'));
-  }, 30_000);
-  afterAll(async () => {
-    const client = new pg.Client({ connectionString: process.env['TEST_DATABASE_URL'] ?? server!.url });
-    await client.connect();
-    for (const schema of schemas) await client.query(`drop schema ${schema} cascade`);
-    await client.end();
-    await server?.close();
-    await rm(directory, { recursive: true });
-  });
-
-  const schemas: string[] = [];
-  const load: Record<string, (version: string, statements: string) => Promise<string>> = {
-    'a file': async (version, statements) => {
-      const path = join(directory, `${version}.db`);
-      const file = new Database(path);
-      file.exec(statements);
-      file.close();
-      return `file:${path}`;
-    },
-    Postgres: async (version, statements) => {
-      const url = new URL(process.env['TEST_DATABASE_URL'] ?? server!.url);
-      const schema = `old_${version}_${process.pid}`;
-      if (!schemas.includes(schema)) schemas.push(schema);
-      const client = new pg.Client({ connectionString: url.href });
-      await client.connect();
-      await client.query(
-        `create schema if not exists ${schema}; set search_path to ${schema}; ${statements}`,
-      );
-      await client.end();
-      url.searchParams.set('schema', schema);
-      return url.href;
-    },
-  };
-
-  const cases = Object.keys(load).flatMap((database) =>
-    Object.keys(OLD_VERSIONS).map((version) => [version, database] as const),
-  );
-  it.each(cases)('%s keeps its runs, logs, sessions and keys, in %s', async (version, database) => {
-    const fixture = await readFile(FIXTURE, 'utf8');
-    const store = await openStore(await load[database]!(version, OLD_VERSIONS[version]!(fixture)), {
-      leaseMs: 50,
-    });
-    await store.recover(eventsOf());
-    const [alone, running] = ['alone', 'running'].map((id) => ({ owner: 'ann', id }));
-    const logOf = async (run: RunRef) => {
-      const texts: string[] = [];
-      for (;;) {
-        const { count, lines } = await store.read(run, texts.length);
-        if (count === 0) return texts;
-        texts.push(...lines.split('\n'));
-      }
-    };
-    const texts = (...contents: string[]) => contents.map((content) => JSON.stringify(message(content)));
-
-    // The lease of the crashed process ends first.
-    let taken: RunRecord[] = [];
-    await eventually(async () => (taken = await store.take(9)).length > 0);
-    expect(taken).toMatchObject([
-      { id: 'waiting', owner: 'ann', sessionId: 's', status: 'running', attempt: 1, detached: false },
-    ]);
-    expect(await store.query(taken[0]!)).toEqual({
-      parts: [{ type: 'text', text: 'Question waiting' }],
-      kwargs: { a: 1 },
-      answer: keptAnswer(),
-      checkpoint: undefined,
-    });
-    expect(await logOf(alone!)).toEqual([...texts('a', 'b', 'c', 'd'), DONE]);
-    expect(await store.read(alone!, 5)).toMatchObject({ count: 0, endOffset: 209, ended: true });
-    expect((await logOf(running!)).slice(0, -1)).toEqual(texts('half ', 'an answer'));
-    expect(await store.find('ann', 'running')).toMatchObject({ status: 'failed', lastSeq: 3 });
-    expect(await store.turns('ann', 's', { after: 0, limit: 9 })).toMatchObject({
-      turns: [
-        { runId: 'ended', ...keptAnswer('An answer'), end: { status: 'completed' } },
-        { runId: 'running', ...keptAnswer('half an answer'), end: { status: 'failed' } },
-      ],
-      total: 2,
-    });
-
-    const page = { after: undefined, limit: 9 };
-    const listed = (await store.runs('ann', page)).runs.map(({ id }) => id);
-    expect(listed).toEqual(['waiting', 'running', 'ended', 'alone']);
-    expect((await store.sessions('ann', page)).sessions).toMatchObject([
-      { id: 's', title: 'Question ended', turns: 2, active: 'waiting' },
-    ]);
-
-    const idempotency = { key: 'k', digest: '1' };
-    expect(await store.admit(admissionOf({ owner: 'ann', idempotency }))).toMatchObject({
-      created: false,
-      run: { id: 'alone' },
-    });
-    const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
-    const { run, ahead } = await store.admit(admissionOf({ owner: 'ann', session }));
-    expect(ahead).toMatchObject([{ id: 'waiting' }]);
-    const finished = await store.finish(taken[0]!, { status: 'completed' }, keptAnswer());
-    expect(finished).toMatchObject({ next: { id: run.id } });
-    await store.close();
-  });
-
-  /** Takes back what the migration 0012 has changed. */
-  const TO_0011 = `drop table files; alter table runs drop column path; delete from migrations where name = '0012_files';`;
-
-  /** Takes back what the migrations after 0007 have changed. */
-  const TO_0007 = `
-    ${TO_0011}
-    drop table uploads;
-    drop index runs_listed; drop index sessions_listed; drop index runs_session;
-    create index runs_session on runs (session_key);
-    alter table runs drop column owner_hash; alter table sessions drop column owner_hash;
-    alter table sessions drop column owner; alter table sessions drop column id;
-    alter table sessions drop column title;
-    alter table runs drop column trace;
-    drop index runs_ready; drop index runs_waiting; drop index runs_active; drop index runs_restarting;
-    alter table runs drop column owner_key; alter table runs drop column round;
-    alter table runs drop column deferred_at;
-    create index runs_ready on runs (module, ready_at) where status = 'waiting';
-    delete from migrations
-      where name in ('0008_owners', '0009_traces', '0010_uploads', '0011_lists');`;
-
-  it.each(Object.keys(load))('0011 knows the files of its turns, in %s', async (database) => {
-    const url = await load[database]!('0011', '');
-    const before = await openStore(url, { leaseMs: 50 });
-    await before.recover(eventsOf());
-    const [sha256, other] = ['a'.repeat(64), 'b'.repeat(64)];
-    const part = { type: 'file' as const, name: 'a.csv', mimeType: 'text/csv', size: 5, sha256 };
-    for (const session of [{ id: 's', policy: 'enqueue' as const, maxWaiting: 9 }, undefined]) {
-      const admission = admissionOf({ owner: 'ann', parts: [part], session });
-      await before.files.keep(admission.runId, sha256, new Blob(['hello']));
-      const { run } = await before.admit(admission);
-      await before.finish(run, { status: 'completed' }, keptAnswer());
-    }
-    await before.close();
-    await load[database]!('0011', TO_0011);
-
-    const store = await openStore(url, { leaseMs: 50 });
-    await store.recover(eventsOf());
-    const [withTurn] = (await store.turns('ann', 's', { after: 0, limit: 9 }))!.turns;
-    expect(await store.file('ann', withTurn!.runId, sha256)).toEqual(part);
-    expect(await store.file('ann', withTurn!.runId, other)).toBeUndefined();
-    expect(await store.file('bob', withTurn!.runId, sha256)).toBeUndefined();
-    await store.close();
-  });
-
-  it.each(Object.keys(load))(
-    '0007 gives slots to the owners of its waiting runs in turn, in %s',
-    async (database) => {
-      const url = await load[database]!('0007', '');
-      const before = await openStore(url, { leaseMs: 50 });
-      await before.recover(eventsOf());
-      const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
-      await before.admit(admissionOf({ owner: 'ann', mayStart: false, session }));
-      await before.admit(admissionOf({ owner: 'ann', session }));
-      for (const owner of ['ann', 'ann', 'bob', 'bob', 'cid'])
-        await before.admit(admissionOf({ owner, mayStart: false }));
-      await before.close();
-      await load[database]!('0007', TO_0007);
-
-      const store = await openStore(url, { leaseMs: 50 });
-      await store.recover(eventsOf({ maxRunningPerOwner: () => 2 }));
-      const owners = async () => (await store.take(9)).map(({ owner }) => owner);
-      expect(await owners()).toEqual(['ann', 'bob', 'cid', 'ann', 'bob']);
-      expect(await owners()).toEqual([]);
-      await store.close();
-    },
-  );
 });
 
 describe('The retention of a store', () => {

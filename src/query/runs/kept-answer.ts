@@ -102,9 +102,7 @@ export class KeptAnswer {
 
   /** The text would lose the other members if it were joined. */
   #addTextWithMembers(type: ChunkType, json: string): void {
-    const content = (JSON.parse(json) as { data: { content?: unknown } | null }).data?.content;
-    // An earlier version has written any data of this type.
-    if (typeof content !== 'string') return void this.#addSingle({ json });
+    const { content } = (JSON.parse(json) as { data: { content: string } }).data;
     const isKept = this.#addSingle({ json, chunk: { type, length: content.length } });
     this.#addText(type, content, isKept);
   }

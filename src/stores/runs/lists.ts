@@ -103,7 +103,7 @@ export async function listSessions(
     .orderBy('key', 'desc')
     .execute();
   const sessions = rows.map(({ id, title, turns, used_at, active }): SessionRecord => ({
-    id: JSON.parse(id!) as string,
+    id: JSON.parse(id) as string,
     title: title === null ? undefined : (JSON.parse(title) as string),
     turns,
     usedAt: used_at,

@@ -7,7 +7,6 @@ import { finish } from './finish.js';
 import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
-import { nextRound, ownerRefOf } from './owner-queue.js';
 import { readAnswer } from './read-log.js';
 
 /** How many orphaned runs one statement selects. */
@@ -143,7 +142,6 @@ export class Recovery {
   }
 
   async #recoverOrphaned(): Promise<void> {
-    await this.database.attempt(releaseWaiting);
     for (let recovered = BATCH; recovered === BATCH && !this.#isStopped;) {
       const orphaned = await this.database.attempt(selectOrphaned);
       recovered = orphaned.length;
@@ -228,46 +226,11 @@ function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
       .selectFrom('runs')
       .select(['id', 'attempt', 'process', 'module'])
       .where('ended_at', 'is', null)
-      // Those of earlier versions that wait are released: their lease may end after the last release.
+      // A run that waits belongs to no process.
       .where('status', '=', 'running')
       .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
       .orderBy('created_at')
       .limit(BATCH)
       .execute()
   );
-}
-
-/** Waiting runs belonged to a process in earlier versions. Those of processes that are gone may be started by any process. */
-async function releaseWaiting(db: Db): Promise<void> {
-  const orphaned = await db
-    .selectFrom('runs')
-    .select(['id', 'owner', 'module', 'session_key', 'queue_position', 'created_at'])
-    .where('ended_at', 'is', null)
-    .where('status', '=', 'waiting')
-    .where('process', '!=', '')
-    .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
-    .orderBy('created_at')
-    .execute();
-  for (const run of orphaned) {
-    const isFirst = run.session_key === null || (await isFirstOf(db, run.session_key, run.queue_position!));
-    const owner = ownerRefOf(JSON.parse(run.owner!) as string, run.module);
-    const round = isFirst ? await nextRound(db, owner) : 0;
-    await db
-      .updateTable('runs')
-      .set({ process: '', ready_at: isFirst ? run.created_at : null, round })
-      .where('id', '=', run.id)
-      .where('status', '=', 'waiting')
-      .execute();
-  }
-}
-
-async function isFirstOf(db: Db, sessionKey: string, position: number): Promise<boolean> {
-  const ahead = await db
-    .selectFrom('runs')
-    .select('id')
-    .where('session_key', '=', sessionKey)
-    .where('queue_position', '<', position)
-    .where('ended_at', 'is', null)
-    .executeTakeFirst();
-  return ahead === undefined;
 }

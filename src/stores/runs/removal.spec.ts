@@ -162,6 +162,9 @@ describe('the retention of a file', () => {
       key: `s${i}`,
       queue_positions: 1,
       turns: 1,
+      owner: '"ann"',
+      owner_hash: 1,
+      id: '"s"',
       length: 2 ** i,
       used_at: time,
     }));

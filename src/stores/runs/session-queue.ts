@@ -26,9 +26,6 @@ export async function takeQueuePosition(db: Db, session: SessionRow, now: number
       conflict.column('key').doUpdateSet((of) => ({
         queue_positions: of('sessions.queue_positions', '+', 1),
         used_at: now,
-        owner: of.ref('excluded.owner'),
-        owner_hash: of.ref('excluded.owner_hash'),
-        id: of.ref('excluded.id'),
         title: of.fn.coalesce('sessions.title', 'excluded.title'),
       })),
     )

@@ -13,8 +13,7 @@ import type { Db } from '../schema/tables.js';
 import { insertTexts, lengthOfTexts, restoreTurns } from './texts.js';
 
 /**
- * A turn as its row has it. The contents of messages are in the text only; without `envelopes`, the text is the only message, as
- * it is in the turns of earlier versions.
+ * A turn as its row has it. The contents of messages are in the text only; without `envelopes`, the text is the only message.
  */
 type StoredTurn = Omit<Turn, 'envelopes'> & { envelopes?: Envelope[] };
 

@@ -16,12 +16,12 @@ export interface Tables {
   };
   sessions: {
     key: string;
-    /** JSON. Null for a session that an earlier version has left, and that has no run any more, until its next query. */
-    owner: string | null;
+    /** JSON. */
+    owner: string;
     /** See `ownerHashOf`. */
-    owner_hash: number | null;
+    owner_hash: number;
     /** The id of the session as JSON. */
-    id: string | null;
+    id: string;
     /** The title as JSON; null if no query has had a text. */
     title: string | null;
     /** How many queue positions were given out. It is also the position of the newest run; the first run has 1. */
@@ -113,7 +113,7 @@ export interface Tables {
     length: number;
     /** The length of `turn`. */
     page_length: number;
-    /** `Turn` as JSON, with the long texts cut. Turns of earlier versions have them whole. */
+    /** `Turn` as JSON, with the long texts cut. */
     turn: string;
   };
   /** The texts that are cut in the turns, or in the queries of unfinished runs. */
