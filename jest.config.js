@@ -9,6 +9,8 @@ const missing = [
 
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {
+  globalSetup: '<rootDir>/test/support/shared-postgres.mjs',
+  globalTeardown: '<rootDir>/test/support/stop-shared-postgres.mjs',
   // Node, and a check that a suite leaves nothing open.
   testEnvironment: '<rootDir>/test/support/leak-environment.mjs',
   // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.

@@ -20,7 +20,7 @@ import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
 import { type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** The answer of an agent that calls a tool in the middle of its text. */
 const ANSWER = [
@@ -58,11 +58,11 @@ const ANSWERS: Record<string, unknown[]> = {
   long: [message('a'), ...[1, 2, 3, 4].map((id) => toolResult(`${id}`, LONG)), message('b')],
 };
 
-let postgres: PostgresServer;
+let postgres: TestDatabase;
 let directory: string;
 let opened = 0;
 beforeAll(async () => {
-  postgres = await startPostgres(['fsync = off']);
+  postgres = await openDatabase();
   directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-envelopes-'));
 });
 afterAll(async () => {

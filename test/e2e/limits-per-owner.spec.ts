@@ -8,15 +8,15 @@ import { promise } from '../promises.js';
 import { ask, type Reply, request } from '../support/client.js';
 import { eventually, eventuallyElsewhere } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const STORES = ['memory', 'file', 'postgres'] as const;
 const KIB = 1024;
 
-let postgres: PostgresServer;
+let postgres: TestDatabase;
 beforeAll(async () => {
-  postgres = await startPostgres(['fsync = off']);
+  postgres = await openDatabase();
 }, 30_000);
 afterAll(() => postgres.close());
 

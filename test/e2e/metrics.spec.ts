@@ -35,7 +35,7 @@ import {
   startHost,
 } from '../support/host.js';
 import { scrape, type Series, seriesOf } from '../support/metrics.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const QUICK = { drainMs: 0, stopDeadlineMs: 100 };
@@ -328,10 +328,10 @@ describe('The options of the metrics', () => {
 
 describe.each(['memory', 'file', 'postgres'] as const)('The metrics of the store: %s', (kind) => {
   let directory: string;
-  let postgres: PostgresServer | undefined;
+  let postgres: TestDatabase | undefined;
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-metrics-'));
-    if (kind === 'postgres') postgres = await startPostgres();
+    if (kind === 'postgres') postgres = await openDatabase();
   });
   afterAll(async () => {
     await postgres?.close();

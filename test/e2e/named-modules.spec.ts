@@ -17,7 +17,7 @@ import { of } from 'rxjs';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
 import { type AdapterName, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const RUNS = { drainMs: 0, stopDeadlineMs: 100, disconnect: 'continue' as const };
@@ -96,13 +96,13 @@ describe('A name of a module', () => {
 
 describe.each(['memory', 'file', 'postgres'] as const)('Modules that share a store: %s', (kind) => {
   let directory: string;
-  let postgres: PostgresServer | undefined;
+  let postgres: TestDatabase | undefined;
   let store: RunStore;
   let agents: Record<'unnamed' | 'research' | 'support', ScriptedAgent>;
   let host: Host | undefined;
 
   beforeAll(async () => {
-    if (kind === 'postgres') postgres = await startPostgres();
+    if (kind === 'postgres') postgres = await openDatabase();
   });
   afterAll(() => postgres?.close());
   beforeEach(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { refusalOf, serve, type Service, type SharedService, startService } from '../support/service.js';
 
 /** Says its name, the text and how many turns the session has. "hold" does not end, except in a second attempt. */
@@ -24,11 +24,11 @@ const AGENTS = 'research=./research.mjs, support=./support.mjs';
 const DETACHED = { prefer: 'respond-async' };
 
 let directory: string;
-let postgres: PostgresServer;
+let postgres: TestDatabase;
 const services: SharedService[] = [];
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  postgres = await openDatabase();
 });
 
 afterAll(() => postgres.close());

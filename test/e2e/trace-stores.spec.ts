@@ -7,19 +7,19 @@ import { promise } from '../promises.js';
 import { ask, follow, type Reply } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
 import type { Host } from '../support/host.js';
-import { type PostgresServer, startPostgres } from '../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { idOf, linksOf, parentOf, Spans, traceparentOf } from '../support/spans.js';
 import { RUN_SPAN, startTraced, step, USAGE } from '../support/traced-host.js';
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-let server: PostgresServer;
+let server: TestDatabase;
 let directory: string;
 let stores = 0;
 let spans: Spans;
 let host: Host | undefined;
 beforeAll(async () => {
-  server = await startPostgres(['fsync = off']);
+  server = await openDatabase();
   directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-traces-'));
 });
 beforeEach(() => {

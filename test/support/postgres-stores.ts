@@ -12,7 +12,7 @@ import { message } from '../../src/query/index.js';
 import { PostgresDriver } from '../../src/stores/drivers/postgres-driver.js';
 import { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
 import { admissionOf, eventsOf, readAll } from '../contracts/open-store.js';
-import { type PostgresServer, startPostgres } from './postgres.js';
+import { openDatabase, type TestDatabase } from './postgres.js';
 
 /** One process of a service, as far as the database is concerned. */
 export interface Member {
@@ -34,19 +34,19 @@ export interface MemberOptions {
   clockAheadMs?: number;
 }
 
-/** A Postgres server, and for each test a schema that several stores use. */
+/** A database of Postgres, and for each test a schema that several stores use. */
 export class PostgresStores {
-  #server: PostgresServer | undefined;
+  #server: TestDatabase | undefined;
   #schemas = 0;
   #members: Member[] = [];
 
-  /** Starts a server, unless the environment names one. */
+  /** Creates a database. */
   async start(): Promise<void> {
-    if (process.env['TEST_DATABASE_URL'] === undefined) this.#server = await startPostgres(['fsync = off']);
+    this.#server = await openDatabase();
   }
 
   get url(): string {
-    return process.env['TEST_DATABASE_URL'] ?? this.#server!.url;
+    return this.#server!.url;
   }
 
   get schema(): string {
@@ -100,7 +100,7 @@ export class PostgresStores {
   }
 }
 
-/** Stores on Postgres for the tests of a suite: a server for all of them, and a schema for each. */
+/** Stores on Postgres for the tests of a suite: a database for all of them, and a schema for each. */
 export function postgresStores(): PostgresStores {
   const stores = new PostgresStores();
   beforeAll(() => {

@@ -1,16 +1,19 @@
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from './free-port.js';
 
 const run = promisify(execFile);
 
-/** A Postgres server for one test suite. */
+/** A Postgres server. */
 export interface PostgresServer {
   url: string;
   /** Stops the server as a crash would (`immediate`). Resolves when its process has ended. */
@@ -23,8 +26,43 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
+/** A database of the server that all suites of a run share. */
+export interface TestDatabase {
+  url: string;
+  /** Drops the database, and ends its connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a database for a suite, on the server that all suites share, or on that of `TEST_DATABASE_URL`. A suite that stops its
+ * server, needs other settings or tests durability starts one with `startPostgres`.
+ */
+export async function openDatabase(): Promise<TestDatabase> {
+  const server = process.env['TEST_DATABASE_URL'] ?? (await sharedServer());
+  const name = `suite_${randomBytes(6).toString('hex')}`;
+  const execute = async (statement: string) => {
+    const client = new pg.Client({ connectionString: server });
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  };
+  await execute(`create database ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, close: () => execute(`drop database ${name} with (force)`) };
+}
+
+async function sharedServer(): Promise<string> {
+  const [response] = (await once(get(process.env['TEST_POSTGRES']!, { agent: false }), 'response')) as [
+    IncomingMessage,
+  ];
+  const answer = await text(response);
+  if (response.statusCode !== 200) throw new Error(answer);
+  return answer;
+}
+
 /** What follows `select …` for the connections of the service. */
-export const CONNECTIONS_OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query'`;
+export const CONNECTIONS_OF_SERVICE = `from pg_stat_activity where application_name = 'nest-agent-query' and datname = current_database()`;
 
 /**
  * Takes all connections that a server has, those of the service too.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { admissionOf, eventsOf, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
+import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { Turn } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
@@ -32,11 +32,11 @@ const partOf = (bytes: Uint8Array): Turn['parts'][number] => ({
   sha256: digestOf(bytes),
 });
 
-let server: PostgresServer | undefined;
+let server: TestDatabase;
 beforeAll(async () => {
-  if (process.env['TEST_DATABASE_URL'] === undefined) server = await startPostgres(['fsync = off']);
+  server = await openDatabase();
 }, 30_000);
-afterAll(() => server?.close());
+afterAll(() => server.close());
 
 let schemas = 0;
 const stores: Record<string, (retention: Partial<StoredRetention>) => Promise<Opened>> = {
@@ -56,7 +56,7 @@ const stores: Record<string, (retention: Partial<StoredRetention>) => Promise<Op
     };
   },
   Postgres: async (retention) => {
-    const url = process.env['TEST_DATABASE_URL'] ?? server!.url;
+    const url = server.url;
     const schema = `files_${process.pid}_${++schemas}`;
     const driver: Driver = await PostgresDriver.open(new URL(url), { schema });
     const store = new SqlRunStore(driver, { retention });

@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { admissionOf, codeOf, keptAnswer, readAll, refusalOf } from '../../../test/contracts/open-store.js';
 import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
+import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
@@ -184,9 +185,7 @@ describe('The log of a run that another process executes', () => {
     const run = await admit();
     await commit(run, [textOf('a')]);
     expect(await readAll(reader.store, run)).toEqual([textOf('a')]);
-    await stores.administer(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'nest-agent-query'",
-    );
+    await stores.administer(`select pg_terminate_backend(pid) ${CONNECTIONS_OF_SERVICE}`);
     await eventually(async () => (await codeOf(() => writer.store.check())) === 'none');
     expect(await Promise.all([0, 1].map(async (after) => reader.store.read(run, after)))).toMatchObject([
       { count: 1, lines: textOf('a') },

@@ -10,7 +10,7 @@ import { listsContract } from '../../../test/contracts/lists.contract.js';
 import { ownersContract, restartedOwnersContract } from '../../../test/contracts/owners.contract.js';
 import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
-import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
+import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { RecoveryEvents, RetentionOptions } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
@@ -52,16 +52,15 @@ ownersContract('SqlRunStore in a file', (events) => openFile(undefined, events))
 restartedOwnersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
 
 describe('on Postgres', () => {
-  let server: PostgresServer | undefined;
+  let server: TestDatabase;
   let url: string;
   let schemas = 0;
 
   beforeAll(async () => {
-    const existing = process.env['TEST_DATABASE_URL'];
-    if (existing === undefined) server = await startPostgres(['fsync = off']);
-    url = existing ?? server!.url;
+    server = await openDatabase();
+    ({ url } = server);
   }, 30_000);
-  afterAll(() => server?.close());
+  afterAll(() => server.close());
 
   const openPostgres = async (
     retention?: Partial<RetentionOptions>,

@@ -9,7 +9,7 @@ import { promise } from '../../promises.js';
 import { bearer, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
 import { ask, FULL, get, type Reply, request } from '../../support/client.js';
 import { type Host, ONE_ADAPTER, startHost } from '../../support/host.js';
-import { type PostgresServer, startPostgres } from '../../support/postgres.js';
+import { openDatabase, type TestDatabase } from '../../support/postgres.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
 const UNKNOWN_RUN = '00000000-0000-4000-8000-000000000000';
@@ -100,7 +100,7 @@ describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, wi
   const [ann, bob] = [createApiKey('ann'), createApiKey('bob')];
   let issuers: Issuer[];
   let directory: string;
-  let server: PostgresServer | undefined;
+  let server: TestDatabase | undefined;
   let count = 0;
   let credentials: Record<string, OutgoingHttpHeaders>;
   let host: Host;
@@ -109,7 +109,7 @@ describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, wi
   beforeAll(async () => {
     issuers = [await Issuer.start('https://a.example'), await Issuer.start('https://b.example')];
     directory = await mkdtemp(join(tmpdir(), 'access-owners-'));
-    if (store === 'postgres') server = await startPostgres();
+    if (store === 'postgres') server = await openDatabase();
   });
   afterAll(async () => {
     await Promise.all(issuers.map((issuer) => issuer.close()));
