@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import chromium from '@sparticuz/chromium';
-import { type Browser, chromium as playwright, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import type * as AgentQuery from '../../packages/client/src/index.js';
 import { CORS_OPTIONS, message, type QueryModuleOptions, reasoning } from '../../src/index.js';
-import { ClientPage } from '../support/client-page.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { ClientPage } from './client-page.js';
+import { startBrowser } from './start-browser.mjs';
 
 /** What the page has loaded; the functions below execute in the page. */
 declare const agentQuery: typeof AgentQuery;
@@ -22,8 +22,7 @@ describeWithBrowser('The typed client in Chromium', () => {
 
   beforeAll(async () => {
     files = await ClientPage.start();
-    const executablePath = await chromium.executablePath();
-    browser = await playwright.launch({ executablePath, args: chromium.args });
+    browser = await startBrowser();
     page = await browser.newPage();
     await page.goto(files.origin);
     await page.waitForFunction(() => 'agentQuery' in globalThis);

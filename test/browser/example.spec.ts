@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
-import { type Browser, chromium as playwright, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { CORS_OPTIONS, message, QueryError } from '../../src/index.js';
 import { ADAPTERS, type Host, startAgent } from '../support/host.js';
 import { ROOT } from '../support/documents.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { startBrowser } from './start-browser.mjs';
 
 const TYPES: Record<string, string> = { html: 'text/html; charset=utf-8', js: 'text/javascript' };
 
@@ -22,8 +22,7 @@ describeWithBrowser('The page of examples/browser, in Chromium', () => {
   const faults: string[] = [];
 
   beforeAll(async () => {
-    const executablePath = await chromium.executablePath();
-    browser = await playwright.launch({ executablePath, args: chromium.args });
+    browser = await startBrowser();
     page = await browser.newPage();
     page.on('pageerror', ({ message: fault }) => faults.push(fault));
   });

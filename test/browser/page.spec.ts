@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import chromium from '@sparticuz/chromium';
 import { Module } from '@nestjs/common';
-import { type Browser, type BrowserContext, chromium as playwright, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
   file,
   log,
@@ -22,8 +21,9 @@ import { ROOT } from '../support/documents.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ADAPTERS, type Host, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+import { startBrowser } from './start-browser.mjs';
 
-const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
 
 /** What a browser does when a file is dropped, and another one is pasted. */
 const DROP_AND_PASTE = `
@@ -97,8 +97,7 @@ describeWithBrowser('The page, in Chromium', () => {
   let origins: Set<string>;
 
   beforeAll(async () => {
-    const executablePath = await chromium.executablePath();
-    browser = await playwright.launch({ executablePath, args: chromium.args });
+    browser = await startBrowser();
     context = await browser.newContext({
       reducedMotion: 'reduce',
       permissions: ['clipboard-read', 'clipboard-write'],

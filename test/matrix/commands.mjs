@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import process from 'node:process';
 
 /** Ends a command that hangs. */
@@ -63,4 +65,20 @@ export async function npm(parameters, options) {
   const isInstall = /^(?:ci|install)$/.test(parameters[0]);
   const output = await run('npm', [...parameters, ...(isInstall ? QUIET : [])], options);
   if (output.includes('EBADENGINE')) throw new Error(`npm ${parameters.join(' ')} warns:\n${output}`);
+}
+
+/**
+ * Installs the packages of a folder that are not those of its lock file, and says how long it takes.
+ *
+ * @param folder has a manifest and a lock file of its own, for a program that `npm ci` does not install packages for
+ * @throws Error if npm fails
+ */
+export async function withPackages(folder) {
+  const installed = join(folder, 'node_modules/.package-lock.json');
+  const lockedAt = (await stat(join(folder, 'package-lock.json'))).mtimeMs;
+  if ((await stat(installed).catch(() => undefined))?.mtimeMs >= lockedAt) return;
+  const began = performance.now();
+  console.log(`Installing the packages of ${relative(process.cwd(), folder)} …`);
+  await npm(['ci'], { cwd: folder });
+  console.log(`Installed in ${((performance.now() - began) / 1000).toFixed(0)} s.`);
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { ROOT } from './documents.js';
+import { ROOT } from '../support/documents.js';
 
 const PAGE = `<!doctype html>
 <title>The typed client</title>
@@ -12,7 +12,7 @@ const PAGE = `<!doctype html>
   { "imports": { "eventsource-parser": "/node_modules/eventsource-parser/dist/index.js" } }
 </script>
 <script type="module">
-  import * as client from '/dist/client/index.js';
+  import * as client from '/packages/client/dist/index.js';
   globalThis.agentQuery = client;
 </script>
 `;

@@ -1,7 +1,7 @@
 /**
  * How much memory the typed client takes while it sends a file of 1 GB: in Node from a path, and in Chromium from a `File`.
  *
- *     npm run build && node test/bench/client-memory.mjs [--bytes 1000000000]
+ *     npm run browser && node test/browser/client-memory.mjs [--bytes 1000000000]
  *
  * Prints by how much the memory of the client has grown at its peak: in Node the resident memory of the process, in Chromium
  * the memory of the page (objects and bytes of JavaScript). The browser holds the body as a Blob outside of the page: in its own
@@ -15,9 +15,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import chromium from '@sparticuz/chromium';
-import { chromium as playwright } from 'playwright-core';
 import { AgentQueryClient } from '../../packages/client/dist/index.js';
+import { startBrowser } from './start-browser.mjs';
 
 const { values } = parseArgs({ options: { bytes: { type: 'string', default: '1000000000' } } });
 const BYTES = Number(values.bytes);
@@ -94,8 +93,7 @@ async function inChromium(baseUrl) {
     response.setHeader('content-type', 'text/javascript').end(readFileSync(join(ROOT, url)));
   }).listen(0, '127.0.0.1');
   await once(pages, 'listening');
-  const options = { executablePath: await chromium.executablePath(), args: chromium.args };
-  const browser = await playwright.launch(options);
+  const browser = await startBrowser();
   const page = await browser.newPage();
   await page.goto(`http://127.0.0.1:${pages.address().port}/`);
   await page.waitForFunction(() => 'AgentQueryClient' in globalThis);
