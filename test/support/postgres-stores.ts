@@ -56,7 +56,12 @@ export class PostgresStores {
   /** Opens a store on the schema of this test. */
   async open(options: MemberOptions = {}): Promise<Member> {
     const { leaseMs, restarts = 0, retention, url = this.url, clockAheadMs = 0 } = options;
-    const driver = await PostgresDriver.open(new URL(url), { schema: this.schema, poolSize: 4 });
+    const driver = await PostgresDriver.open(new URL(url), {
+      schema: this.schema,
+      poolSize: 4,
+      // Tests wait for the end of connections that a proxy swallows.
+      connectTimeoutMs: 2_000,
+    });
     const now = driver.now.bind(driver);
     driver.now = async () => (await now()) + clockAheadMs;
     const store = new SqlRunStore(driver, { leaseMs, retention });

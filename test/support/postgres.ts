@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chown, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
@@ -22,6 +23,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** Starts the server again after `kill` or `stop`, on the same port with the same data. */
   start(): Promise<void>;
+  /** Lets this process end, and suites pass their check for what they leave open, while the server runs. */
+  unref(): void;
   /** Stops the server and removes its data. */
   close(): Promise<void>;
 }
@@ -153,6 +156,10 @@ export async function startPostgres(settings: string[] = []): Promise<PostgresSe
     stop: () => stop('SIGINT'),
     start: async () => {
       server = await launch();
+    },
+    unref: () => {
+      server.unref();
+      (server.stderr as Socket).unref();
     },
     close: async () => {
       await stop('SIGQUIT');

@@ -19,7 +19,13 @@ const SETTINGS = [
 
 export default async function setUp() {
   let starting;
-  const start = async () => (await import('./postgres.ts')).startPostgres(SETTINGS);
+  const start = async () => {
+    const { startPostgres } = await import('./postgres.ts');
+    const server = await startPostgres(SETTINGS);
+    // A suite that runs in this process has not left it behind.
+    server.unref();
+    return server;
+  };
   const front = createServer((_, response) => {
     starting ??= start();
     starting.then(

@@ -19,7 +19,7 @@ import {
 import type { RunRecord } from '../../query/index.js';
 
 /** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
-const LEASE_MS = 2_000;
+const LEASE_MS = 1_000;
 /** For a process that nobody but its successor watches. */
 const SHORT_LEASE_MS = 100;
 
