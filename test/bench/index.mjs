@@ -11,6 +11,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { withPackages } from '../matrix/commands.mjs';
 import { measureAgents } from './agents/index.mjs';
 import { growthChart } from './chart.mjs';
 import { syncMs } from './databases.mjs';
@@ -34,6 +35,7 @@ const { values } = parseArgs({
 const scale = Number(values.scale);
 const loadBefore = loadavg()[0];
 const began = Date.now();
+await withPackages(import.meta.dirname);
 const load = startLoad();
 const kept = new Map();
 

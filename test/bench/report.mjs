@@ -1,6 +1,6 @@
 /** Writes what was measured as Markdown. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { arch, cpus, platform, release } from 'node:os';
 import { MEASURES } from './measures.mjs';
 import { PEERS } from './peers/index.mjs';
@@ -42,8 +42,9 @@ function ratios(results) {
 }
 
 function versionOf(name) {
-  const path = name === 'nest-agent-query' ? ROOT : `${ROOT}/node_modules/${name}`;
-  return JSON.parse(readFileSync(`${path}/package.json`, 'utf8')).version;
+  const folders = [`${import.meta.dirname}/node_modules/${name}`, `${ROOT}/node_modules/${name}`];
+  const path = folders.map((folder) => `${folder}/package.json`).find((file) => existsSync(file));
+  return JSON.parse(readFileSync(path, 'utf8')).version;
 }
 
 function versions() {

@@ -2,9 +2,8 @@
  * What adapters of frameworks cost: text deltas per second that a caller of `AgentService` gets, compared with reading the same
  * framework directly with the same model, in turn in one process. Prints medians and their ratio.
  *
- * npm run build && node test/bench/agents/adapters.mjs [--deltas 20000] [--rounds 7] [--only langgraph]
+ * npm run adapters && node test/bench/agents/adapters.mjs [--deltas 20000] [--rounds 7] [--only langgraph]
  */
-import { readdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';
 import { AgentService, QueryModule } from '../../../dist/index.js';
@@ -19,10 +18,10 @@ const { values } = parseArgs({
 const DELTAS = Number(values.deltas);
 const ROUNDS = Number(values.rounds);
 
-const directory = new URL('./frameworks/', import.meta.url);
-for (const file of (await readdir(directory)).sort()) {
-  const { name, create } = await import(new URL(file, directory));
-  if (values.only !== undefined && values.only !== name) continue;
+const FRAMEWORKS = ['langgraph', 'mastra', 'openai-agents'];
+for (const name of values.only === undefined ? FRAMEWORKS : [values.only]) {
+  // The frameworks are installed beside the packages of their adapters.
+  const { create } = await import(`../../../packages/${name}/test/bench.mjs`);
   await measure(name, create(DELTAS));
 }
 

@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import process from 'node:process';
+import { run, withPackages } from '../../matrix/commands.mjs';
+
+const PACKAGES = resolve(import.meta.dirname, '../../../packages');
 
 /** Each compares one or more kinds of agents with the framework, the program or the service behind them, in one process or run. */
 const PROGRAMS = ['adapters', 'model', 'command', 'remote'];
@@ -12,6 +16,10 @@ const PROGRAMS = ['adapters', 'model', 'command', 'remote'];
  * @returns their lines
  */
 export async function measureAgents() {
+  await withPackages(PACKAGES);
+  const adapters = ['langgraph', 'mastra', 'openai-agents'];
+  const builds = adapters.map((name) => `${PACKAGES}/${name}/tsconfig.build.json`);
+  await run('npx', ['tsc', '-b', ...builds], { cwd: PACKAGES });
   let lines = '';
   for (const name of PROGRAMS) {
     const child = spawn(process.execPath, [`${import.meta.dirname}/${name}.mjs`], {

@@ -1,5 +1,5 @@
 import { Agent, Runner } from '@openai/agents';
-import { fromOpenAIAgents } from '../../../../packages/openai-agents/dist/index.js';
+import { fromOpenAIAgents } from '../dist/index.js';
 
 /** A model that says so many words as fast as it can, in the events of OpenAI Responses. */
 class Words {
@@ -27,8 +27,6 @@ class Words {
     yield { type: 'response_done', response: { id: 'response', usage, output } };
   }
 }
-
-export const name = 'openai-agents';
 
 /** @returns how the framework is read directly, and the handler of the adapter */
 export function create(deltas) {

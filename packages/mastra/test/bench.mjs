@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Agent } from '@mastra/core/agent';
-import { fromMastra } from '../../../../packages/mastra/dist/index.js';
+import { fromMastra } from '../dist/index.js';
 
 /** A model that says so many words, each in a turn of the event loop. */
 function words(count) {
@@ -24,8 +24,6 @@ function words(count) {
     doStream: async () => ({ stream: ReadableStream.from(parts()) }),
   };
 }
-
-export const name = 'mastra';
 
 /** @returns how the framework is read directly, and the handler of the adapter */
 export function create(deltas) {

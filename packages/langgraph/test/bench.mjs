@@ -2,7 +2,7 @@ import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { AIMessageChunk } from '@langchain/core/messages';
 import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { MessagesAnnotation, StateGraph } from '@langchain/langgraph';
-import { fromLangGraph } from '../../../../packages/langgraph/dist/index.js';
+import { fromLangGraph } from '../dist/index.js';
 
 /** A model that says so many words as fast as it can. */
 class Words extends BaseChatModel {
@@ -26,8 +26,6 @@ class Words extends BaseChatModel {
     }
   }
 }
-
-export const name = 'langgraph';
 
 /** @returns how the framework is read directly, and the handler of the adapter */
 export function create(deltas) {
