@@ -31,6 +31,7 @@ export default {
     // The sources of all packages are tested, so that no class exists twice.
     '^nest-agent-query$': '<rootDir>/src/index.ts',
     '^nest-agent-query/(.*)$': '<rootDir>/src/$1/index.ts',
+    '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
     '^nest-agent-query-(ai-sdk)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

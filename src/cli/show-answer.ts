@@ -6,6 +6,7 @@ import type {
   RestartedEnvelope,
   ResumeInfo,
 } from 'nest-agent-query-client';
+import { upTo } from 'nest-agent-query-client/streams';
 import { EXIT } from './exit-codes.js';
 import { Outputs } from './outputs.js';
 import { printableJson, printableLine } from './printable.js';
@@ -81,7 +82,7 @@ export class AnswerView {
   /** What was printed cannot be taken back. So all that is still valid is printed again, after a line that says so. */
   async #restarted({ attempt, from }: RestartedEnvelope['data']): Promise<void> {
     this.outputs.note(`The process of the agent was lost. The agent goes on (attempt ${attempt}).`);
-    const valid = this.#pieces.filter(({ seq }) => seq <= from);
+    const valid = upTo(this.#pieces, from);
     if (valid.length === this.#pieces.length) return;
     this.#pieces = valid;
     await this.outputs.line('--- What is above this line is void. The answer begins again. ---');

@@ -1,3 +1,4 @@
+import { eventParser } from 'nest-agent-query-client/streams';
 import type { Envelope } from '../query/index.js';
 
 /** An event of a stream, as a client reads it. */
@@ -8,25 +9,16 @@ export interface StreamEvent {
 }
 
 /**
- * The events of a stream (WHATWG HTML §9.2.6). An event that was cut is left out.
+ * The events of a stream. An event that was cut is left out.
  *
  * @param text what was received
  * @throws {Error} the data of an event is not JSON
  */
 export function eventsOf(text: string): StreamEvent[] {
-  const blocks = text.split(/\r?\n\r?\n/).slice(0, -1);
-  return blocks.flatMap((block) => {
-    const lines = block.split(/\r?\n/);
-    const data = valuesOf(lines, 'data');
-    if (data.length === 0) return [];
-    return [{ id: valuesOf(lines, 'id').at(-1), envelope: parsed(data.join('\n')) }];
-  });
-}
-
-function valuesOf(lines: string[], field: string): string[] {
-  return lines
-    .filter((line) => line.startsWith(`${field}:`))
-    .map((line) => line.slice(field.length + 1).replace(/^ /, ''));
+  const events: StreamEvent[] = [];
+  const parse = eventParser({ onEvent: ({ id, data }) => events.push({ id, envelope: parsed(data) }) });
+  parse(Buffer.from(text));
+  return events;
 }
 
 function parsed(data: string): Envelope {

@@ -53,9 +53,21 @@ export class AgentQueryError extends Error {
   }
 }
 
-/** There was no response, or it was cut. */
+/**
+ * There was no response, or not the whole one.
+ *
+ * @returns an error with the code `connection_lost`
+ *
+ * @example
+ * request.on('error', (error) => reject(connectionLost(error.message, error)));
+ */
 export function connectionLost(message: string, cause?: unknown): AgentQueryError {
   return new AgentQueryError('connection_lost', message, { cause });
+}
+
+/** There was a response, and its end did not come. */
+export function responseCut(cause?: unknown): AgentQueryError {
+  return connectionLost('The response was cut.', cause);
 }
 
 /** There was a response that this service does not give. */
@@ -63,7 +75,15 @@ export function invalidResponse(message: string, cause?: unknown): AgentQueryErr
   return new AgentQueryError('invalid_response', `${message} Is this the address of the service?`, { cause });
 }
 
-/** Reads why a request was refused. */
+/**
+ * Reads why a request was refused.
+ *
+ * @param body of the response: a problem (RFC 9457), or anything else
+ * @param retryAfter the header `Retry-After`: seconds, or a date
+ *
+ * @example
+ * if (!response.ok) throw refusalOf(response.status, await response.text(), response.headers.get('Retry-After'));
+ */
 export function refusalOf(status: number, body: string, retryAfter: string | null): AgentQueryError {
   const retryAfterMs = retryAfterOf(retryAfter);
   try {
@@ -87,7 +107,12 @@ function retryAfterOf(value: string | null): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-/** Whether the same request may succeed later. */
+/**
+ * Whether the same request may succeed later: there was no connection, or the status is 429, 502, 503 or 504.
+ *
+ * @example
+ * if (isTransient(error)) console.log(`Try again in ${error.retryAfterMs ?? 1000} ms.`);
+ */
 export function isTransient(error: unknown): error is AgentQueryError {
   if (!(error instanceof AgentQueryError)) return false;
   return error.code === 'connection_lost' || [429, 502, 503, 504].includes(error.status ?? 0);

@@ -17,6 +17,7 @@ import type {
 } from './wire.js';
 import { AgentQueryError } from './agent-query-error.js';
 import type { LogEntry, LogReader } from './log-reader.js';
+import { upTo } from './valid-entries.js';
 
 /**
  * An envelope of an answer; `type` tells which. Agents may send other types too: ignore those that you do not know.
@@ -132,9 +133,17 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
   async result(): Promise<AnswerResult> {
     for await (const envelope of this) if (envelope.type === 'done') break;
     const runId = await this.log.runId;
-    const { status, error } = this.#end() ?? (await this.calls.run(runId));
-    const result: AnswerResult = { runId, status, text: '', files: [], envelopes: [] };
-    if (error) result.error = error;
+    const last = this.#entries.at(-1)?.envelope;
+    const { status, error }: Pick<RunView, 'status' | 'error'> =
+      last?.type === 'done' ? (last.data as RunEnd) : await this.calls.run(runId);
+    const result: AnswerResult = {
+      runId,
+      status,
+      text: '',
+      files: [],
+      envelopes: [],
+      ...(error && { error }),
+    };
     for (const envelope of validEnvelopes(this.#entries)) {
       result.envelopes.push(envelope);
       if (envelope.type === 'message') result.text += envelope.data.content;
@@ -165,21 +174,14 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
       .finally(() => (this.#pulling = undefined));
     return this.#pulling;
   }
-
-  #end(): { status: RunStatus; error?: RunFailure } | undefined {
-    const last = this.#entries.at(-1)?.envelope;
-    return last?.type === 'done' ? (last.data as RunEnd) : undefined;
-  }
 }
 
 function validEnvelopes(entries: readonly LogEntry[]): AnswerEnvelope[] {
-  const valid: LogEntry[] = [];
+  let valid: LogEntry[] = [];
   for (const entry of entries) {
     const { type, data } = entry.envelope;
-    if (type === 'restarted') {
-      const { from } = data as RestartedEnvelope['data'];
-      while (valid.length > 0 && valid.at(-1)!.seq > from) valid.pop();
-    } else if (type !== 'done') valid.push(entry);
+    if (type === 'restarted') valid = upTo(valid, (data as RestartedEnvelope['data']).from);
+    else if (type !== 'done') valid.push(entry);
   }
   return valid.map(({ envelope }) => envelope as AnswerEnvelope);
 }

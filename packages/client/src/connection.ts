@@ -1,4 +1,10 @@
-import { AgentQueryError, connectionLost, invalidResponse, refusalOf } from './agent-query-error.js';
+import {
+  AgentQueryError,
+  connectionLost,
+  invalidResponse,
+  refusalOf,
+  responseCut,
+} from './agent-query-error.js';
 import { Retries } from './retries.js';
 import { either, unlessAborted } from './signals.js';
 
@@ -113,7 +119,7 @@ export class Connection {
       const { ok, status } = response;
       if (ok) return await read(response);
       // Browsers return a response whose status line was cut, with a status such as 2 or 20.
-      if (status < 200) throw connectionLost('The response was cut.');
+      if (status < 200) throw responseCut();
       const text = await response.text().catch(() => '');
       throw refusalOf(status, text, response.headers.get('Retry-After'));
     } catch (error) {
@@ -167,10 +173,10 @@ export class Connection {
 /** @throws {AgentQueryError} `invalid_response`: the body is not JSON · `connection_lost` */
 export async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text().catch((cause: unknown) => {
-    throw connectionLost('The response was cut.', cause);
+    throw responseCut(cause);
   });
   // Browsers return a response whose headers were cut: without a body.
-  if (text === '') throw connectionLost('The response was cut.');
+  if (text === '') throw responseCut();
   try {
     return JSON.parse(text) as T;
   } catch (cause) {

@@ -21,7 +21,8 @@ export interface FileSource {
   size?: number | undefined;
   /** Whether the content can be read more than once. */
   isRepeatable: boolean;
-  read(): AsyncIterable<Uint8Array>;
+  /** Begins to read. */
+  read(): AsyncIterator<Uint8Array>;
 }
 
 /** Bytes that are read at once. A multiple of 3, so that base64 needs no padding in between. */
@@ -42,34 +43,31 @@ type Content = Pick<FileSource, 'size' | 'isRepeatable' | 'read'> & { name?: str
 
 function contentSource(content: FileContent): Content {
   if (typeof content === 'string') return pathSource(content);
-  if (content instanceof Blob)
-    return { size: content.size, isRepeatable: true, read: () => slicesOfBlob(content) };
-  if (content instanceof Uint8Array)
-    return { size: content.byteLength, isRepeatable: true, read: () => slicesOf(content) };
+  if (content instanceof Blob || content instanceof Uint8Array) {
+    const size = content instanceof Blob ? content.size : content.length;
+    return { size, isRepeatable: true, read: () => slicesOf(content, size) };
+  }
   if (content instanceof ReadableStream) return { ...ONCE, read: () => chunksOf(content) };
-  if (content?.[Symbol.asyncIterator]) return { ...ONCE, read: () => content };
+  if (content?.[Symbol.asyncIterator]) return { ...ONCE, read: () => content[Symbol.asyncIterator]() };
   throw new TypeError('The content of a file must be a File, a Blob, bytes, a stream or a path.');
 }
 
 const ONCE = { isRepeatable: false };
 
-async function* slicesOfBlob(blob: Blob): AsyncIterable<Uint8Array> {
-  for (let at = 0; at < blob.size; at += SLICE)
-    yield new Uint8Array(await blob.slice(at, at + SLICE).arrayBuffer());
-}
-
-async function* slicesOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  for (let at = 0; at < bytes.byteLength; at += SLICE) yield bytes.subarray(at, at + SLICE);
+async function* slicesOf(content: Blob | Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < size; at += SLICE) {
+    const slice = content.slice(at, at + SLICE);
+    yield slice instanceof Blob ? new Uint8Array(await slice.arrayBuffer()) : slice;
+  }
 }
 
 /** Not every browser can iterate a stream. */
-function chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+function chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
   const reader = stream.getReader();
-  const iterator = {
+  return {
     next: () => reader.read(),
     return: () => reader.cancel().catch(() => undefined),
   } as unknown as AsyncIterator<Uint8Array>;
-  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 /** No import of `node:fs`: a bundler for browsers would look for it. */
@@ -81,7 +79,7 @@ function pathSource(path: string): Content {
     const stats = fs.statSync(path);
     if (stats.isDirectory()) throw new Error('It is a directory.');
     const size = stats.isFile() ? stats.size : undefined;
-    const read = () => fs.createReadStream(path, { highWaterMark: SLICE }) as AsyncIterable<Uint8Array>;
+    const read = () => fs.createReadStream(path, { highWaterMark: SLICE })[Symbol.asyncIterator]();
     return { name, size, isRepeatable: size !== undefined, read };
   } catch (error) {
     throw unreadable(path, error);
@@ -98,7 +96,7 @@ export async function* base64Of(source: FileSource, signal?: AbortSignal): Async
   let chunks: AsyncIterator<Uint8Array> | undefined;
   const next = async () => {
     try {
-      chunks ??= source.read()[Symbol.asyncIterator]();
+      chunks ??= source.read();
       const result = await unlessAborted(chunks.next(), signal);
       if (result.done) return undefined;
       if (!ArrayBuffer.isView(result.value)) throw new TypeError('A chunk of it is no bytes.');

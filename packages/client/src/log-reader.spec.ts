@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import type { AgentQueryClient, AgentQueryClientOptions } from './index.js';
+import type { AgentQueryClient, AgentQueryClientOptions, ResumeInfo } from './index.js';
 import {
   DONE,
   event,
@@ -160,10 +160,32 @@ describe('The client, reading a log of literal bytes,', () => {
     expect(await answer.text()).toBe('a');
   });
 
-  it('does not wait where Retry-After is longer than a minute', async () => {
-    await start([(_, response) => response.writeHead(429, { 'Retry-After': '61' }).end()]);
-    expect(await failureOf(client.ask('x'))).toMatchObject({ status: 429, retryAfterMs: 61_000 });
-    expect(service.requests).toHaveLength(1);
+  it.each(['61', '3000000', '9'.repeat(400), new Date(Date.now() + 3_600_000).toUTCString()])(
+    'does not wait where Retry-After is longer than a minute: %s',
+    async (retryAfter) => {
+      await start([(_, response) => response.writeHead(429, { 'Retry-After': retryAfter }).end()]);
+      const { status, retryAfterMs } = await failureOf(client.ask('x'));
+      expect(status).toBe(429);
+      expect(retryAfterMs).toBeGreaterThan(60_000);
+      expect(service.requests).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['30', 30_000],
+    [new Date(0).toUTCString(), 1_000],
+    ['soon', 1_000],
+  ])('waits as long as Retry-After asks, and otherwise a second at first: %s', async (retryAfter, most) => {
+    await start([(_, response) => response.writeHead(503, { 'Retry-After': retryAfter }).end()]);
+    const leaving = new AbortController();
+    let delay = 0;
+    const onResume = ({ delayMs }: ResumeInfo) => {
+      delay = delayMs;
+      leaving.abort('enough');
+    };
+    expect(await failureOf(client.ask('x', { signal: leaving.signal, onResume }))).toBe('enough');
+    expect(delay).toBeGreaterThanOrEqual(most / 2);
+    expect(delay).toBeLessThanOrEqual(most);
   });
 
   it('stops waiting for a try when its signal aborts', async () => {

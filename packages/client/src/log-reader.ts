@@ -1,7 +1,7 @@
 import type { Envelope, RunView } from './wire.js';
 import { AgentQueryError, connectionLost, invalidResponse } from './agent-query-error.js';
 import { type Connection, jsonOf } from './connection.js';
-import { EventReader } from './event-reader.js';
+import { EventReader, type StreamEvent } from './event-reader.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { either } from './signals.js';
@@ -245,18 +245,18 @@ export class LogReader {
 
   /** Browsers return a response whose headers were cut. Only bytes of its body prove that the headers are whole. */
   async #read(response: Response): Promise<EventReader> {
-    if (!response.body) throw invalidResponse('The response is no event stream.');
     const setRetry = (ms: number) => (this.#retries.retryMs = ms);
-    const events = new EventReader(response.body, this.connection.idleMs, setRetry);
-    await events.readMore();
-    if (!response.headers.get('Content-Type')?.startsWith(STREAM))
+    const { body, headers } = response;
+    const events = body && new EventReader(body.getReader(), setRetry, this.connection.idleMs);
+    await events?.readMore();
+    if (!events || !headers.get('Content-Type')?.startsWith(STREAM))
       throw invalidResponse('The response is no event stream.');
     this.#retries.isAnswered = true;
     this.#openedAt = Date.now();
     return events;
   }
 
-  #entryOf({ id, data }: { id?: string | undefined; data: string }): LogEntry {
+  #entryOf({ id, data }: StreamEvent): LogEntry {
     const [, runId, number] = /^(.+)\.([1-9]\d*)$/.exec(id ?? '') ?? [];
     if (!runId) throw invalidResponse('An event of the stream has no id.');
     this.#know(runId);

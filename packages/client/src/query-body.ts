@@ -14,7 +14,13 @@ export interface QueryInput {
   sessionId?: string | undefined;
 }
 
-/** The body of a query: texts, and files that are read while they are sent. */
+/**
+ * The body of a query: texts, and files that are read while they are sent.
+ *
+ * @example
+ * const body = new QueryBody('What is this?', { files: ['a.pdf'] });
+ * await fetch(url, { method: 'POST', body: await body.open(undefined, signal), duplex: 'half' });
+ */
 export class QueryBody {
   readonly #pieces: (string | FileSource)[];
   /** The bytes of the whole body, if known. */

@@ -1,8 +1,10 @@
 import { isTransient } from './agent-query-error.js';
 import { unlessAborted } from './signals.js';
 
-/** The longest wait that the client chooses itself, and the longest that it accepts from `Retry-After`. */
+/** The longest wait that is chosen here. */
 const LONGEST_MS = 30_000;
+
+/** The longest wait of all, whatever `Retry-After` asks for. A timer of more than 2 ** 31 ms would end at once. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 /** How often a request is tried again to which no response has ever come: the address may be wrong. */
@@ -20,21 +22,40 @@ export interface ResumeInfo {
   error: Error;
 }
 
-/** Decides whether and when a request is tried again. */
+/**
+ * Decides whether and when a request is tried again.
+ *
+ * @example
+ * const retries = new Retries(8);
+ * for (;;) {
+ *   try {
+ *     return await request();
+ *   } catch (error) {
+ *     await retries.wait(error, 0, signal);
+ *   }
+ * }
+ */
 export class Retries {
-  /** What the service asks for with `retry:`. */
+  /** The first wait. A client takes what the service asks for with `retry:`. */
   retryMs = 1000;
   /** Whether the service has ever answered. */
   isAnswered = false;
   /** The tries since the last progress. */
   attempt = 0;
 
-  constructor(private readonly most: number) {}
+  /**
+   * @param most how many tries there may be without progress
+   * @param patienceMs a service that asks for more milliseconds is not tried again. Default 60,000
+   */
+  constructor(
+    private readonly most: number,
+    private readonly patienceMs = LONGEST_RETRY_AFTER_MS,
+  ) {}
 
   /**
-   * Waits before the next try.
+   * Waits before the next try: at least as long as the service asks, at most a minute.
    *
-   * @throws `error` itself, if another try is of no use or was one too many
+   * @throws `error` itself, if another try is of no use or was one too many · the reason of the signal
    */
   async wait(
     error: unknown,
@@ -47,21 +68,16 @@ export class Retries {
     this.isAnswered ||= error.status !== undefined;
     const most = this.isAnswered ? this.most : Math.min(this.most, UNANSWERED);
     const asked = error.retryAfterMs ?? 0;
-    if (this.attempt >= most || asked > LONGEST_RETRY_AFTER_MS) {
+    if (this.attempt >= most || asked > this.patienceMs) {
       this.attempt = 0;
       throw error;
     }
-    const attempt = (this.attempt += 1);
-    const delayMs = Math.max(asked, this.#backoff());
-    onResume?.({ attempt, delayMs, after, error });
+    // Doubles with each try. The random half keeps clients that were cut together from coming back together.
+    const chosen = Math.min(this.retryMs * 2 ** this.attempt, LONGEST_MS) * (0.5 + Math.random() / 2);
+    const delayMs = Math.round(Math.min(Math.max(asked, chosen), LONGEST_RETRY_AFTER_MS));
+    onResume?.({ attempt: (this.attempt += 1), delayMs, after, error });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waiting = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)));
     await unlessAborted(waiting, signal).finally(() => clearTimeout(timer));
-  }
-
-  /** Doubles with each try. The random half keeps clients that were cut together from coming back together. */
-  #backoff(): number {
-    const full = Math.min(this.retryMs * 2 ** (this.attempt - 1), LONGEST_MS);
-    return Math.round(full * (0.5 + Math.random() / 2));
   }
 }

@@ -1,10 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { connectionLost } from 'nest-agent-query-client/streams';
 import { file, type Envelope, log } from '../../query/index.js';
-import { Cut } from './cut.js';
-import { fileNotFetched, unreachable } from './failures.js';
-import { isTransient } from './refusal.js';
+import { fileNotFetched } from './failures.js';
 import type { RemoteService } from './remote-service.js';
-import { retryAfterMs, waitBefore } from './waiting.js';
+import { patientRetries, repeated } from './repeated.js';
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -40,32 +39,23 @@ async function* contentOf(
   headers: OutgoingHttpHeaders,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  let offset = 0;
-  for (let tries = 1; ; tries += 1) {
-    let waitMs = 0;
+  const retries = patientRetries();
+  for (let offset = 0; ;) {
+    const response = await repeated(() => service.file(runId, sha256, offset, headers, signal), {
+      signal,
+      failureOf: fileNotFetched,
+      retries,
+    });
     try {
-      const response = await service.file(runId, sha256, offset, headers, signal);
-      const status = response.statusCode!;
-      if (status === (offset > 0 ? 206 : 200)) {
-        for await (const bytes of response as AsyncIterable<Uint8Array>) {
-          offset += bytes.length;
-          tries = 1;
-          yield bytes;
-        }
-        return;
+      for await (const bytes of response as AsyncIterable<Uint8Array>) {
+        offset += bytes.length;
+        retries.attempt = 0;
+        yield bytes;
       }
-      waitMs = retryAfterMs(response.headers['retry-after']);
-      const { error } = await service.refusal(response);
-      if (status !== 429 && !isTransient(status)) throw fileNotFetched(status, error.cause);
+      return;
     } catch (error) {
-      if (signal.aborted || !isCut(error)) throw error;
-      if (error instanceof Cut && error.isFinal) throw unreachable(error);
+      if (signal.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+      await retries.wait(connectionLost('The download was cut.', error), 0, signal);
     }
-    await waitBefore(tries, waitMs, signal);
   }
-}
-
-/** Whether the connection was cut: before the response, or in the middle of it. */
-function isCut(error: unknown): boolean {
-  return error instanceof Cut || (error as NodeJS.ErrnoException).code === 'ECONNRESET';
 }

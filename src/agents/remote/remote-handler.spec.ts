@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { jest } from '@jest/globals';
 import { fullEvents, noAnswer, problem, RemoteServer, stream } from '../../../test/support/remote-service.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
@@ -163,6 +164,23 @@ describe('The agent remote', () => {
         (response) => void response.writeHead(status).end(),
       );
       await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
+    });
+
+    it('waits a minute at most, however long the service asks it to wait', async () => {
+      const timers = jest.spyOn(globalThis, 'setTimeout');
+      const delays = () => timers.mock.calls.map(([, ms]) => ms ?? 0);
+      remote.answers(
+        stream(fullEvents('r', 1, all[0]), 'cut', 'r'),
+        problem(503, 'draining', '', { 'Retry-After': '3000000' }),
+      );
+      const context = await contextOf();
+      const answer = ask(handler(), { context });
+      await eventually(() => delays().includes(60_000));
+      context.abort(new HandedOver());
+      await expect(answer).rejects.toThrow();
+      expect(Math.max(...delays())).toBe(60_000);
+      expect(remote.requests).toEqual(['POST /query', 'GET /query/r']);
+      timers.mockRestore();
     });
 
     it('sends a query again whose answer got lost before it began', async () => {

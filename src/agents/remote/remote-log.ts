@@ -1,6 +1,6 @@
-import type { EventSourceMessage } from 'eventsource-parser';
-import { type Envelope, QueryError } from '../../query/index.js';
-import { answersDiffer, failed, failureOfEnd } from './failures.js';
+import type { StreamEvent } from 'nest-agent-query-client/streams';
+import type { Envelope } from '../../query/index.js';
+import { answersDiffer, failed, failureOfEnd, invalidEnvelope } from './failures.js';
 import { PassedOn, type PassedOnState } from './passed-on.js';
 
 /** The position in the log of a remote run, as a checkpoint keeps it. */
@@ -54,7 +54,7 @@ export class RemoteLog {
    * @returns its envelope; undefined if that is not to be passed on
    * @throws {QueryError} the remote run has failed, or cannot be continued
    */
-  take({ id, data }: EventSourceMessage): Envelope | undefined {
+  take({ id, data }: StreamEvent): Envelope | undefined {
     const seq = this.#seqOf(id);
     if (seq !== undefined) {
       if (seq <= this.#seq) return undefined;
@@ -95,21 +95,13 @@ export class RemoteLog {
 }
 
 function envelopeOf(data: string): Envelope {
+  const detail = 'The remote agent sent something that is not an envelope.';
   let envelope: Partial<Envelope> | null;
   try {
     envelope = JSON.parse(data) as Partial<Envelope> | null;
   } catch (error) {
-    throw notAnEnvelope(error);
+    throw invalidEnvelope(detail, error);
   }
-  if (typeof envelope !== 'object' || typeof envelope?.type !== 'string') throw notAnEnvelope();
+  if (typeof envelope !== 'object' || typeof envelope?.type !== 'string') throw invalidEnvelope(detail);
   return envelope as Envelope;
-}
-
-function notAnEnvelope(cause?: unknown): QueryError {
-  return new QueryError(
-    'invalid_envelope',
-    'The remote agent sent something that is not an envelope.',
-    {},
-    { cause },
-  );
 }

@@ -1,15 +1,23 @@
 import type { IncomingMessage } from 'node:http';
+import { addAbortSignal } from 'node:stream';
 import type { Logger } from '@nestjs/common';
-import { type Envelope, HandedOver, type Query, type QueryContext, QueryError } from '../../query/index.js';
-import { Cut } from './cut.js';
-import { EventReader, isStream } from './event-reader.js';
-import { cutForGood, mayBeExecuted, notResumed, unreachable } from './failures.js';
+import { AgentQueryError } from 'nest-agent-query-client';
+import { EventReader, isTransient, type StreamEvent } from 'nest-agent-query-client/streams';
+import { type Envelope, HandedOver, type Query, type QueryContext } from '../../query/index.js';
+import {
+  cutForGood,
+  invalidEnvelope,
+  isFinal,
+  mayBeExecuted,
+  mayHaveBegun,
+  notResumed,
+  notSubmitted,
+} from './failures.js';
 import { remoteFile } from './remote-file.js';
 import { type Position, RemoteLog } from './remote-log.js';
+import { remoteQuery } from './remote-query.js';
 import type { RemoteService } from './remote-service.js';
-import { RequestBody } from './request-body.js';
-import { isTransient } from './refusal.js';
-import { retryAfterMs, waitBefore } from './waiting.js';
+import { patientRetries, repeated } from './repeated.js';
 
 /** How often the position in the remote log is stored while envelopes come. */
 const CHECKPOINT_MS = 500;
@@ -20,11 +28,17 @@ const CANCEL_MS = 30_000;
 /** How long the response to a query is waited for when the run must stop: it names the remote run. */
 const NAME_MS = 1_000;
 
+const BLANK_LINE = Buffer.from('\n\n');
+
 /** An attempt of one run: sends its query, or resumes the remote run that an earlier attempt has begun. */
 export class RemoteRun {
   /** The log of the remote run; of none until the service has named it. */
   #log = new RemoteLog(undefined);
+  /** The response that is read. */
+  #response: IncomingMessage | undefined;
   #storedAt = 0;
+  /** The tries to resume the remote run since its last event. */
+  readonly #retries = patientRetries();
   readonly #headers: Record<string, string>;
 
   constructor(
@@ -41,23 +55,22 @@ export class RemoteRun {
     let reader: EventReader | undefined;
     try {
       reader = await this.#begin();
-      for (let cuts = 0; ; reader = await this.#resume(++cuts)) {
-        for (;;) {
-          const events = await this.#next(reader);
-          if (!events) break;
-          if (events.length > 0) cuts = 0;
-          for (const event of events) {
-            const envelope = this.#log.take(event);
-            if (this.#log.hasEnded) return;
-            if (!envelope) continue;
-            yield envelope.type === 'file' ? this.#file(envelope) : envelope;
-            if (performance.now() - this.#storedAt >= CHECKPOINT_MS) await this.#store();
-          }
+      for (;;) {
+        const event = await this.#next(reader);
+        if (!event) {
+          if (this.#log.id === undefined) return;
+          reader = await this.#resume();
+          continue;
         }
-        if (this.#log.id === undefined) return;
+        const envelope = this.#log.take(event);
+        if (this.#log.hasEnded) return;
+        if (!envelope) continue;
+        yield envelope.type === 'file' ? this.#file(envelope) : envelope;
+        if (performance.now() - this.#storedAt >= CHECKPOINT_MS) await this.#store();
       }
     } finally {
-      reader?.leave(this.#log.hasEnded);
+      if (this.#log.hasEnded) reader?.finish();
+      else reader?.leave();
       // Its events may have no numbers, whatever its headers say.
       if (reader && this.#log.id === undefined) this.service.keepsRuns = false;
       if (this.context.signal.aborted) await this.#cancel();
@@ -74,37 +87,34 @@ export class RemoteRun {
     if (position) {
       this.#log = new RemoteLog(position.run, position);
       this.service.keepsRuns = true;
-      return this.#resume(0);
+      return this.#resume();
     }
     const giveUpAt = performance.now() + this.service.patienceMs;
     // The earlier attempt may have sent the query.
     if (resumed && !(await this.#keepsRuns(giveUpAt))) throw mayBeExecuted();
-    for (let tries = 1; ; tries += 1) {
-      const failure = await this.#submit(giveUpAt);
-      if (failure instanceof EventReader) return failure;
-      if (performance.now() + failure.waitMs > giveUpAt) throw failure.error;
-      await waitBefore(tries, failure.waitMs, signal);
-    }
+    return repeated(() => this.#submit(giveUpAt), { signal, failureOf: notSubmitted, giveUpAt });
   }
 
-  /** Sends the query once. Returns why another try may succeed, and throws why none can. */
-  async #submit(giveUpAt: number): Promise<EventReader | { error: QueryError; waitMs: number }> {
+  /** Sends the query once. @throws what is no `AgentQueryError`, where the query must not be sent again */
+  async #submit(giveUpAt: number): Promise<EventReader> {
     let response: IncomingMessage;
     try {
       response = await this.#send();
     } catch (error) {
-      if (!(error instanceof Cut) || this.context.signal.aborted) throw error;
-      if (error.isFinal) throw unreachable(error);
-      if (error.isSent && !(await this.#keepsRuns(giveUpAt))) throw cutForGood(error);
-      return { error: unreachable(error), waitMs: 0 };
+      this.context.signal.throwIfAborted();
+      if (!(error instanceof AgentQueryError) || isFinal(error) || !mayHaveBegun(error)) throw error;
+      const isRefused = error.status !== undefined;
+      const isKept = isRefused ? this.service.keepsRuns : await this.#keepsRuns(giveUpAt);
+      if (!isKept) throw isRefused ? notSubmitted(error) : cutForGood(error);
+      throw error;
     }
-    if (isStream(response)) return this.#accept(response);
-    const { status, error, retryAfterMs: waitMs } = await this.service.refusal(response);
-    response.destroy();
-    // A gateway does not know whether the service behind it has begun.
-    const isSafe = status === 429 || status === 503 || this.service.keepsRuns === true;
-    if (!isSafe || (status !== 429 && !isTransient(status))) throw error;
-    return { error, waitMs };
+    // A proxy may have changed the path; the last segment is the run.
+    const id = /(?:^|\/)([\w-]{1,100})$/.exec(response.headers['content-location'] ?? '')?.[1];
+    this.#log = new RemoteLog(id);
+    this.service.keepsRuns = id !== undefined;
+    const reader = this.#readerOf(response);
+    if (id !== undefined && !this.context.signal.aborted) await this.#store();
+    return reader;
   }
 
   /** Where the run must stop before the response names the remote run, that name is waited for. */
@@ -120,55 +130,51 @@ export class RemoteRun {
     if (signal.aborted) sending.abort();
     try {
       const headers = { 'Idempotency-Key': `"${runId}"`, ...this.#headers };
-      return await this.service.submit(new RequestBody(this.query, owner), headers, sending.signal);
+      return await this.service.submit(remoteQuery(this.query, owner), headers, sending.signal);
     } finally {
       signal.removeEventListener('abort', stop);
       clearTimeout(timer);
     }
   }
 
-  async #accept(response: IncomingMessage): Promise<EventReader> {
-    const { signal } = this.context;
-    // A proxy may have changed the path; the last segment is the run.
-    const id = /(?:^|\/)([\w-]{1,100})$/.exec(response.headers['content-location'] ?? '')?.[1];
-    this.#log = new RemoteLog(id);
-    this.service.keepsRuns = id !== undefined;
-    const reader = new EventReader(response, signal);
-    if (id !== undefined && !signal.aborted) await this.#store();
-    return reader;
-  }
-
   /** Follows the remote run from where it was cut, for as long as this run may last. */
-  async #resume(cuts: number): Promise<EventReader> {
-    const { signal, runId } = this.context;
-    if (cuts > 0) {
-      this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
-      await waitBefore(cuts, 0, signal);
-    }
-    for (let tries = 1; ; tries += 1) {
-      let waitMs = 0;
-      try {
-        const response = await this.service.follow(this.#log.id!, this.#log.seq, this.#headers, signal);
-        if (isStream(response)) return new EventReader(response, signal);
-        waitMs = retryAfterMs(response.headers['retry-after']);
-        const { status, error } = await this.service.refusal(response);
-        if (status !== 429 && !isTransient(status)) throw notResumed(status, error.cause);
-      } catch (error) {
-        if (!(error instanceof Cut) || signal.aborted) throw error;
-        if (error.isFinal) throw unreachable(error);
-      }
-      await waitBefore(tries, waitMs, signal);
-    }
+  async #resume(): Promise<EventReader> {
+    const { signal } = this.context;
+    const follow = () => this.service.follow(this.#log.id!, this.#log.seq, this.#headers, signal);
+    return this.#readerOf(await repeated(follow, { signal, failureOf: notResumed, retries: this.#retries }));
   }
 
-  /** The next events; undefined at the end of the response, or where it was cut and can be resumed. */
-  async #next(reader: EventReader): ReturnType<EventReader['next']> {
+  #readerOf(response: IncomingMessage): EventReader {
+    this.#response = addAbortSignal(this.context.signal, response);
+    const bytes = this.#bytesOf(response);
+    const cancel = async () => void response.destroy();
+    return new EventReader({ read: async () => bytes.next(), cancel }, undefined, 0);
+  }
+
+  /** A service that keeps no runs may leave out the blank line after its last event. */
+  async *#bytesOf(response: IncomingMessage): AsyncGenerator<Uint8Array, undefined> {
+    yield* response as AsyncIterable<Uint8Array>;
+    if (this.#log.id === undefined) yield BLANK_LINE;
+  }
+
+  /** The next event; undefined at the end of the response, or where it was cut and can be resumed. */
+  async #next(reader: EventReader): Promise<StreamEvent | undefined> {
+    const { signal, runId } = this.context;
     try {
-      return await reader.next(this.#log.id === undefined);
+      const event = await reader.next();
+      this.#retries.attempt = 0;
+      return event;
     } catch (error) {
-      if (!(error instanceof Cut) || this.context.signal.aborted) throw error;
-      reader.leave(false);
-      if (this.#log.id === undefined) throw cutForGood(error);
+      signal.throwIfAborted();
+      if (!isTransient(error))
+        throw invalidEnvelope('The remote agent sent an event that is too long.', error);
+      if (this.#log.id === undefined) {
+        if (this.#response!.complete) return undefined;
+        throw cutForGood(error);
+      }
+      reader.leave();
+      this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
+      await this.#retries.wait(error, 0, signal);
       return undefined;
     }
   }
@@ -179,34 +185,19 @@ export class RemoteRun {
     if (position) await this.context.checkpoint(position);
   }
 
-  async #keepsRuns(giveUpAt: number): Promise<boolean> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.service.findOut(this.context.signal);
-      } catch (error) {
-        if (!(error instanceof Cut) || error.isFinal || performance.now() > giveUpAt)
-          throw error instanceof Cut ? unreachable(error) : error;
-      }
-      await waitBefore(tries, 0, this.context.signal);
-    }
+  #keepsRuns(giveUpAt: number): Promise<boolean> {
+    const { signal } = this.context;
+    return repeated(() => this.service.findOut(signal), { signal, failureOf: notSubmitted, giveUpAt });
   }
 
   /** Ends the remote run, unless the next attempt continues it. Returns when its handler has stopped. */
   async #cancel(): Promise<void> {
-    if (this.#log.id === undefined || this.#log.hasEnded || this.context.signal.reason instanceof HandedOver)
-      return;
-    const limit = AbortSignal.timeout(CANCEL_MS);
-    for (let tries = 1; !limit.aborted; tries += 1) {
-      try {
-        const status = await this.service.cancel(this.#log.id, limit);
-        // 202: its handler has not stopped yet.
-        if (status !== 202 && status !== 429 && !isTransient(status)) return;
-        await waitBefore(tries, 0, limit);
-      } catch (error) {
-        if (error instanceof Cut && error.isFinal) return;
-        await waitBefore(tries, 0, limit).catch(() => undefined);
-      }
-    }
+    const { id, hasEnded } = this.#log;
+    if (id === undefined || hasEnded || this.context.signal.reason instanceof HandedOver) return;
+    const signal = AbortSignal.timeout(CANCEL_MS);
+    const cancelling = repeated(() => this.service.cancel(id, signal), { signal, failureOf: notSubmitted });
+    // What it says to the end of a run is of no use to the run.
+    await cancelling.catch(() => undefined);
   }
 }
 

@@ -2,26 +2,33 @@ import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
-import { Cut } from './cut.js';
-import { refusalOf } from './refusal.js';
+import { ReadableStream } from 'node:stream/web';
+import { AgentQueryError } from 'nest-agent-query-client';
+import { connectionLost, isTransient, type QueryBody, refusalOf } from 'nest-agent-query-client/streams';
 import type { RemoteSettings } from './remote-options.js';
-import type { RequestBody } from './request-body.js';
 
 const EVENT_STREAM = 'text/event-stream';
 
 /** After so much silence the system asks whether the other machine is still there. A silent agent is no fault. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 
+/** The most bytes of a refusal that are read, and how long that may take. */
+const READ_BYTES = 16 * 1024;
+const READ_MS = 5_000;
+
 /** A request without what every request has. */
 interface Call {
   method: 'POST' | 'GET' | 'DELETE';
   path: string;
   headers?: http.OutgoingHttpHeaders;
-  body?: RequestBody;
+  body?: QueryBody;
   signal: AbortSignal;
 }
 
-/** The remote service: its calls, each with one response. Redirects are not followed. */
+/**
+ * The remote service: its calls, each with one response. Redirects are not followed. Each call throws an `AgentQueryError`: with a
+ * `status` if the service refuses, and otherwise `connection_lost`, whose cause is the error of the connection.
+ */
 export class RemoteService {
   readonly #client: typeof http | typeof https;
   readonly #agent: http.Agent;
@@ -39,17 +46,17 @@ export class RemoteService {
 
   /** Sends a query. */
   submit(
-    body: RequestBody,
+    body: QueryBody,
     headers: http.OutgoingHttpHeaders,
     signal: AbortSignal,
   ): Promise<http.IncomingMessage> {
-    return this.#send({
+    return this.#stream({
       method: 'POST',
       path: '/query',
       headers: {
         Accept: EVENT_STREAM,
         'Content-Type': 'application/json',
-        'Content-Length': body.length,
+        'Content-Length': body.size,
         ...headers,
       },
       body,
@@ -64,7 +71,7 @@ export class RemoteService {
     headers: http.OutgoingHttpHeaders,
     signal: AbortSignal,
   ): Promise<http.IncomingMessage> {
-    return this.#send({
+    return this.#stream({
       method: 'GET',
       path: `/query/${runId}`,
       headers: { Accept: EVENT_STREAM, 'Last-Event-ID': `${runId}.${seq}`, ...headers },
@@ -73,45 +80,42 @@ export class RemoteService {
   }
 
   /** Downloads a file of a run from a byte on. */
-  file(
+  async file(
     runId: string,
     sha256: string,
     offset: number,
     headers: http.OutgoingHttpHeaders,
     signal: AbortSignal,
   ): Promise<http.IncomingMessage> {
-    return this.#send({
+    const response = await this.#send({
       method: 'GET',
       path: `/query/${runId}/files/${sha256}`,
       headers: { ...(offset > 0 && { Range: `bytes=${offset}-` }), ...headers },
       signal,
     });
+    if (response.statusCode !== (offset > 0 ? 206 : 200)) throw await this.#refusal(response);
+    return response;
   }
 
-  /** Asks for the end of a run, and returns the status of the response. */
-  async cancel(runId: string, signal: AbortSignal): Promise<number> {
+  /** Ends a run. It is done when its handler has stopped: before, this counts as lost, so that it is asked for again. */
+  async cancel(runId: string, signal: AbortSignal): Promise<void> {
     const response = await this.#send({ method: 'DELETE', path: `/query/${runId}`, signal });
-    response.on('error', () => undefined).resume();
-    return response.statusCode!;
+    const { statusCode = 0, headers } = response.resume();
+    if (statusCode === 202) throw connectionLost('The handler of the remote run has not stopped yet.');
+    const refusal = refusalOf(statusCode, '', headers['retry-after'] ?? null);
+    if (isTransient(refusal)) throw refusal;
   }
 
-  /**
-   * Finds out whether the service keeps runs: then it refuses a run that it does not have with a problem of its own.
-   *
-   * @throws {Cut} it does not answer
-   */
+  /** Finds out whether the service keeps runs: then it refuses a run that it does not have with a problem of its own. */
   async findOut(signal: AbortSignal): Promise<boolean> {
     if (this.keepsRuns !== undefined) return this.keepsRuns;
     const headers = { Accept: 'application/json' };
-    const { status, code } = await this.refusal(
+    const refusal = await this.#refusal(
       await this.#send({ method: 'GET', path: `/query/${randomUUID()}`, headers, signal }),
     );
+    const { status, code } = refusal;
+    if (isTransient(refusal)) throw refusal;
     return (this.keepsRuns ??= status === 404 && code === 'not_found');
-  }
-
-  /** Reads a response that is no stream. */
-  refusal(response: http.IncomingMessage): ReturnType<typeof refusalOf> {
-    return refusalOf(response, (text) => this.#withoutSecrets(text));
   }
 
   /** Closes the connections that no run uses. */
@@ -119,8 +123,18 @@ export class RemoteService {
     this.#agent.destroy();
   }
 
-  #send({ method, path, headers, body, signal }: Call): Promise<http.IncomingMessage> {
+  async #stream(call: Call): Promise<http.IncomingMessage> {
+    const response = await this.#send(call);
+    const { statusCode, headers } = response;
+    const isPlain = (headers['content-encoding'] ?? 'identity') === 'identity';
+    const isStream = isPlain && /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+    if (statusCode !== 200 || !isStream) throw await this.#refusal(response);
+    return response;
+  }
+
+  async #send({ method, path, headers, body, signal }: Call): Promise<http.IncomingMessage> {
     const { url, headers: configured } = this.settings;
+    const content = await body?.open(undefined, signal);
     return new Promise((resolve, reject) => {
       const request = this.#client.request(`${url.origin}${url.pathname.replace(/\/$/, '')}${path}`, {
         method,
@@ -135,10 +149,22 @@ export class RemoteService {
         response.on('error', () => undefined);
         resolve(response);
       });
-      request.on('error', (error) => reject(new Cut(error)));
-      if (body) pipeline(Readable.from(body.bytes(), { objectMode: false }), request, () => undefined);
-      else request.end();
+      request.on('error', (error) => reject(connectionLost(error.message, error)));
+      if (content instanceof ReadableStream) pipeline(Readable.fromWeb(content), request, () => undefined);
+      else request.end(content);
     });
+  }
+
+  /** Reads a response that is not what was asked for. */
+  async #refusal(response: http.IncomingMessage): Promise<AgentQueryError> {
+    const { statusCode = 0, headers } = response;
+    const text = await beginningOf(response);
+    const isProblem = /^application\/problem\+json\b/i.test(headers['content-type'] ?? '');
+    const refusal = refusalOf(statusCode, isProblem ? text : '', headers['retry-after'] ?? null);
+    refusal.cause = new Error(
+      this.#withoutSecrets(`The remote service answered ${statusCode}: ${text.slice(0, 2_000)}`),
+    );
+    return refusal;
   }
 
   #withoutSecrets(text: string): string {
@@ -146,4 +172,20 @@ export class RemoteService {
       .filter((value) => value !== '')
       .reduce((cleaned, value) => cleaned.replaceAll(value, '***'), text);
   }
+}
+
+async function beginningOf(response: http.IncomingMessage): Promise<string> {
+  const timer = setTimeout(() => response.destroy(), READ_MS);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      if ((length += chunk.length) >= READ_BYTES) break;
+    }
+  } catch {
+    // What has arrived is enough.
+  }
+  clearTimeout(timer);
+  return Buffer.concat(chunks).toString();
 }

@@ -1,4 +1,4 @@
-import { createParser } from 'eventsource-parser';
+import { eventParser } from 'nest-agent-query-client/streams';
 import type { Caller } from './caller.js';
 import { decoderOf, encodingOf } from './content-encoding.js';
 import type { Exchange, Piece } from './exchange.js';
@@ -89,15 +89,14 @@ export async function readStream(response: Exchange): Promise<TimedStream> {
     runId: undefined,
   };
   let atMs = 0;
-  const parser = createParser({
+  const parse = eventParser({
     onEvent: ({ id, data }) => stream.events.push({ atMs, id, ...envelopeOf(data) }),
     onComment: () => stream.keepAlives.push(atMs),
   });
-  const decoder = new TextDecoder();
   try {
     for await (const piece of decoded(response.pieces, encoding)) {
       atMs = piece.atMs;
-      parser.feed(decoder.decode(piece.bytes, { stream: true }));
+      parse(piece.bytes);
     }
   } catch {
     stream.isMislabelled = true;

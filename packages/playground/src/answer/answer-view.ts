@@ -5,6 +5,7 @@ import type {
   ToolCallEnvelope,
   UsageEnvelope,
 } from 'nest-agent-query-client';
+import { upTo } from 'nest-agent-query-client/streams';
 
 /** A call of a tool and what it returned. */
 export interface ToolUse {
@@ -39,7 +40,7 @@ export class AnswerView {
 
   /** @param seq the number of the envelope in the log */
   add(seq: number, envelope: AnswerEnvelope): void {
-    if (envelope.type === 'restarted') return this.#restart(seq, envelope.data.from);
+    if (envelope.type === 'restarted') return this.#restart(envelope.data.from);
     this.#kept.push({ seq, envelope });
     this.#show(envelope);
   }
@@ -52,8 +53,8 @@ export class AnswerView {
   }
 
   /** What a lost process has said after its last checkpoint disappears. */
-  #restart(at: number, from: number): void {
-    const kept = this.#kept.filter(({ seq }) => seq <= from || seq > at);
+  #restart(from: number): void {
+    const kept = upTo(this.#kept, from);
     const { restarts } = this;
     Object.assign(this, new AnswerView());
     this.restarts = restarts + 1;

@@ -1,4 +1,4 @@
-import { EventLines } from './event-lines.js';
+import { eventLines } from './event-lines.js';
 
 describe('The lines of a stream', () => {
   it('are events with their numbers, and everything else as it was sent, however it is cut', () => {
@@ -10,8 +10,9 @@ describe('The lines of a stream', () => {
       { id: 'r.2', raw: '{"b":2}' },
     ];
     for (let at = 0; at <= stream.length; at += 1) {
-      const lines = new EventLines();
-      expect([...lines.feed(stream.slice(0, at)), ...lines.feed(stream.slice(at))]).toEqual(expected);
+      const linesOf = eventLines();
+      const [first, second] = [stream.slice(0, at), stream.slice(at)].map((text) => Buffer.from(text));
+      expect([...linesOf(first!), ...linesOf(second!)]).toEqual(expected);
     }
   });
 });

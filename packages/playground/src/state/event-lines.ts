@@ -1,8 +1,10 @@
+import { eventParser } from 'nest-agent-query-client/streams';
+
 /** What a stream has sent: an event, or a comment that keeps the connection alive. */
 export interface WireEvent {
   /** The id of the event, `{runId}.{number}`; undefined for what is no event. */
   id: string | undefined;
-  /** The JSON of the event, or the line as it was sent. */
+  /** The JSON of the event, or the line that is no event. */
   raw: string;
   /** Milliseconds since the request was sent. */
   atMs: number;
@@ -10,27 +12,22 @@ export interface WireEvent {
   gapMs: number;
 }
 
-/** Splits a stream of Server-Sent Events into what was sent, for people: nothing is left out. */
-export class EventLines {
-  #rest = '';
-  #id: string | undefined;
-
-  /** @returns what has become whole with a chunk */
-  feed(chunk: string): Pick<WireEvent, 'id' | 'raw'>[] {
-    const lines = (this.#rest + chunk).split('\n');
-    this.#rest = lines.pop()!;
-    return lines.flatMap((line) => this.#read(line));
-  }
-
-  #read(line: string): Pick<WireEvent, 'id' | 'raw'>[] {
-    if (line === '') return [];
-    if (line.startsWith('id:')) {
-      this.#id = line.slice(3).trim();
-      return [];
-    }
-    if (!line.startsWith('data:')) return [{ id: undefined, raw: line }];
-    const event = { id: this.#id, raw: line.slice(5).trim() };
-    this.#id = undefined;
-    return [event];
-  }
+/**
+ * Reads a stream for people: events, and what is no event.
+ *
+ * @returns what is given the bytes of the stream, and returns what has become whole with them
+ */
+export function eventLines(): (bytes: Uint8Array) => Pick<WireEvent, 'id' | 'raw'>[] {
+  let lines: Pick<WireEvent, 'id' | 'raw'>[] = [];
+  const addLine = (raw: string) => lines.push({ id: undefined, raw });
+  const parse = eventParser({
+    onEvent: ({ id, data }) => lines.push({ id, raw: data }),
+    onRetry: (ms) => addLine(`retry: ${ms}`),
+    onComment: (text) => addLine(`: ${text}`.trim()),
+  });
+  return (bytes) => {
+    lines = [];
+    parse(bytes);
+    return lines;
+  };
 }

@@ -1,5 +1,5 @@
 import { addressOf, type Endpoint } from './endpoints.js';
-import { EventLines, type WireEvent } from './event-lines.js';
+import { eventLines, type WireEvent } from './event-lines.js';
 import { Store } from './store.js';
 import type { QuestionFile } from './turn.js';
 
@@ -207,13 +207,13 @@ export class Wire extends Store {
   #noteOf(response: Response, exchange: Exchange, began: number): (chunk: Uint8Array) => void {
     const type = response.headers.get('Content-Type') ?? '';
     const decoder = new TextDecoder();
-    const lines = new EventLines();
+    const linesOf = eventLines();
     let last = exchange.headMs ?? 0;
     return (chunk) => {
       const atMs = performance.now() - began;
       exchange.bytes += chunk.length;
       if (type.startsWith('text/event-stream')) {
-        for (const event of lines.feed(decoder.decode(chunk, { stream: true }))) {
+        for (const event of linesOf(chunk)) {
           exchange.events.push({ ...event, atMs, gapMs: atMs - last });
           last = atMs;
         }
