@@ -100,7 +100,7 @@ describe('The package', () => {
 
   it('has a client with types for browsers, which is smaller than 6 kB and loads one package', async () => {
     const use = `
-      import { AgentQueryClient, AgentQueryError } from 'nest-agent-query/client';
+      import { AgentQueryClient, AgentQueryError } from 'nest-agent-query-client';
       const client = new AgentQueryClient({ baseUrl: '/api', headers: new Headers() });
       export async function show(file: File): Promise<void> {
         for await (const envelope of client.ask('x', { files: [file] }))
@@ -126,7 +126,7 @@ describe('The package', () => {
     });
     const bundle = `
       import { build, minify } from 'vite';
-      const lib = { entry: ${JSON.stringify(join(project, 'node_modules/nest-agent-query/dist/client/index.js'))}, formats: ['es'] };
+      const lib = { entry: ${JSON.stringify(join(project, 'node_modules/nest-agent-query-client/dist/index.js'))}, formats: ['es'] };
       const rollupOptions = { external: ['eventsource-parser'] };
       const [{ output }] = await build({ logLevel: 'silent', configFile: false, build: { write: false, lib, rollupOptions } });
       const { code } = await minify('client.js', output[0].code);
@@ -199,7 +199,6 @@ describe('The package', () => {
       './agents/model',
       './agents/openai-agents',
       './agents/remote',
-      './client',
       './openapi',
       './package.json',
       './playground',
