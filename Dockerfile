@@ -1,18 +1,23 @@
 FROM node:22-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
-COPY src ./src
-RUN npm run build
-# What the service needs at run time are dependencies and peers, the optional ones too; the lock file has their versions.
-RUN npm pkg delete devDependencies peerDependenciesMeta && npm install --omit=dev --no-audit --no-fund
+COPY . .
+RUN npm ci && npm run build
+# The folders under packages/ whose agents or adapters the image has beside the agent files, as in "ai-sdk bullmq".
+ARG PACKAGES=
+RUN for folder in packages/*; do \
+      case " client files $PACKAGES " in *" ${folder#packages/} "*) ;; *) rm -r "$folder" ;; esac; \
+    done
+# The lock file has the versions. The link to the core itself is for the packages, and prom-client for METRICS_PORT.
+RUN npm pkg delete devDependencies \
+    && npm pkg set dependencies.nest-agent-query=file:. "dependencies.prom-client=$(npm pkg get peerDependencies.prom-client | tr -d '"')" \
+    && npm install --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-slim
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/packages ./packages
 COPY --from=build /app/dist ./dist
 # A volume that is mounted here takes over its owner.
 RUN mkdir data && chown node data
