@@ -8,8 +8,9 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import type { Envelope } from '../src/index.js';
 import { answerOf, ask } from './support/client.js';
+import { eventuallyElsewhere } from './support/conditions.js';
 import { ROOT } from './support/documents.js';
-import { type Service, startService } from './support/service.js';
+import { serve, type SharedService } from './support/service.js';
 
 const run = promisify(execFile);
 const EXAMPLES = join(ROOT, 'examples');
@@ -95,8 +96,8 @@ describe('The Nest application', () => {
 });
 
 describe('The agent of one file', () => {
-  let service: Service;
-  beforeAll(async () => (service = await startService({ AGENT: './examples/agent.mjs' }, ROOT)));
+  let service: SharedService;
+  beforeAll(async () => (service = await serve({ AGENT: './examples/agent.mjs' }, ROOT)));
   afterAll(() => service.stop());
 
   it('answers texts and files', async () => {
@@ -124,8 +125,8 @@ describe.each([
   ['python3 examples/command/agent.py', ['ONE ', 'TWO ']],
   ['node examples/command/agent.mjs', ['ONE ', 'TWO ']],
 ])('The program %s', (command, words) => {
-  let service: Service;
-  beforeAll(async () => (service = await startService({ AGENT: 'command', COMMAND: command }, ROOT)));
+  let service: SharedService;
+  beforeAll(async () => (service = await serve({ AGENT: 'command', COMMAND: command }, ROOT)));
   afterAll(() => service.stop());
 
   it('answers texts and files, and knows the earlier questions of a conversation', async () => {
@@ -152,12 +153,14 @@ describe.each([
 
 describe('The program examples/command/agent.sh', () => {
   it('answers with lines of text and of JSON, and writes to the log', async () => {
-    const service = await startService({ AGENT: 'command', COMMAND: 'sh examples/command/agent.sh' }, ROOT);
+    const service = await serve({ AGENT: 'command', COMMAND: 'sh examples/command/agent.sh' }, ROOT);
     const answer = await (await ask(service.url, 'hello')).whole();
     await service.stop();
     expect(answer).toContain(dataLine({ type: 'message', data: { content: '42\n' } }));
     expect(answer).toContain('{"type":"log","data":{"message":"A line of JSON may be any envelope"}}');
-    expect(service.output()).toMatch(/Run [0-9a-f-]{36}: The query has \d+ characters\./);
+    await eventuallyElsewhere(() =>
+      /Run [0-9a-f-]{36}: The query has \d+ characters\./.test(service.output()),
+    );
   });
 });
 
@@ -183,11 +186,11 @@ describe('The page', () => {
   });
 
   describe('has a client that', () => {
-    let service: Service;
+    let service: SharedService;
     let client: QueryClient;
 
     beforeAll(async () => {
-      service = await startService({ AGENT: './examples/agent.mjs' }, ROOT);
+      service = await serve({ AGENT: './examples/agent.mjs' }, ROOT);
       client = (await import(join(EXAMPLES, 'browser/query-client.js'))) as QueryClient;
     });
     afterAll(() => service.stop());

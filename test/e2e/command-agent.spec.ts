@@ -6,7 +6,7 @@ import { promise } from '../promises.js';
 import { anyRuns } from '../support/child-processes.js';
 import { ask, cancel, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
-import { type Service, startService } from '../support/service.js';
+import { serve, type SharedService, startService } from '../support/service.js';
 
 /** It ignores SIGTERM, as its child does, and prints the ids of both. */
 const STUBBORN = `import os, signal, subprocess, sys, time
@@ -38,7 +38,7 @@ print(json.dumps({"type": "run", "data": query["runId"]}), end="")
 
 describe('The agent command', () => {
   let directory: string;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'command-agent-'));
@@ -53,8 +53,8 @@ describe('The agent command', () => {
     await rm(directory, { recursive: true });
   });
 
-  async function start(COMMAND: string, environment: Record<string, string> = {}): Promise<Service> {
-    return (service = await startService({ AGENT: 'command', COMMAND, ...environment }, directory));
+  async function start(COMMAND: string, environment: Record<string, string> = {}): Promise<SharedService> {
+    return (service = await serve({ AGENT: 'command', COMMAND, ...environment }, directory));
   }
 
   /** The ids that the program has printed. */
@@ -120,7 +120,7 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-cancel', 'the time limit of a run'), async () => {
-    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '4000', RUN_TIMEOUT_MS: '3000' });
+    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '4000', RUN_TIMEOUT_MS: '1000' });
     const text = await (await ask(url, '')).whole();
     expect(text).toContain('"run_timeout"');
     expect(await anyRuns(pidsIn(text))).toBe(false);
@@ -153,7 +153,11 @@ describe('The agent command', () => {
   });
 
   it.each([1, 2])(promise('service.command-shutdown', '%d signals'), async (signals) => {
-    const own = await start('python3 stubborn.py', { DRAIN_MS: signals === 1 ? '0' : '60000' });
+    const own = await startService(
+      { AGENT: 'command', COMMAND: 'python3 stubborn.py', DRAIN_MS: signals === 1 ? '0' : '60000' },
+      directory,
+    );
+    service = own;
     const answer = await ask(own.url, '');
     const pids = pidsIn(await answer.until('content'));
     own.process.kill('SIGTERM');

@@ -11,7 +11,7 @@ import { command } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
 import { freePort } from '../support/free-port.js';
 import { ONE_ADAPTER, startHost } from '../support/host.js';
-import { type Service, startService } from '../support/service.js';
+import { serve, type SharedService } from '../support/service.js';
 
 const EXTENT = { idle: 2, body: 400_000 };
 
@@ -133,11 +133,11 @@ const BROKEN: [title: string, faults: Faults, check: string, measured: RegExp][]
 const notFine = ({ findings }: Report) => findings.filter(({ verdict }) => verdict !== 'ok');
 
 describe('The doctor', () => {
-  let service: Service;
+  let service: SharedService;
   const proxies: FaultyProxy[] = [];
 
   beforeAll(async () => {
-    service = await startService();
+    service = await serve();
   });
   afterEach(() => Promise.all(proxies.splice(0).map((proxy) => proxy.stop())));
   afterAll(() => service.stop());
@@ -180,7 +180,7 @@ describe('The doctor', () => {
   });
 
   it(promise('cli.doctor', 'keep-alives that come in time, and those that are collected'), async () => {
-    const eager = await startService({ KEEP_ALIVE_MS: '500' });
+    const eager = await serve({ KEEP_ALIVE_MS: '500' });
     const reports = await Promise.all([
       through({}, undefined, eager.url),
       through({ collectsAnswers: true }, undefined, eager.url),
@@ -243,7 +243,7 @@ describe('The doctor', () => {
 
   it(promise('cli.doctor-exit', 'a credential that is missing, wrong, or removed by a proxy'), async () => {
     const { key, configured } = createApiKey('ann');
-    const guarded = await startService({ API_KEYS: `${configured.name}:${configured.sha256}` });
+    const guarded = await serve({ API_KEYS: `${configured.name}:${configured.sha256}` });
     const sentenceOf = async (faults: Faults, credential?: string) => {
       const { exitCode, findings } = await through(faults, credential, guarded.url);
       return [exitCode, findings[0]!.measured];

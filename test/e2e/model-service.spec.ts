@@ -9,7 +9,7 @@ import { ask, cancel, follow, FULL, get } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { EVERYTHING } from '../support/mcp-servers.js';
 import { RemoteServer } from '../support/remote-service.js';
-import { type Service, spawnService, startService } from '../support/service.js';
+import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
 
 /** An MCP server with one tool, which notes each call. It ignores SIGTERM and the end of its input, and says its process id. */
 const NOTING = `
@@ -39,7 +39,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 describe('The service with AGENT=model', () => {
   let directory: string;
   let endpoint: RemoteServer;
-  let service: Service | undefined;
+  let service: SharedService | undefined;
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'model-service-'));
@@ -67,7 +67,12 @@ describe('The service with AGENT=model', () => {
     ...more,
   });
   const start = async (more: Record<string, string> = {}) =>
-    (service = await startService(settings(more), directory));
+    (service = await serve(settings(more), directory));
+  const startProcess = async (more: Record<string, string>) => {
+    const started = await startService(settings(more), directory);
+    service = started;
+    return started;
+  };
   const linesOf = async (name: string) =>
     (await readFile(join(directory, name), 'utf8')).trim().split('\n').filter(Boolean);
   const pids = async () => (await linesOf('pids')).map(Number);
@@ -117,7 +122,7 @@ describe('The service with AGENT=model', () => {
   it(promise('model.restart', 'after a completed step'), async () => {
     endpoint.answers(calls('note', {}), silence, says('Noted.'));
     const environment = { DATABASE_URL: 'file:./runs.db', MCP_SERVERS: './mcp.json' };
-    const { url, process: first, exited } = await start(environment);
+    const { url, process: first, exited } = await startProcess(environment);
     const reply = await ask(url, 'Note it', { headers: FULL });
     await eventuallyElsewhere(() => endpoint.calls.length === 2);
     first.kill('SIGKILL');
@@ -145,7 +150,7 @@ describe('The service with AGENT=model', () => {
     promise('model.mcp-processes', 'after %s, though they ignore it'),
     async (signal) => {
       endpoint.answers(calls('note', {}), says('Noted.'));
-      const { url, process: child, exited } = await start({ MCP_SERVERS: './mcp.json' });
+      const { url, process: child, exited } = await startProcess({ MCP_SERVERS: './mcp.json' });
       await (await ask(url, 'Note it')).whole();
       expect(await anyRuns(await pids())).toBe(true);
       child.kill(signal);
@@ -157,11 +162,11 @@ describe('The service with AGENT=model', () => {
 
   it(promise('model.mcp-processes', 'after a second Ctrl-C, which ends the service at once'), async () => {
     endpoint.answers(calls('note', {}), silence);
-    const { url, process: child, exited } = await start({ MCP_SERVERS: './mcp.json' });
+    const { url, process: child, exited, output } = await startProcess({ MCP_SERVERS: './mcp.json' });
     await ask(url, 'Note it');
     await eventuallyElsewhere(() => endpoint.calls.length === 2);
     child.kill('SIGINT');
-    await eventuallyElsewhere(() => service!.output().includes('SIGINT: '));
+    await eventuallyElsewhere(() => output().includes('SIGINT: '));
     child.kill('SIGINT');
     expect(await exited).toBe(130);
     await eventuallyElsewhere(async () => !(await anyRuns(await pids())));
@@ -205,10 +210,9 @@ describe('The service with AGENT=model', () => {
     [{ MCP_SERVERS: './gone.json' }, /MCP_SERVERS .* must be a file .*ENOENT/],
     [{ MCP_SERVERS: './instructions.md' }, /AGENT is "model": It must be a JSON object/],
   ])(promise('model.answer', 'does not start with %j'), async (more: Record<string, string>, sentence) => {
-    const { exited, output } = spawnService(settings(more), directory);
-    expect(await exited).toBe(1);
-    expect(output()).toMatch(sentence);
-    expect(output()).not.toContain('secret');
+    const { message, exitCode } = await refusalOf(settings(more), directory);
+    expect([exitCode, message]).toEqual([1, expect.stringMatching(sentence)]);
+    expect(message).not.toContain('secret');
   });
 
   it(promise('model.mcp-processes', 'which get none of its variables but the usual ones'), async () => {

@@ -10,7 +10,7 @@ import { CuttingProxy } from '../support/cutting-proxy.js';
 import { freePort } from '../support/free-port.js';
 import { randomFrom } from '../support/random.mjs';
 import { PatientCaller } from '../support/patient-caller.js';
-import { type Service, startService } from '../support/service.js';
+import { serve, type SharedService, startService } from '../support/service.js';
 
 /** Says words, and stores a checkpoint after each. Those after the number in the file `gate` wait. It notes each run once, and that it has stopped. */
 const AGENT = `
@@ -47,8 +47,8 @@ function wordsUpTo(count: number): string {
 
 describe('The agent remote of the service', () => {
   let directory: string;
-  let inner: Service | undefined;
-  let outer: Service | undefined;
+  let inner: SharedService | undefined;
+  let outer: SharedService | undefined;
   let proxy: CuttingProxy | undefined;
 
   beforeEach(async () => {
@@ -64,9 +64,9 @@ describe('The agent remote of the service', () => {
     await rm(directory, { recursive: true });
   });
 
-  const startInner = (variables = {}) => startService({ AGENT: './agent.mjs', ...variables }, directory);
-  const startOuter = (url: string, variables = {}) =>
-    startService({ AGENT: 'remote', REMOTE_URL: url, ...variables }, directory);
+  const startInner = (variables = {}) => serve({ AGENT: './agent.mjs', ...variables }, directory);
+  const remote = (url: string) => ({ AGENT: 'remote', REMOTE_URL: url });
+  const startOuter = (url: string) => serve(remote(url), directory);
   const calls = async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n');
 
   it(promise('remote.answer'), async () => {
@@ -146,7 +146,8 @@ describe('The agent remote of the service', () => {
 
   it(promise('remote.large-file'), async () => {
     inner = await startInner();
-    outer = await startOuter(inner.url);
+    const process = await startService(remote(inner.url), directory);
+    outer = process;
     const chunk = randomBytes(3 * 1024 * 1024);
     const chunks = 34;
     const hash = createHash('sha256');
@@ -163,7 +164,7 @@ describe('The agent remote of the service', () => {
       type: 'digest',
       data: { name: 'a.bin', digest: hash.digest('hex') },
     });
-    const status = await readFile(`/proc/${outer.process.pid}/status`, 'utf8');
+    const status = await readFile(`/proc/${process.process.pid}/status`, 'utf8');
     const peakMiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1024;
     expect(peakMiB).toBeLessThan(300);
   });
@@ -176,17 +177,22 @@ describe('The agent remote of the service', () => {
       const openGate = (word: number) => writeFile(join(directory, 'gate'), String(word));
       await openGate(0);
       const [innerPort, outerPort] = [`${await freePort()}`, `${await freePort()}`];
-      const startBoth = {
-        inner: async () => (inner = await startInner({ PORT: innerPort, DATABASE_URL: 'file:./inner.db' })),
-        outer: async () =>
-          (outer = await startOuter(`http://127.0.0.1:${innerPort}`, {
-            PORT: outerPort,
-            DATABASE_URL: 'file:./outer.db',
-            DRAIN_MS: '100',
-          })),
+      const settings = {
+        inner: { AGENT: './agent.mjs', PORT: innerPort, DATABASE_URL: 'file:./inner.db' },
+        outer: {
+          ...remote(`http://127.0.0.1:${innerPort}`),
+          PORT: outerPort,
+          DATABASE_URL: 'file:./outer.db',
+          DRAIN_MS: '100',
+        },
       };
-      await startBoth.inner();
-      await startBoth.outer();
+      const start = async (which: 'inner' | 'outer') => {
+        const started = await startService(settings[which], directory);
+        if (which === 'inner') inner = started;
+        else outer = started;
+        return started;
+      };
+      const processes = { inner: await start('inner'), outer: await start('outer') };
       const callers = Array.from({ length: 3 }, (_, index) => new PatientCaller(outer!.url, `key-${index}`));
       const body = JSON.stringify({ parts: [{ type: 'text', text: 'x' }], kwargs: { words, gated: true } });
       const answers = callers.map((caller) => caller.ask(body));
@@ -197,10 +203,10 @@ describe('The agent remote of the service', () => {
         await eventuallyElsewhere(() => callers.some(({ text }) => text.includes(`word ${received} `)));
         await Promise.all(
           victims.map(async ({ which, signal }) => {
-            const victim = which === 'inner' ? inner! : outer!;
+            const victim = processes[which];
             victim.process.kill(signal);
             await victim.exited;
-            await startBoth[which]();
+            processes[which] = await start(which);
           }),
         );
       }

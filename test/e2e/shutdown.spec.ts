@@ -9,7 +9,7 @@ import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
 import { describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
-import { startService } from '../support/service.js';
+import { refusalOf, serve, startService } from '../support/service.js';
 
 /** Connections that never send a complete request, as Node's `fetch` leaves them after an abort. */
 async function holdConnections(url: string): Promise<Socket[]> {
@@ -93,7 +93,7 @@ describe('The standalone service that gets a signal', () => {
   });
 
   it(promise('service.problems'), async () => {
-    const service = await startService();
+    const service = await serve();
     const unknown = await request(service.url, { method: 'GET', path: '/nothing' });
     expect([unknown.status, unknown.headers['content-type'], await unknown.whole()]).toEqual([
       404,
@@ -112,8 +112,8 @@ describe('The standalone service that gets a signal', () => {
   it(promise('service.environment', 'a spool directory that cannot be made'), async () => {
     const file = join(directory, 'file');
     await writeFile(file, '');
-    await expect(startService({ SPOOL_DIRECTORY: join(file, 'spool') })).rejects.toThrow(
-      `exit 1\nnest-agent-query cannot start.\nSPOOL_DIRECTORY is "${join(file, 'spool')}"; it must be a directory that the service can write (ENOTDIR).\n`,
+    expect((await refusalOf({ SPOOL_DIRECTORY: join(file, 'spool') })).message).toBe(
+      `nest-agent-query cannot start.\nSPOOL_DIRECTORY is "${join(file, 'spool')}"; it must be a directory that the service can write (ENOTDIR).\n`,
     );
   });
 });

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../src/access/index.js';
 import { promise } from '../../promises.js';
 import { ask } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
-import { type Service, spawnService, startService } from '../../support/service.js';
+import { refusalOf, serve, type SharedService, spawnService, startService } from '../../support/service.js';
 import { freePort } from '../../support/free-port.js';
 
 /** A long name makes long entries. */
@@ -12,14 +12,7 @@ const SESSION = 's'.repeat(190);
 const ORIGIN = 'https://app.example.com';
 
 describe('The configuration of the service', () => {
-  let service: Service | undefined;
-
-  const failure = async (environment: Record<string, string>) => {
-    const error = await startService(environment).catch((refused: Error) => refused);
-    if (error instanceof Error) return error.message;
-    service = error;
-    return undefined;
-  };
+  let service: SharedService | undefined;
 
   afterEach(async () => {
     await service?.stop();
@@ -27,29 +20,33 @@ describe('The configuration of the service', () => {
   });
 
   it(promise('access.loopback'), async () => {
-    expect(await failure({ HOST: '0.0.0.0' })).toBe(
-      'exit 1\nnest-agent-query cannot start.\n' +
+    expect(await refusalOf({ HOST: '0.0.0.0' })).toEqual({
+      exitCode: 1,
+      message:
+        'nest-agent-query cannot start.\n' +
         'HOST is "0.0.0.0", which other machines reach, and no credentials are configured. ' +
         'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or set HOST to 127.0.0.1. ' +
         'Or set ACCESS=open, so that everybody may use the service.\n',
-    );
+    });
   });
 
   it(promise('access.loopback', 'with ACCESS=open'), async () => {
-    service = await startService({ HOST: '0.0.0.0', ACCESS: 'open' });
+    service = await serve({ HOST: '0.0.0.0', ACCESS: 'open' });
     expect((await ask(service.url.replace('0.0.0.0', '127.0.0.1'), 'Hello')).status).toBe(200);
     expect(service.output()).toContain('access  open to everybody who reaches the address (ACCESS=open)\n');
   });
 
   it(promise('service.unknown-variable'), async () => {
-    expect(await failure({ DISCONECT: 'x' })).toBe(
-      'exit 1\nnest-agent-query cannot start.\n' +
+    expect(await refusalOf({ DISCONECT: 'x' })).toEqual({
+      exitCode: 1,
+      message:
+        'nest-agent-query cannot start.\n' +
         'DISCONECT is not a variable of this service. Rename it to DISCONNECT, or unset it.\n',
-    );
+    });
   });
 
   it(promise('access.cors'), async () => {
-    service = await startService({ CORS_ORIGIN: `${ORIGIN}, https://b.example` });
+    service = await serve({ CORS_ORIGIN: `${ORIGIN}, https://b.example` });
     const preflight = await fetch(`${service.url}/query`, {
       method: 'OPTIONS',
       headers: {
@@ -72,7 +69,7 @@ describe('The configuration of the service', () => {
   });
 
   it(promise('service.start-message'), async () => {
-    service = await startService();
+    service = await serve();
     expect(service.output()).toBe(
       `nest-agent-query listens on ${service.url}\n\n` +
         '  agent   files\n' +
@@ -111,7 +108,7 @@ describe('The configuration of the service', () => {
   const by = ({ key }: { key: string }) => ({ headers: { authorization: `Bearer ${key}` } });
 
   it(promise('service.credentials'), async () => {
-    service = await startService({ HOST: '0.0.0.0', API_KEYS, QUERIES_PER_MINUTE: '2', LOG_FORMAT: 'json' });
+    service = await serve({ HOST: '0.0.0.0', API_KEYS, QUERIES_PER_MINUTE: '2', LOG_FORMAT: 'json' });
     const url = service.url.replace('0.0.0.0', '127.0.0.1');
     expect(service.output()).toContain('"access":"API keys (2)"');
     for (const path of ['/query/none', '/query/sessions/none', '/metrics', '/version']) {
@@ -135,42 +132,43 @@ describe('The configuration of the service', () => {
 
     const metrics = await (await fetch(`${url}/metrics`, by(ANN))).text();
     expect(metrics).toContain('\nagent_query_refusals_total{code="rate_limited"} 1\n');
-    await service.stop();
-    const output = service.output();
-    service = undefined;
-    expect(output).toContain('"event":"ended"');
-    expect(output).toContain('"owner":"key:ann"');
-    for (const { key } of [ANN, BOB]) expect(output).not.toContain(key);
+    const { output } = service;
+    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 3);
+    expect(output()).toContain('"owner":"key:ann"');
+    for (const { key } of [ANN, BOB]) expect(output()).not.toContain(key);
   });
 
   it(promise('service.metrics-port'), async () => {
     const port = await freePort();
-    service = await startService({ API_KEYS, METRICS_PORT: String(port) });
+    service = await serve({ API_KEYS, METRICS_PORT: String(port) });
     const { status } = await fetch(`http://127.0.0.1:${port}/metrics`);
     expect(status).toBe(200);
     expect((await fetch(`${service.url}/metrics`, by(ANN))).status).toBe(404);
   });
 
   it(promise('service.unknown-variable', 'a file of keys that cannot be read'), async () => {
-    expect(await failure({ API_KEYS_FILE: '/nowhere/keys' })).toBe(
-      'exit 1\nnest-agent-query cannot start.\n' +
+    expect(await refusalOf({ API_KEYS_FILE: '/nowhere/keys' })).toEqual({
+      exitCode: 1,
+      message:
+        'nest-agent-query cannot start.\n' +
         'API_KEYS_FILE names no file of keys. The file of API keys "/nowhere/keys" cannot be read (ENOENT).\n',
-    );
+    });
   });
 
   it(promise('service.log-unread'), async () => {
-    service = await startService({ LOG_FORMAT: 'json' });
-    service.process.stdout!.pause();
+    const started = await startService({ LOG_FORMAT: 'json' });
+    service = started;
+    started.process.stdout!.pause();
     // Two entries of some 200 bytes each: more than a pipe and its reader hold.
     for (let round = 0; round < 40; round++) {
       const answers = Array.from({ length: 20 }, () =>
-        ask(service!.url, 'Hello', { kwargs: { session_id: SESSION } }),
+        ask(started.url, 'Hello', { kwargs: { session_id: SESSION } }),
       );
       for (const answer of answers)
         expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
     }
-    const { output } = service;
-    service.process.stdout!.resume();
+    const { output } = started;
+    started.process.stdout!.resume();
     await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 800);
   });
 
