@@ -7,7 +7,13 @@ import tseslint from 'typescript-eslint';
 const unresolved = [
   ...(existsSync('packages/node_modules')
     ? []
-    : ['packages/*.ts', 'packages/langgraph/', 'packages/mastra/', 'packages/openai-agents/']),
+    : [
+        'packages/*.ts',
+        'packages/ai-sdk/test/',
+        'packages/langgraph/',
+        'packages/mastra/',
+        'packages/openai-agents/',
+      ]),
   ...(existsSync('test/browser/node_modules') ? [] : ['test/browser/']),
 ];
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 const missing = [
   ...(existsSync(new URL('packages/node_modules', import.meta.url))
     ? []
-    : ['/packages/(langgraph|mastra|openai-agents|[^/]+\\.spec)']),
+    : ['/packages/(langgraph|mastra|openai-agents|ai-sdk/test|[^/]+\\.spec)']),
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
 ];
 

@@ -1,6 +1,6 @@
 import { MemorySaver } from '@langchain/langgraph';
 import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/cases.js';
-import { aiSdkAgentHarness, aiSdkHarness } from '../test/contracts/adapters/ai-sdk.js';
+import { aiSdkAgentHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
 import { mastraHarness } from './mastra/test/harness.js';
 import { openAIAgentsHarness } from './openai-agents/test/harness.js';
 import type { AdapterHarness } from '../test/contracts/adapters/harness.js';

@@ -1,9 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { PROMISES } from './promises.js';
 
-const E2E = join(import.meta.dirname, 'e2e');
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** The tests of the interface: of the core, and of each package. */
+const E2E = [
+  'test/e2e',
+  ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}/test/e2e`),
+].filter((folder) => existsSync(join(ROOT, folder)));
 
 /** Specs of the package and of the README: they check what is published, not the interface. */
 const OTHERS = ['package.spec.ts', 'readme.spec.ts'];
@@ -68,10 +74,12 @@ function findingsOf(name: string, text: string): Findings {
 }
 
 describe('The promises of the interface', () => {
-  const specs = readdirSync(E2E, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.spec.ts') && !OTHERS.includes(name),
+  const specs = E2E.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.spec.ts') && !OTHERS.includes(name))
+      .map((name) => join(folder, name)),
   );
-  const found = specs.map((name) => findingsOf(name, readFileSync(join(E2E, name), 'utf8')));
+  const found = specs.map((name) => findingsOf(name, readFileSync(join(ROOT, name), 'utf8')));
 
   it('are cited by every e2e test, exactly one by each', () => {
     expect(found.flatMap(({ faults }) => faults)).toEqual([]);

@@ -1,9 +1,14 @@
 import { APICallError, type LanguageModel, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';
-import { fromAiSdk } from '../../../packages/ai-sdk/src/index.js';
-import { FakeModel, type ModelAct, type ModelMessageSeen, ModelRefusal } from './fake-model.js';
-import type { AdapterHarness, FakeTool } from './harness.js';
+import { fromAiSdk } from '../src/index.js';
+import {
+  FakeModel,
+  type ModelAct,
+  type ModelMessageSeen,
+  ModelRefusal,
+} from '../../../test/contracts/adapters/fake-model.js';
+import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
 
 type CallOptions = Parameters<MockLanguageModelV3['doStream']>[0];
 type StreamPart =

@@ -1,5 +1,5 @@
 import { adapterContract } from '../../../test/contracts/adapter.contract.js';
-import { aiSdkAgentHarness, aiSdkHarness } from '../../../test/contracts/adapters/ai-sdk.js';
+import { aiSdkAgentHarness, aiSdkHarness } from './harness.js';
 
 adapterContract(aiSdkHarness);
 adapterContract(aiSdkAgentHarness);

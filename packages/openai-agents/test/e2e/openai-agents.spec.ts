@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { LLMock } from '@copilotkit/aimock';
 import { Agent, OpenAIProvider, Runner } from '@openai/agents';
-import { fromOpenAIAgents } from '../src/index.js';
+import { fromOpenAIAgents } from '../../src/index.js';
 import type { Envelope } from 'nest-agent-query';
-import { frameworkTool } from './harness.js';
-import { promise } from '../../../test/promises.js';
-import { answerOf, ask, cancel, FULL, request } from '../../../test/support/client.js';
-import { deferred } from '../../../test/support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../../../test/support/host.js';
-import { RemoteServer } from '../../../test/support/remote-service.js';
+import { frameworkTool } from '../harness.js';
+import { promise } from '../../../../test/promises.js';
+import { answerOf, ask, cancel, FULL, request } from '../../../../test/support/client.js';
+import { deferred } from '../../../../test/support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { RemoteServer } from '../../../../test/support/remote-service.js';
 
-const FIXTURES = new URL('../fixtures/files/', import.meta.url);
+const FIXTURES = new URL('../../../../test/fixtures/files/', import.meta.url);
 const KEY = 'sk-secret-0123456789';
 
 /** The beginning of an answer, as each interface has it. */

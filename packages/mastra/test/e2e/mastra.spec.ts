@@ -1,12 +1,12 @@
 import { jest } from '@jest/globals';
-import { fromMastra } from '../src/index.js';
-import { FakeModel, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
-import { mastraAgent } from './harness.js';
-import { promise } from '../../../test/promises.js';
-import { answerOf, ask, cancel, FULL, request } from '../../../test/support/client.js';
-import { eventually } from '../../../test/support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../../../test/support/host.js';
-import { TestMemory } from './memory.js';
+import { fromMastra } from '../../src/index.js';
+import { FakeModel, type ModelStep } from '../../../../test/contracts/adapters/fake-model.js';
+import { mastraAgent } from '../harness.js';
+import { promise } from '../../../../test/promises.js';
+import { answerOf, ask, cancel, FULL, request } from '../../../../test/support/client.js';
+import { eventually } from '../../../../test/support/conditions.js';
+import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { TestMemory } from '../memory.js';
 
 const says = (text: string): ModelStep => ({
   acts: [

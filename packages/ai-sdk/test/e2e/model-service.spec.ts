@@ -3,13 +3,13 @@ import type http from 'node:http';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promise } from '../promises.js';
-import { anyRuns } from '../support/child-processes.js';
-import { ask, cancel, follow, FULL, get } from '../support/client.js';
-import { eventuallyElsewhere } from '../support/conditions.js';
-import { EVERYTHING } from '../support/mcp-servers.js';
-import { RemoteServer } from '../support/remote-service.js';
-import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
+import { promise } from '../../../../test/promises.js';
+import { anyRuns } from '../../../../test/support/child-processes.js';
+import { ask, cancel, follow, FULL, get } from '../../../../test/support/client.js';
+import { eventuallyElsewhere } from '../../../../test/support/conditions.js';
+import { EVERYTHING } from '../mcp-servers.js';
+import { RemoteServer } from '../../../../test/support/remote-service.js';
+import { refusalOf, serve, type SharedService, startService } from '../../../../test/support/service.js';
 
 /** An MCP server with one tool, which notes each call. It ignores SIGTERM and the end of its input, and says its process id. */
 const NOTING = `

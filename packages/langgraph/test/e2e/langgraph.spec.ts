@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { interrupt, MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { AIMessage } from '@langchain/core/messages';
-import { fromLangGraph } from '../src/index.js';
+import { fromLangGraph } from '../../src/index.js';
 import type { Envelope, RunView } from 'nest-agent-query';
-import { FakeModel, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
-import { graphOf } from './harness.js';
-import { promise } from '../../../test/promises.js';
-import { answerOf, ask, envelopesOf, follow, request } from '../../../test/support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../../../test/support/host.js';
-import { startService } from '../../../test/support/service.js';
+import { FakeModel, type ModelStep } from '../../../../test/contracts/adapters/fake-model.js';
+import { graphOf } from '../harness.js';
+import { promise } from '../../../../test/promises.js';
+import { answerOf, ask, envelopesOf, follow, request } from '../../../../test/support/client.js';
+import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { startService } from '../../../../test/support/service.js';
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '../../../..');
 
 const says = (text: string): ModelStep => ({
   acts: [
@@ -108,7 +108,7 @@ import { ChatGenerationChunk } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
-import { fromLangGraph } from ${JSON.stringify(join(ROOT, 'dist/agents/langgraph/index.js'))};
+import { fromLangGraph } from ${JSON.stringify(join(ROOT, 'packages/langgraph/dist/index.js'))};
 
 const STEPS = 4;
 
@@ -191,7 +191,7 @@ describe('A graph of LangGraph in a service', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'langgraph-'));
-    await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+    await symlink(join(ROOT, 'packages/node_modules'), join(directory, 'node_modules'));
     await writeFile(join(directory, 'agent.mjs'), AGENT);
   });
   afterEach(() => rm(directory, { recursive: true }));

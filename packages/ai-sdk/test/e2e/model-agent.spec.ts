@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { LLMock } from '@copilotkit/aimock';
-import { type ModelHandler, modelHandler, type ModelOptions } from '../../packages/ai-sdk/src/model/index.js';
-import { QueryModule } from '../../src/index.js';
-import type { Envelope } from '../../src/index.js';
-import { promise } from '../promises.js';
-import { ask, cancel, FULL, request } from '../support/client.js';
-import { deferred } from '../support/conditions.js';
-import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
-import { EVERYTHING, HttpMcpServer } from '../support/mcp-servers.js';
-import { OperatorLog } from '../support/operator-log.js';
-import { RemoteServer } from '../support/remote-service.js';
+import { type ModelHandler, modelHandler, type ModelOptions } from '../../src/model/index.js';
+import { QueryModule } from 'nest-agent-query';
+import type { Envelope } from 'nest-agent-query';
+import { promise } from '../../../../test/promises.js';
+import { ask, cancel, FULL, request } from '../../../../test/support/client.js';
+import { deferred } from '../../../../test/support/conditions.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../../../test/support/host.js';
+import { EVERYTHING, HttpMcpServer } from '../mcp-servers.js';
+import { OperatorLog } from '../../../../test/support/operator-log.js';
+import { RemoteServer } from '../../../../test/support/remote-service.js';
 
-const FIXTURES = new URL('../fixtures/files/', import.meta.url);
+const FIXTURES = new URL('../../../../test/fixtures/files/', import.meta.url);
 const COMPLETED = { status: 'completed' };
 const KEY = 'sk-secret-0123456789';
 
