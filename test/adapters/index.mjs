@@ -16,7 +16,7 @@ const PACKAGES = ['langgraph', 'mastra', 'openai-agents'].map((name) => `package
 const CHECKED = [...PACKAGES, 'packages/ai-sdk', 'packages'];
 
 if (!isInstalled()) {
-  console.log('Installs the frameworks into packages/node_modules: half a minute, 380 MB.');
+  console.log('Installs the frameworks into packages/node_modules: about a minute, 480 MB.');
   step('npm', 'ci', '--prefix', 'packages', '--no-audit', '--no-fund');
 }
 step('npm', 'run', '--silent', 'build');
