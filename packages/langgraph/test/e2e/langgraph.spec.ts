@@ -9,7 +9,7 @@ import { FakeModel, type ModelStep } from '../../../../test/contracts/adapters/f
 import { graphOf } from '../harness.js';
 import { promise } from '../../../../test/promises.js';
 import { answerOf, ask, envelopesOf, follow, request } from '../../../../test/support/client.js';
-import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../../../../test/support/host.js';
 import { startService } from '../../../../test/support/service.js';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
@@ -21,7 +21,7 @@ const says = (text: string): ModelStep => ({
   ],
 });
 
-describe.each(ADAPTERS)('A graph of LangGraph on %s', (adapter) => {
+describeOnOneAdapter('A graph of LangGraph on %s', (adapter) => {
   let host: Host;
   let saver: MemorySaver;
   const owner = (request: { headers: Record<string, string> }) => request.headers['x-caller'];

@@ -5,7 +5,7 @@ import { mastraAgent } from '../harness.js';
 import { promise } from '../../../../test/promises.js';
 import { answerOf, ask, cancel, FULL, request } from '../../../../test/support/client.js';
 import { eventually } from '../../../../test/support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../../../../test/support/host.js';
 import { TestMemory } from '../memory.js';
 
 const says = (text: string): ModelStep => ({
@@ -15,7 +15,7 @@ const says = (text: string): ModelStep => ({
   ],
 });
 
-describe.each(ADAPTERS)('An agent of Mastra on %s', (adapter) => {
+describeOnOneAdapter('An agent of Mastra on %s', (adapter) => {
   let host: Host;
   const owner = (caller: { headers: Record<string, string> }) => caller.headers['x-caller'];
 

@@ -7,7 +7,7 @@ import { frameworkTool } from '../harness.js';
 import { promise } from '../../../../test/promises.js';
 import { answerOf, ask, cancel, FULL, request } from '../../../../test/support/client.js';
 import { deferred } from '../../../../test/support/conditions.js';
-import { ADAPTERS, type Host, startAgent } from '../../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../../../../test/support/host.js';
 import { RemoteServer } from '../../../../test/support/remote-service.js';
 
 const FIXTURES = new URL('../../../../test/fixtures/files/', import.meta.url);
@@ -28,7 +28,7 @@ const WORD: Record<string, object> = {
 const dataOf = (envelopes: Envelope[], type: string) =>
   envelopes.filter((envelope) => envelope.type === type).map(({ data }) => data as Record<string, unknown>);
 
-describe.each(ADAPTERS)('An agent of OpenAI Agents on %s', (adapter) => {
+describeOnOneAdapter('An agent of OpenAI Agents on %s', (adapter) => {
   let endpoint: LLMock;
   let host: Host;
 
