@@ -42,6 +42,18 @@ export default tseslint.config(
     },
   },
   {
+    files: ['test/promises.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'Property[key.name="sentence"] > Literal:not([value=/^(?:[A-Z]|[a-z]\\w+[. ]).*\\.$/])',
+          message: 'A promise is a sentence, with a full stop.',
+        },
+      ],
+    },
+  },
+  {
     // They import the package by its name, whose types exist only after a build: test/examples.spec.ts and `npm run hosts` check
     // them.
     files: ['examples/**/*.ts', 'test/matrix/application/**/*.ts'],

@@ -18,16 +18,8 @@ import { codeBlocks, compiled, documentsIn, read, ROOT, tableRows } from './supp
 
 const run = promisify(execFile);
 const DOCUMENTS = documentsIn('.', 'docs', 'examples/browser', 'examples/nest-host');
-const MAX_WIDTH = 120;
 
 describe.each(DOCUMENTS)('%s', (document) => {
-  it(`has no line of more than ${MAX_WIDTH} characters`, () => {
-    const wide = read(document)
-      .split('\n')
-      .filter((line) => line.length > MAX_WIDTH);
-    expect(wide).toEqual([]);
-  });
-
   it('has links that lead somewhere', () => {
     const text = read(document).replace(/^(`{3,})\w*\n[^]*?^\1$/gm, '');
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);

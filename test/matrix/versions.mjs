@@ -56,7 +56,7 @@ const WHAT_NODE_DOES = [
   'e2e/stream-bytes',
   'src/stores/open-store',
   'src/stores/drivers',
-  'agents/files/parser-pool',
+  'packages/files/src/parser-pool',
 ];
 
 /** Node removes the types of TypeScript from 22.18 on, and loads modules in another way than before. */
