@@ -65,7 +65,8 @@ export class AppModule {
     const store = await loadStore(environment);
     const access = credentials(environment);
     const tracers = await Promise.all(agents.map(loadTracer));
-    const { QUERIES_PER_MINUTE: rate, METRICS_PORT: port, HOST: host, ROLE: role } = environment;
+    const { QUERIES_PER_MINUTE: rate, ROLE: role } = environment;
+    const hasMetrics = await canMeasure(environment);
     const shared = {
       store,
       ...(access && { owner: ownerOf }),
@@ -80,7 +81,7 @@ export class AppModule {
         ...(tracers[index] && { tracer: tracers[index] }),
         ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
         ...(name !== undefined && { name, path: `${name}/query` }),
-        listeners: [QueryMetrics, QueryLog],
+        listeners: hasMetrics ? [QueryMetrics, QueryLog] : [QueryLog],
       }),
     );
     const diagnostics = agents.map((agent) =>
@@ -102,7 +103,7 @@ export class AppModule {
       imports: [
         ...(access ? [AccessModule.forRoot(access)] : []),
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
-        MetricsModule.forRoot(port === undefined ? {} : { port, host }),
+        ...(hasMetrics ? [metrics(environment)] : []),
         ...(hasPlayground(environment) ? [playground(agents)] : []),
         ...modules,
         ...diagnostics,
@@ -143,6 +144,24 @@ function diagnosticOptions({ name, environment }: ServiceAgent) {
 async function rateLimit(queriesPerMinute: number, { DATABASE_URL }: Environment): Promise<DynamicModule> {
   if (!/^postgres(ql)?:/.test(DATABASE_URL)) return RateLimitModule.forRoot({ queriesPerMinute });
   return RateLimitModule.forRoot({ queriesPerMinute, postgres: await postgresPool(DATABASE_URL) });
+}
+
+function metrics({ METRICS_PORT: port, HOST: host }: Environment): DynamicModule {
+  return MetricsModule.forRoot(port === undefined ? {} : { port, host });
+}
+
+/** `prom-client` is shared with hosts, which have it where they want metrics. The service does without it too. */
+async function canMeasure({ METRICS_PORT }: Environment): Promise<boolean> {
+  try {
+    await import('prom-client');
+    return true;
+  } catch (error) {
+    const sentence = 'There are no metrics, because a package is not installed. Run npm install prom-client.';
+    if (METRICS_PORT !== undefined)
+      throw new ConfigurationError(`METRICS_PORT: ${sentence}`, { cause: error });
+    new Logger('Metrics').debug(sentence);
+    return false;
+  }
 }
 
 async function checkSpoolDirectory(directory: string): Promise<void> {

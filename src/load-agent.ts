@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { checkCommand, commandHandler } from './agents/command/index.js';
+import { echo } from './agents/echo/index.js';
 import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
 import {
   commandOptions,
@@ -37,6 +38,7 @@ export type AnsweringOptions = Pick<QueryModuleOptions, 'handler' | 'admit'>;
  */
 export async function loadAgent(agent: ServiceAgent): Promise<AnsweringOptions> {
   const { AGENT: kind } = agent.environment;
+  if (kind === 'echo') return { handler: echo };
   if (kind === 'files') return { handler: await loadFiles(agent) };
   if (kind === 'model') return loadModel(agent);
   if (kind === 'remote') return { handler: await loadRemoteHandler(agent) };

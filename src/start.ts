@@ -15,6 +15,7 @@ import {
   type Environment,
   proxies,
   readEnvironment,
+  unusedVariables,
   type ServiceAgent,
 } from './config/index.js';
 import { greet } from './greeting.js';
@@ -59,6 +60,7 @@ export async function createService(variables: NodeJS.ProcessEnv): Promise<Servi
   const format = environment.LOG_FORMAT || (process.stdout.isTTY ? 'text' : 'json');
   const logger = new ServiceLogger(format, environment.LOG_LEVEL);
   Logger.overrideLogger(logger);
+  for (const sentence of unusedVariables(agents, variables)) logger.warn(sentence, 'Configuration');
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment, agents),
     await adapterOf(environment),

@@ -1376,7 +1376,8 @@ export const PROMISES = {
   },
   'cli.serve-packages': {
     section: 'service',
-    sentence: 'The command serve names all packages that are missing, and one command that installs them.',
+    sentence:
+      'The command serve names the package of an agent that is not installed, and serves one that says what arrives where none is.',
   },
   'cli.start-up': {
     section: 'service',

@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
-import { isInRange, type Range, RANGES, rangeText } from '../query/index.js';
+import { defaultsOf, isInRange, OPTIONS, rangeText } from '../query/index.js';
 
 /** Limits of the connections of a server. */
 export interface ConnectionLimits {
@@ -24,23 +24,9 @@ export interface ConnectionLimits {
  * limitConnections(server, { headMs: 2 * CONNECTION_DEFAULTS.headMs });
  */
 export const CONNECTION_DEFAULTS: Readonly<ConnectionLimits> = Object.freeze({
-  perAddress: 10_000,
-  headMs: 10_000,
-  requestMs: 3_600_000,
+  ...defaultsOf(OPTIONS.connections),
   proxies: [],
 });
-
-/**
- * The least and the greatest value of each limit of `limitConnections` that is a number.
- *
- * @example
- * const [least, greatest] = CONNECTION_RANGES.perAddress;
- */
-export const CONNECTION_RANGES = {
-  perAddress: [1, 1_000_000],
-  headMs: RANGES.limits.idleMs,
-  requestMs: RANGES.limits.idleMs,
-} as const satisfies Record<string, Range>;
 
 /** How often Node looks for requests that take too long, in milliseconds. Its default is 30,000. */
 const CHECKING_MS = 1_000;
@@ -74,7 +60,7 @@ export function limitConnections(
     proxies = CONNECTION_DEFAULTS.proxies,
   } = limits;
   for (const [name, value] of Object.entries({ perAddress, headMs, requestMs })) {
-    const range = CONNECTION_RANGES[name as keyof typeof CONNECTION_RANGES];
+    const { range } = OPTIONS.connections[name as keyof typeof OPTIONS.connections];
     if (!isInRange(value, range))
       throw new TypeError(`limitConnections: ${name} is ${value}; it must be ${rangeText(range)}.`);
   }

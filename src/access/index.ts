@@ -7,12 +7,7 @@
 export { AccessGuard } from './access.guard.js';
 export { AccessModule } from './access.module.js';
 export type { AccessModuleOptions } from './access.options.js';
-export {
-  CONNECTION_DEFAULTS,
-  CONNECTION_RANGES,
-  type ConnectionLimits,
-  limitConnections,
-} from './connections.js';
+export { CONNECTION_DEFAULTS, type ConnectionLimits, limitConnections } from './connections.js';
 export { type ApiKey, apiKeysOf, createApiKey } from './keys/api-key.js';
 export { readKeysFile } from './keys/keys-file.js';
 export type { JwtOptions } from './jwt/jwt-options.js';

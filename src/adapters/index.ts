@@ -8,11 +8,17 @@ export {
   harmless,
   isInRange,
   loggerOf,
+  MODEL_INPUTS,
+  MODEL_KWARGS,
+  MODEL_NUMBERS,
+  type ModelInputKind,
+  type ModelKwarg,
   newProcessDirectory,
   type Range,
   rangeText,
   removeAbandonedDirectories,
   settlesWithin,
+  TEMPERATURES,
 } from '../query/index.js';
 export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from './answer-steps.js';
 export {
@@ -28,12 +34,3 @@ export { cutModel, modelFailure } from './model-failure.js';
 export { shownResult } from './shown-result.js';
 export { estimateTextTokens } from './text-tokens.js';
 export { toolFailure } from './tool-failure.js';
-export {
-  MODEL_DEFAULTS,
-  MODEL_INPUTS,
-  MODEL_KWARGS,
-  MODEL_RANGES,
-  type ModelInputKind,
-  type ModelKwarg,
-  TEMPERATURES,
-} from './model-limits.js';

@@ -39,7 +39,7 @@ addServiceOptions(program);
 
 const given = process.argv.slice(2);
 
-const serve = await serveCommand(given.includes('serve') ? given : []);
+const serve = serveCommand();
 const help = new Command('help')
   .argument('[command...]')
   .description('Show the help of a command.')

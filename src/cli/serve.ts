@@ -1,8 +1,5 @@
 import { Command, Option } from 'commander';
-import type { Environment } from '../config/environment.js';
 import { FLAGS, type Flag } from '../config/flags.js';
-import { EXIT } from './exit-codes.js';
-import { missingPackages } from './service-packages.js';
 
 const AFTER_HELP = `
 The agent is files (the default), model, command or remote, or the path of a module whose default export is a
@@ -20,17 +17,14 @@ Examples:
 /**
  * `nest-agent-query serve`: the service, with a flag for each of its variables.
  *
- * @param given the arguments. Only for help, the defaults of the variables are loaded: that takes half a second
  * @param name how the help calls the program that has this command alone
  */
-export async function serveCommand(given: string[], name = 'serve'): Promise<Command> {
+export function serveCommand(name = 'serve'): Command {
   const command = new Command(name)
     .summary('Start the service.')
     .description('Start the service: POST /query in front of an agent.')
     .argument('[agent]', 'who answers');
-  const isHelp = given.some((each) => ['help', '-h', '--help'].includes(each));
-  const defaults = isHelp ? await defaultsOfVariables() : {};
-  for (const flag of FLAGS) command.addOption(optionOf(flag, defaults[flag.variable]));
+  for (const flag of FLAGS) command.addOption(optionOf(flag));
   return command
     .addHelpText('after', AFTER_HELP)
     .action((agent: string | undefined) =>
@@ -38,24 +32,8 @@ export async function serveCommand(given: string[], name = 'serve'): Promise<Com
     );
 }
 
-/** Nothing if a package is missing that they need. Then the service cannot start, and says so. */
-async function defaultsOfVariables(): Promise<Partial<Environment>> {
-  try {
-    const environment = await import('../config/environment.js');
-    return new environment.Environment();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return {};
-    throw error;
-  }
-}
-
-function optionOf({ name, argument, summary, group }: Flag, value: string | number | undefined): Option {
-  const isShown = argument !== undefined && value !== undefined && value !== '';
-  const option = new Option(
-    argument === undefined ? name : `${name} <${argument}>`,
-    isShown ? `${summary} (${value})` : summary,
-  );
-  return option.helpGroup(group);
+function optionOf({ name, argument, summary, group }: Flag): Option {
+  return new Option(argument === '' ? name : `${name} <${argument}>`, summary).helpGroup(group);
 }
 
 /** The variables that flags set. */
@@ -68,12 +46,6 @@ function variablesOf(command: Command): NodeJS.ProcessEnv {
 }
 
 async function serve(variables: NodeJS.ProcessEnv): Promise<void> {
-  const missing = missingPackages(variables);
-  if (missing !== undefined) {
-    process.stderr.write(`nest-agent-query cannot start.\n${missing}`);
-    process.exitCode = EXIT.failed;
-    return;
-  }
   const { start } = await import('../start.js');
   await start(variables);
 }

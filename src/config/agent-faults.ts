@@ -1,13 +1,13 @@
 import { prefixOf, type ServiceAgent } from './agents.js';
-import { Environment } from './environment.js';
+import { type Environment, ROWS, type VariableName } from './variables.js';
 
 /** A built-in agent that variables configure. */
 interface Kind {
   agent: string;
   /** Those that must be set. */
-  required: (keyof Environment)[];
+  required: VariableName[];
   /** All that belong to it. */
-  variables: (keyof Environment)[];
+  variables: VariableName[];
   missing: (required: string[]) => string;
   unused: (set: string[]) => string;
 }
@@ -33,9 +33,7 @@ const KINDS: Kind[] = [
   {
     agent: 'model',
     required: ['MODEL_BASE_URL', 'MODEL'],
-    variables: Object.keys(new Environment()).filter((name) =>
-      /^(?:MODEL|MCP)(?:_|$)/.test(name),
-    ) as (keyof Environment)[],
+    variables: ROWS.map(([name]) => name).filter((name) => /^(?:MODEL|MCP)(?:_|$)/.test(name)),
     missing: (variables) => `${variables.join(' and ')} do not say which model answers. Set both.`,
     unused: (set) =>
       `${set.join(', ')} ${set.length === 1 ? 'has' : 'have'} no effect without AGENT=model. Set it, or unset them.`,
@@ -43,15 +41,19 @@ const KINDS: Kind[] = [
 ];
 
 /** The agents that come with the service. Any other name is the path of a module. */
-const BUILT_IN = ['files', ...KINDS.map(({ agent }) => agent)];
+const BUILT_IN = ['files', 'echo', ...KINDS.map(({ agent }) => agent)];
 
 /** Variables of agents that are missing, or have no effect. */
-export function faultsOfAgents(environment: Environment, agents: ServiceAgent[]): string[] {
+export function faultsOfAgents(
+  variables: NodeJS.ProcessEnv,
+  environment: Environment,
+  agents: ServiceAgent[],
+): string[] {
   return [
     ...KINDS.flatMap((kind) => [
       ...agents.filter(isOf(kind)).flatMap((agent) => missing(kind, agent)),
       ...agents.filter((agent) => !isOf(kind)(agent)).flatMap((agent) => withoutEffect(kind, agent)),
-      ...(agents.some(isOf(kind)) ? [] : unused(kind, environment)),
+      ...(agents.some(isOf(kind)) ? [] : unused(kind, variables)),
     ]),
     ...unwatched(environment, agents),
   ];
@@ -61,24 +63,20 @@ function isOf({ agent }: Kind): (agent: ServiceAgent) => boolean {
   return ({ environment }) => environment.AGENT === agent;
 }
 
-function isSet(value: unknown): boolean {
-  return value !== '' && value !== undefined;
-}
-
 function missing({ agent, required, missing }: Kind, { name, environment }: ServiceAgent): string[] {
-  if (required.every((variable) => isSet(environment[variable]))) return [];
+  if (required.every((variable) => environment[variable] !== '')) return [];
   const who = name === undefined ? 'AGENT' : `The agent ${JSON.stringify(name)}`;
   return [`${who} is "${agent}", and ${missing(required.map((variable) => prefixOf(name) + variable))}`];
 }
 
-function unused({ variables, unused }: Kind, environment: Environment): string[] {
-  const set = variables.filter((name) => isSet(environment[name]));
+function unused({ variables, unused }: Kind, given: NodeJS.ProcessEnv): string[] {
+  const set = variables.filter((name) => given[name]);
   return set.length === 0 ? [] : [unused(set)];
 }
 
 function withoutEffect({ agent, variables }: Kind, { name, own }: ServiceAgent): string[] {
   return own
-    .filter((variable) => variables.includes(variable as keyof Environment))
+    .filter((variable) => variables.includes(variable))
     .map(
       (variable) =>
         `${prefixOf(name)}${variable} has no effect: the agent ${JSON.stringify(name)} is not "${agent}".`,

@@ -1,7 +1,6 @@
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-import { Environment } from './environment.js';
-import { entriesOf } from './variable.js';
+import { createRequire } from 'node:module';
+import { entriesOf } from './lists.js';
+import { type Environment, isVariable, ROWS, VARIABLES, valuesOf, type VariableName } from './variables.js';
 
 /** An agent of the service. */
 export interface ServiceAgent {
@@ -10,7 +9,7 @@ export interface ServiceAgent {
   /** The variables as they hold for this agent. `AGENT` says who answers. */
   environment: Environment;
   /** The names of the variables that are set for this agent alone. */
-  own: string[];
+  own: VariableName[];
 }
 
 /** The names of agents: what a URL, a label and the name of a variable can have. */
@@ -18,27 +17,6 @@ const NAME = /^[a-z](?:-?[a-z0-9]){0,31}$/;
 
 /** The first segments of the paths that the service has itself. */
 const RESERVED = ['assets', 'health', 'metrics', 'query', 'version'];
-
-/** The variables that belong to the whole service: no agent has a value of its own. */
-const OF_SERVICE = new Set<string>([
-  ...[
-    'HOST',
-    'PORT',
-    'ACCESS',
-    'API_KEYS',
-    'API_KEYS_FILE',
-    'QUERIES_PER_MINUTE',
-    'CORS_ORIGIN',
-    'TRUST_PROXY',
-  ],
-  ...['JWT_JWKS_URL', 'JWT_SECRET', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_CLOCK_TOLERANCE_SECONDS'],
-  ...['MAX_CONNECTIONS_PER_ADDRESS', 'HEAD_TIMEOUT_MS', 'REQUEST_TIMEOUT_MS'],
-  ...['METRICS_PORT', 'LOG_FORMAT', 'LOG_LEVEL', 'DATABASE_URL', 'QUEUE_URL', 'SPOOL_DIRECTORY', 'ROLE'],
-  'PLAYGROUND',
-  ...['RETENTION_RUN_MS', 'RETENTION_LOG_LENGTH', 'RETENTION_TOTAL_LENGTH', 'RETENTION_SESSION_MS'],
-  ...['RETENTION_SESSIONS_LENGTH', 'RETENTION_FILE_MS', 'RETENTION_FILES_BYTES'],
-  ...['DRAIN_MS', 'STOP_DEADLINE_MS', 'AGENT', 'AGENTS'],
-]);
 
 /** `SUMMARY__COMMAND` sets `COMMAND` for the agent `summary`. */
 const SEPARATOR = '__';
@@ -58,7 +36,10 @@ export function readAgents(
   environment: Environment,
   variables: NodeJS.ProcessEnv,
 ): { agents: ServiceAgent[]; faults: string[] } {
-  if (environment.AGENTS === '') return { agents: [{ name: undefined, environment, own: [] }], faults: [] };
+  if (environment.AGENTS === '') {
+    const AGENT = environment.AGENT || defaultAgent();
+    return { agents: [{ name: undefined, environment: { ...environment, AGENT }, own: [] }], faults: [] };
+  }
   const entries = entriesOf(environment.AGENTS).map(entryOf);
   const names = entries.map(({ name }) => name);
   const faults = [
@@ -73,6 +54,16 @@ export function readAgents(
     agents: read.map(({ agent }) => agent),
     faults: [...faults, ...read.flatMap((each) => each.faults)],
   };
+}
+
+/** Who answers where nobody is named: the agent `files` where its package is installed. */
+function defaultAgent(): string {
+  try {
+    createRequire(import.meta.url).resolve('nest-agent-query-files/package.json');
+    return 'files';
+  } catch {
+    return 'echo';
+  }
 }
 
 function entryOf(entry: string): { name: string; agent: string } {
@@ -100,7 +91,7 @@ function repeated(names: string[]): string[] {
 
 /** Variables with the form of one for an agent that is not there. */
 function strangers(names: string[], variables: NodeJS.ProcessEnv): string[] {
-  const known = Object.keys(new Environment()).filter((name) => !OF_SERVICE.has(name));
+  const known = ROWS.filter(([, { isOfService }]) => !isOfService).map(([name]) => name);
   const prefixes = names.map(prefixOf);
   return Object.keys(variables)
     .filter((variable) => known.some((name) => variable.endsWith(SEPARATOR + name)))
@@ -118,25 +109,23 @@ function agentOf(
   const given = Object.entries(variables)
     .filter(([variable, value]) => variable.startsWith(prefix) && value)
     .map(([variable, value]) => [variable.slice(prefix.length), value] as const);
-  const defaults = new Environment();
   const faults = given.flatMap(([variable]) => {
-    if (!Object.hasOwn(defaults, variable))
+    if (!isVariable(variable))
       return [`${prefix}${variable} is not a variable of an agent. Rename or unset it.`];
-    if (!OF_SERVICE.has(variable)) return [];
+    if (!isOfService(variable)) return [];
     return [
       `${prefix}${variable} has no effect: ${variable} is the same for all agents. Set ${variable}, or unset it.`,
     ];
   });
-  const own = given.map(([variable]) => variable).filter((variable) => Object.hasOwn(defaults, variable));
-  const values = plainToInstance(
-    Environment,
-    Object.fromEntries(given.filter(([each]) => own.includes(each))),
-  );
-  const invalid = validateSync(values).flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  const chosen = Object.fromEntries(own.map((each) => [each, values[each as keyof Environment]]));
-  const merged = Object.assign(new Environment(), environment, chosen, { AGENT: agent, AGENTS: '' });
+  const own = given.map(([variable]) => variable).filter(isVariable);
+  const read = valuesOf(Object.fromEntries(given), prefix);
+  const chosen = Object.fromEntries(own.map((each) => [each, read.environment[each]]));
   return {
-    agent: { name, environment: merged, own },
-    faults: [...faults, ...invalid.map((sentence) => prefix + sentence)],
+    agent: { name, environment: { ...environment, ...chosen, AGENT: agent, AGENTS: '' }, own },
+    faults: [...faults, ...read.faults],
   };
+}
+
+function isOfService(name: VariableName): boolean {
+  return VARIABLES[name].isOfService === true;
 }

@@ -1,5 +1,5 @@
 export type { ServiceAgent } from './agents.js';
-export { Environment } from './environment.js';
+export type { Environment } from './variables.js';
 export {
   commandOptions,
   connectionLimits,
@@ -12,4 +12,10 @@ export {
   remoteOptions,
   retentionOptions,
 } from './options.js';
-export { agentsOf, ConfigurationError, otherVariables, readEnvironment } from './read-environment.js';
+export {
+  agentsOf,
+  ConfigurationError,
+  otherVariables,
+  readEnvironment,
+  unusedVariables,
+} from './read-environment.js';

@@ -3,14 +3,20 @@ import { isIP, isIPv4 } from 'node:net';
 /** The names of networks that a list of proxies may have besides addresses. */
 const NETWORK_NAMES = ['loopback', 'linklocal', 'uniquelocal'];
 
-/** Whether a text can be a name: it is not empty. */
-export function isName(text: string): boolean {
-  return text !== '';
+/** The entries of a list with commas between them, without white space around them. */
+export function entriesOf(list: string): string[] {
+  return list
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 }
 
-/** Whether a text is one of some words. */
-export function isOneOf(words: readonly string[]): (text: string) => boolean {
-  return (text) => words.includes(text);
+/** The lines of a text that are not empty, without white space around them. */
+export function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
 }
 
 /** Whether a text is the origin of a page as browsers send it (RFC 6454 §6.2), or `*` for all. */

@@ -1,52 +1,46 @@
-import type { QueryModuleOptions } from '../query/index.js';
+import {
+  type BodyLimits,
+  OPTIONS,
+  type QueryModuleOptions,
+  type RunOptions,
+  type StreamOptions,
+} from '../query/index.js';
+import type { NumberOption } from '../query/options/table.js';
 import {
   type AccessModuleOptions,
   apiKeysOf,
   type ConnectionLimits,
   type JwtOptions,
 } from '../access/index.js';
-import type { ModelInputKind, ModelKwarg } from '../adapters/model-limits.js';
-import type { Environment } from './environment.js';
-import { isLoopback } from './lists.js';
-import { headersOf } from './secrets.js';
-import { entriesOf } from './variable.js';
+import type { ModelInputKind, ModelKwarg } from '../query/options/model.js';
+import { entriesOf, isLoopback, linesOf } from './lists.js';
+import { type Environment, isVariable } from './variables.js';
+
+/** The members of a group of options that variables set. Without a limit, the member is left out. */
+function chosen<G extends Record<string, NumberOption>>(
+  environment: Environment,
+  group: G,
+): { [K in keyof G]?: number | undefined } {
+  const entries = Object.entries(group).flatMap(([name, { variable }]) => {
+    const value = isVariable(variable) ? environment[variable] : undefined;
+    return value === undefined || value === Infinity ? [] : [[name, value]];
+  });
+  return Object.fromEntries(entries) as { [K in keyof G]?: number };
+}
 
 /** The options of the module as the environment sets them, without the handler. */
 export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
+  const { DISCONNECT, SESSION_POLICY, SPOOL_DIRECTORY, REJECT_MISMATCHED_TYPES } = environment;
   return {
-    limits: {
-      fileBytes: environment.MAX_FILE_BYTES,
-      filesBytes: environment.MAX_FILES_BYTES,
-      spoolBytes: environment.MAX_SPOOL_BYTES,
-      ...given('filesBytesPerOwner', environment.MAX_UPLOAD_BYTES_PER_OWNER),
-      textBytes: environment.MAX_TEXT_BYTES,
-      documentBytes: environment.MAX_DOCUMENT_BYTES,
-      values: environment.MAX_VALUES,
-      parts: environment.MAX_PARTS,
-      depth: environment.MAX_DEPTH,
-      idleMs: environment.BODY_IDLE_MS,
-      memoryBytes: environment.FILE_MEMORY_BYTES,
-    },
-    ...(environment.SPOOL_DIRECTORY && { spoolDirectory: environment.SPOOL_DIRECTORY }),
-    rejectMismatchedTypes: environment.REJECT_MISMATCHED_TYPES === 'true',
+    limits: chosen(environment, OPTIONS.limits) as Partial<BodyLimits>,
+    ...(SPOOL_DIRECTORY && { spoolDirectory: SPOOL_DIRECTORY }),
+    rejectMismatchedTypes: REJECT_MISMATCHED_TYPES === 'true',
     runs: {
-      timeoutMs: environment.RUN_TIMEOUT_MS,
-      backpressureMs: environment.BACKPRESSURE_MS,
-      stopDeadlineMs: environment.STOP_DEADLINE_MS,
-      disconnect:
-        environment.DISCONNECT === 'grace'
-          ? { graceMs: environment.DISCONNECT_GRACE_MS }
-          : environment.DISCONNECT,
-      maxRunning: environment.MAX_RUNNING,
-      maxWaiting: environment.MAX_WAITING,
-      ...given('maxRunningPerOwner', environment.MAX_RUNNING_PER_OWNER),
-      ...given('maxWaitingPerOwner', environment.MAX_WAITING_PER_OWNER),
-      sessionPolicy: environment.SESSION_POLICY,
-      maxWaitingPerSession: environment.MAX_WAITING_PER_SESSION,
-      sessionTurns: environment.SESSION_TURNS,
-      drainMs: environment.DRAIN_MS,
+      ...(chosen(environment, OPTIONS.runs) as Partial<RunOptions>),
+      disconnect: DISCONNECT === 'grace' ? { graceMs: environment.DISCONNECT_GRACE_MS } : DISCONNECT,
+      sessionPolicy: SESSION_POLICY,
     },
-    streams: { keepAliveMs: environment.KEEP_ALIVE_MS },
+    streams: chosen(environment, OPTIONS.streams) as Partial<StreamOptions>,
   };
 }
 
@@ -63,45 +57,31 @@ export function modelOptions(environment: Environment) {
     apiKey: environment.MODEL_API_KEY || undefined,
     instructions: environment.MODEL_INSTRUCTIONS || undefined,
     temperature: environment.MODEL_TEMPERATURE,
-    maxOutputTokens: environment.MODEL_MAX_OUTPUT_TOKENS,
     kwargs: entriesOf(environment.MODEL_KWARGS) as ModelKwarg[],
-    contextTokens: environment.MODEL_CONTEXT_TOKENS,
     inputs: entriesOf(environment.MODEL_INPUTS) as ModelInputKind[],
-    maxSteps: environment.MODEL_MAX_STEPS,
-    retries: environment.MODEL_RETRIES,
-    silenceMs: environment.MODEL_SILENCE_MS,
+    ...chosen(environment, OPTIONS.model),
   };
 }
 
 /** The retention that the environment sets. A member that is undefined stands for the default of the store. */
 export function retentionOptions(environment: Environment) {
-  return {
-    runMs: environment.RETENTION_RUN_MS,
-    logLength: environment.RETENTION_LOG_LENGTH,
-    totalLength: environment.RETENTION_TOTAL_LENGTH,
-    sessionMs: environment.RETENTION_SESSION_MS,
-    sessionsLength: environment.RETENTION_SESSIONS_LENGTH,
-    fileMs: environment.RETENTION_FILE_MS,
-    filesBytes: environment.RETENTION_FILES_BYTES,
-  };
+  return chosen(environment, OPTIONS.retention);
 }
 
 /** The options of the agent `command` as the environment sets them, without the variables of its program. */
 export function commandOptions(environment: Environment) {
   return {
     command: environment.COMMAND,
-    processes: environment.COMMAND_PROCESSES,
+    ...chosen(environment, OPTIONS.command),
     stopDeadlineMs: environment.STOP_DEADLINE_MS,
     directory: environment.SPOOL_DIRECTORY || undefined,
   };
 }
 
 /** The limits of connections that the environment sets. */
-export function connectionLimits(environment: Environment): ConnectionLimits {
+export function connectionLimits(environment: Environment): Partial<ConnectionLimits> {
   return {
-    perAddress: environment.MAX_CONNECTIONS_PER_ADDRESS,
-    headMs: environment.HEAD_TIMEOUT_MS,
-    requestMs: environment.REQUEST_TIMEOUT_MS,
+    ...(chosen(environment, OPTIONS.connections) as Partial<ConnectionLimits>),
     proxies: proxies(environment),
   };
 }
@@ -155,6 +135,12 @@ function tokens(environment: Environment): JwtOptions {
   };
 }
 
-function given<K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> {
-  return value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+/** The headers of a list, one in each line. */
+function headersOf(text: string): Record<string, string> {
+  return Object.fromEntries(
+    linesOf(text).map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
 }

@@ -1,11 +1,9 @@
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
 import { faultsOfAgents } from './agent-faults.js';
 import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
-import { Environment } from './environment.js';
 import { isLoopback } from './lists.js';
 import { hasCredentials, hasTokens } from './options.js';
-import { misspelled } from './unknown-variables.js';
+import { resembling } from './unknown-variables.js';
+import { type Environment, isVariable, valuesOf } from './variables.js';
 
 /** The service cannot start with this environment. The message has a line for each faulty variable. */
 export class ConfigurationError extends Error {
@@ -22,24 +20,16 @@ export class ConfigurationError extends Error {
 /**
  * Reads the environment. An empty variable counts as absent.
  *
- * @throws {ConfigurationError} it names each faulty variable, its value and what it may be, and each variable that looks like
- * one of ours and is none
+ * @throws {ConfigurationError} it names each faulty variable, its value and what it may be
  */
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
-  const known = Object.keys(new Environment());
-  const given = Object.fromEntries(
-    known.flatMap((name) => (variables[name] ? [[name, variables[name]]] : [])),
-  );
-  const environment = plainToInstance(Environment, given);
-  const { agents, faults } = readAgents(environment, variables);
-  const isOfNoAgent = (name: string) =>
-    !agents.some((agent) => agent.name !== undefined && name.startsWith(prefixOf(agent.name)));
+  const { environment, faults } = valuesOf(variables);
+  const read = readAgents(environment, variables);
   const all = [
-    ...misspelled(Object.keys(variables).filter(isOfNoAgent), known),
-    ...validateSync(environment).flatMap(({ constraints }) => Object.values(constraints ?? {})),
-    ...contradictions(environment),
     ...faults,
-    ...faultsOfAgents(environment, agents),
+    ...contradictions(environment),
+    ...read.faults,
+    ...faultsOfAgents(variables, environment, read.agents),
   ];
   if (all.length > 0) throw new ConfigurationError(all.join('\n'));
   return environment;
@@ -53,16 +43,21 @@ export function agentsOf(
   return readAgents(environment, variables).agents;
 }
 
+/** What the operator should be told of variables that resemble ours: a sentence for each. */
+export function unusedVariables(agents: ServiceAgent[], variables: NodeJS.ProcessEnv): string[] {
+  return resembling(
+    Object.keys(variables).filter((name) => variables[name]),
+    agents.map(({ name }) => prefixOf(name)),
+  );
+}
+
 /**
  * The variables of the process that do not belong to the service: what a program may see that the service starts. Ours contain
  * secrets.
  */
 export function otherVariables(variables: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  const known = Object.keys(new Environment());
   return Object.fromEntries(
-    Object.entries(variables).filter(
-      ([name]) => !known.includes(name) && !known.includes(withoutAgent(name)),
-    ),
+    Object.entries(variables).filter(([name]) => !isVariable(name) && !isVariable(withoutAgent(name))),
   );
 }
 

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { isVariable, ROWS } from './variables.js';
 
 /** A shorter name has too many neighbours that other programs use: `HOST` and `HOME`, `PORT` and `PATH`. */
 const LEAST_LENGTH = 6;
@@ -7,18 +8,21 @@ const LEAST_LENGTH = 6;
 const LONG = 10;
 
 /**
- * A sentence for each variable that is not ours but looks as if it were meant to be: a setting that has no effect is worse than
- * a service that does not start.
+ * A sentence for each variable that is not ours but looks as if it were meant to be. It may belong to other software, so it does
+ * not keep the service from starting.
  *
  * @param names the names of all variables of the process
- * @param known the names of ours
+ * @param prefixes how the names of the variables of agents begin
  */
-export function misspelled(names: string[], known: string[]): string[] {
+export function resembling(names: string[], prefixes: string[]): string[] {
+  const ours = ROWS.map(([name]) => name);
   return names
-    .filter((name) => !known.includes(name))
+    .filter(
+      (name) => !isVariable(name) && !prefixes.some((prefix) => prefix !== '' && name.startsWith(prefix)),
+    )
     .flatMap((name) => {
-      const meant = known.find((ours) => looksLike(name, ours));
-      return meant ? [`${name} is not a variable of this service. Rename it to ${meant}, or unset it.`] : [];
+      const meant = ours.find((known) => looksLike(name, known));
+      return meant ? [`The variable ${name} has no effect on this service. Did you mean ${meant}?`] : [];
     });
 }
 

@@ -71,7 +71,16 @@ export {
   STREAM_DEFAULTS,
   type StreamOptions,
 } from './options/query.options.js';
-export { isInRange, type Range, RANGES, rangeText, withDefaults } from './options/ranges.js';
+export { isInRange, rangeText, withDefaults } from './options/ranges.js';
+export {
+  MODEL_INPUTS,
+  MODEL_KWARGS,
+  MODEL_NUMBERS,
+  type ModelInputKind,
+  type ModelKwarg,
+  TEMPERATURES,
+} from './options/model.js';
+export { defaultsOf, OPTIONS, type Range } from './options/table.js';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
 export { harmless } from './platform/harmless.js';

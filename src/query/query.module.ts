@@ -16,7 +16,7 @@ import {
   type QueryModuleOptions,
 } from './options/query.options.js';
 import { shown } from './options/ranges.js';
-import { Settings, settingsOf } from './options/settings.js';
+import { Settings } from './options/settings.js';
 import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
@@ -113,7 +113,7 @@ function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provid
       {
         provide: Settings,
         inject: [MODULE_OPTIONS_TOKEN],
-        useFactory: (options: QueryModuleFactoryOptions) => settingsOf(options, role, extras),
+        useFactory: (options: QueryModuleFactoryOptions) => new Settings(options, role, extras),
       },
       {
         provide: RunHandler,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import { MemoryRunStore, RANGES, type RunStore, withDefaults } from '../query/index.js';
+import { MemoryRunStore, OPTIONS, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
 
@@ -136,7 +136,7 @@ function reportWaiting({ host }: URL, waitMs: number): void {
 /** @throws {TypeError} a member is unknown or out of its range */
 function storedRetention(retention: StoreOptions['retention']): StoredRetention {
   const faults: string[] = [];
-  const checked = withDefaults('retention', retention, STORED_RETENTION_DEFAULTS, RANGES.retention, faults);
+  const checked = withDefaults('retention', retention, STORED_RETENTION_DEFAULTS, OPTIONS.retention, faults);
   if (faults.length > 0) throw new TypeError(`openStore: ${faults.join(' ')}`);
   return checked;
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { apiKeysOf, createApiKey } from '../../src/access/index.js';
-import { Environment } from '../../src/config/index.js';
+import { ROWS } from '../../src/config/variables.js';
 import { CLI, command, CommandProcess } from '../support/command-line.js';
 import { freePort } from '../support/free-port.js';
 import { promise } from '../promises.js';
@@ -227,12 +227,12 @@ describe('The command serve', () => {
     expect(code).toBe(0);
     const flags: Record<string, string> = { DATABASE_URL: '--database', QUEUE_URL: '--queue' };
     const secrets = ['JWT_SECRET', 'MODEL_API_KEY', 'REMOTE_HEADERS'];
-    for (const [variable, value] of Object.entries(new Environment())) {
+    for (const [variable, { value }] of ROWS) {
       const flag = flags[variable] ?? `--${variable.toLowerCase().replaceAll('_', '-')}`;
       const line = stdout.split('\n').find((each) => each.startsWith(`  ${flag} `));
       expect([variable, line !== undefined]).toEqual([variable, !secrets.includes(variable)]);
-      const isShown = value !== '' && value !== undefined && !['false', 'true'].includes(String(value));
-      if (isShown) expect(line).toContain(`(${String(value)})`);
+      const isShown = !['', undefined, Infinity, 'false'].includes(value as string);
+      if (isShown) expect(stdout.replace(/\n +/g, ' ')).toContain(`(${String(value)})`);
     }
   });
 
@@ -250,7 +250,7 @@ describe('The command serve', () => {
   it(promise('cli.serve-packages'), async () => {
     const directory = await mkdtemp(join(tmpdir(), 'packages-'));
     try {
-      const missing = ['@ai-sdk', 'ai', 'fastest-levenshtein', 'helmet', 'libsql', 'prom-client'];
+      const missing = ['nest-agent-query-ai-sdk', 'nest-agent-query-files', 'prom-client'];
       await mkdir(join(directory, 'node_modules'));
       for (const name of await readdir(join(ROOT, 'node_modules')))
         if (!missing.includes(name))
@@ -258,22 +258,29 @@ describe('The command serve', () => {
       for (const name of ['dist', 'package.json'])
         await cp(join(ROOT, name), join(directory, name), { recursive: true });
       const main = join(directory, 'dist/cli/main.js');
-      expect(await command(['serve', 'model'], {}, '', main)).toEqual({
+      const model = { MODEL: 'm', MODEL_BASE_URL: 'http://127.0.0.1:9', DATABASE_URL: 'memory:' };
+      expect(await command(['serve', 'model'], model, '', main)).toEqual({
         stdout: '',
-        stderr: `nest-agent-query cannot start.
-Packages that the service needs are not installed: fastest-levenshtein, helmet, prom-client, libsql, ai, \
-@ai-sdk/openai-compatible, @ai-sdk/mcp. Install them with
-
-npm install fastest-levenshtein@^1.0.16 helmet@^8.3.0 prom-client@^15.1.3 libsql@^0.5.0 ai@^6.0.0 \
-@ai-sdk/openai-compatible@^2.0.0 @ai-sdk/mcp@^1.0.0
-`,
+        stderr:
+          'nest-agent-query cannot start.\nAGENT is "model": it needs a package that is not installed. ' +
+          'Run npm install nest-agent-query-ai-sdk.\n',
         code: 1,
       });
-      const withoutModel = await command(['serve', '--database', 'memory:'], {}, '', main);
-      expect(withoutModel.stderr).toMatch(
-        /\nnpm install fastest-levenshtein@\S+ helmet@\S+ prom-client@\S+\n$/,
+
+      // Without an agent that is configured or installed, the service works all the same.
+      const service = new CommandProcess(
+        ['serve', '--database', 'memory:', '--port', '0'],
+        { LOG_FORMAT: 'text' },
+        main,
       );
-      expect((await command(['--help'], {}, '', main)).code).toBe(0);
+      await service.until('Try it:');
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(service.stdout)!;
+      expect(service.stdout).toContain('agent   echo\n');
+      const { stdout } = await command(['ask', 'Hello', '--url', url]);
+      expect(stdout).toContain('- a text of 5 characters: "Hello"');
+      expect(stdout).toContain('`npm install nest-agent-query-files`');
+      service.child.kill('SIGTERM');
+      expect((await service.end()).code).toBe(0);
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { isInRange, type Range, RANGES, rangeText, RUN_DEFAULTS } from '../../query/index.js';
+import { isInRange, OPTIONS, type Range, rangeText, RUN_DEFAULTS } from '../../query/index.js';
 
 /** What program answers, and within which limits. */
 export interface CommandOptions {
@@ -33,9 +33,9 @@ export interface CommandSettings extends Pick<CommandOptions, 'command' | 'name'
 }
 
 const OPTION_RANGES: Record<'processes' | 'stopDeadlineMs' | 'lineLength', Range> = {
-  processes: RANGES.runs.maxRunning,
-  stopDeadlineMs: RANGES.runs.stopDeadlineMs,
-  lineLength: RANGES.runs.envelopeLength,
+  processes: OPTIONS.command.processes.range,
+  stopDeadlineMs: OPTIONS.runs.stopDeadlineMs.range,
+  lineLength: OPTIONS.runs.envelopeLength.range,
 };
 
 /** @throws {RangeError} if a number is out of its range · {TypeError} if the command is empty */
@@ -47,7 +47,7 @@ export function settingsOf(options: CommandOptions): CommandSettings {
     name: options.name,
     cwd: options.cwd,
     env: options.env,
-    processes: options.processes ?? 16,
+    processes: options.processes ?? OPTIONS.command.processes.value,
     stopDeadlineMs: options.stopDeadlineMs ?? RUN_DEFAULTS.stopDeadlineMs,
     lineLength: options.lineLength ?? RUN_DEFAULTS.envelopeLength,
     directory: options.directory ?? tmpdir(),

@@ -22,7 +22,8 @@ import {
   type TurnsPage,
 } from '../ports/run-store.js';
 import type { RunEnd, Turn, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import { RANGES, withDefaults } from '../options/ranges.js';
+import { withDefaults } from '../options/ranges.js';
+import { OPTIONS } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
@@ -50,7 +51,7 @@ export class MemoryRunStore extends RunStore {
   constructor(retention: { [K in keyof RetentionOptions]?: RetentionOptions[K] | undefined } = {}) {
     super();
     const faults: string[] = [];
-    const limits = withDefaults('retention', retention, MEMORY_RETENTION_DEFAULTS, RANGES.retention, faults);
+    const limits = withDefaults('retention', retention, MEMORY_RETENTION_DEFAULTS, OPTIONS.retention, faults);
     if (faults.length > 0) throw new TypeError(`MemoryRunStore: ${faults.join(' ')}`);
     this.files = new MemoryFileStore(limits.filesBytes);
     this.#runs = new Runs(limits, ({ id, sessionId }) => {

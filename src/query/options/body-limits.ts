@@ -1,3 +1,5 @@
+import { defaultsOf, OPTIONS } from './table.js';
+
 /**
  * The limits of one body. Every limit counts what remains after `Content-Encoding` is undone, and is enforced while the
  * body arrives: a body that exceeds a limit is refused at that byte, never read to its end first.
@@ -39,24 +41,10 @@ export interface BodyLimits {
   memoryBytes: number;
 }
 
-const MiB = 1024 * 1024;
-
 /**
  * The defaults of `limits`.
  *
  * @example
  * QueryModule.forRoot({ handler: MyHandler, limits: { fileBytes: DEFAULT_BODY_LIMITS.fileBytes / 4 } })
  */
-export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze({
-  fileBytes: 256 * MiB,
-  filesBytes: 512 * MiB,
-  spoolBytes: 16 * 1024 * MiB,
-  filesBytesPerOwner: Infinity,
-  textBytes: 8 * MiB,
-  documentBytes: 16 * MiB,
-  values: 50_000,
-  parts: 1000,
-  depth: 64,
-  idleMs: 30_000,
-  memoryBytes: 64 * 1024,
-});
+export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze(defaultsOf(OPTIONS.limits));

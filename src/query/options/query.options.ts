@@ -6,6 +6,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import type { BodyLimits } from './body-limits.js';
+import { defaultsOf, OPTIONS } from './table.js';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { RunListener } from '../ports/run-listener.js';
@@ -196,19 +197,9 @@ export interface QueryModuleExtras {
  * QueryModule.forRoot({ handler: MyHandler, runs: { timeoutMs: 2 * RUN_DEFAULTS.timeoutMs } })
  */
 export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
-  timeoutMs: 15 * 60_000,
-  backpressureMs: 60 * 60_000,
-  stopDeadlineMs: 5_000,
-  envelopeLength: 4 * 1024 * 1024,
-  disconnect: { graceMs: 30_000 },
-  maxRunning: 10_000,
-  maxWaiting: 10_000,
-  maxRunningPerOwner: Infinity,
-  maxWaitingPerOwner: Infinity,
-  sessionTurns: 100,
+  ...defaultsOf(OPTIONS.runs),
+  disconnect: defaultsOf(OPTIONS.disconnect),
   sessionPolicy: 'enqueue',
-  maxWaitingPerSession: 100,
-  drainMs: 10_000,
 });
 
 /**
@@ -217,10 +208,7 @@ export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
  * @example
  * QueryModule.forRoot({ handler: MyHandler, streams: { keepAliveMs: STREAM_DEFAULTS.keepAliveMs / 2 } })
  */
-export const STREAM_DEFAULTS: Readonly<StreamOptions> = Object.freeze({
-  keepAliveMs: 10_000,
-  retryMs: 1_000,
-});
+export const STREAM_DEFAULTS: Readonly<StreamOptions> = Object.freeze(defaultsOf(OPTIONS.streams));
 
 /** The options of a module whose handler may be given beside the factory, so that their types cannot be compared. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any

@@ -12,7 +12,7 @@ import type { HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunStore } from '../ports/run-store.js';
 import type { RunOptions } from '../options/query.options.js';
 import type { Envelope } from 'nest-agent-query-client';
-import { settingsOf } from '../options/settings.js';
+import { Settings } from '../options/settings.js';
 import { SystemClock } from '../platform/clock.js';
 import { Spool } from '../files/spool.js';
 
@@ -41,7 +41,7 @@ class Watched {
     this.agent = new AgentService(
       store,
       { handle: this.scripted.handler },
-      settingsOf({ runs }),
+      new Settings({ runs }),
       spool,
       clock,
     );
@@ -482,7 +482,7 @@ describe('A handler that stops badly', () => {
 
   it.each(ANSWERS)('because it %s is cancelled all the same', async (_, answer) => {
     const handle = answer as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool, clock);
+    const agent = new AgentService(new MemoryRunStore(), { handle }, new Settings({}), spool, clock);
     const stream = agent.query({ parts: [], kwargs: {} });
     const { run } = await stream.admitted;
     await ticks(2);
@@ -496,7 +496,7 @@ describe('A handler that stops badly', () => {
   it('because it emits what is no envelope and never returns is given up at the deadline', async () => {
     const handle = (() =>
       iteratorOf({ next: () => ({ value: 1 }), return: waiting })) as unknown as HandlerFunction;
-    const agent = new AgentService(new MemoryRunStore(), { handle }, settingsOf({}), spool, clock);
+    const agent = new AgentService(new MemoryRunStore(), { handle }, new Settings({}), spool, clock);
     const { run } = await agent.query({ parts: [], kwargs: {} }).admitted;
     await ticks(5);
     jest.advanceTimersByTime(5_000);

@@ -1,8 +1,7 @@
 import { QueryError } from 'nest-agent-query';
 import {
   isInRange,
-  MODEL_DEFAULTS,
-  MODEL_RANGES,
+  MODEL_NUMBERS,
   type ModelInputKind,
   type ModelKwarg,
   type Range,
@@ -77,8 +76,8 @@ export function settingsOf(options: ModelOptions): ModelSettings {
     throw new TypeError('ModelOptions.model must be a name that is not empty.');
   if (temperature !== undefined && !isNumberIn(temperature, TEMPERATURES))
     throw new RangeError(`ModelOptions.temperature must be a number from 0 to 2.`);
-  for (const [name, range] of Object.entries(MODEL_RANGES) as [keyof typeof MODEL_RANGES, Range][]) {
-    const value = options[name];
+  for (const [name, { range }] of Object.entries(MODEL_NUMBERS)) {
+    const value = options[name as keyof typeof MODEL_NUMBERS];
     if (value === undefined || isInRange(value, range)) continue;
     throw new RangeError(`ModelOptions.${name} is ${value}; it must be ${rangeText(range)}.`);
   }
@@ -95,9 +94,9 @@ export function settingsOf(options: ModelOptions): ModelSettings {
     contextTokens: contextTokens ?? Infinity,
     inputs: options.inputs ?? [],
     mcpServers,
-    maxSteps: options.maxSteps ?? MODEL_DEFAULTS.maxSteps,
-    retries: options.retries ?? MODEL_DEFAULTS.retries,
-    silenceMs: options.silenceMs ?? MODEL_DEFAULTS.silenceMs,
+    maxSteps: options.maxSteps ?? MODEL_NUMBERS.maxSteps.value!,
+    retries: options.retries ?? MODEL_NUMBERS.retries.value!,
+    silenceMs: options.silenceMs ?? MODEL_NUMBERS.silenceMs.value!,
   };
 }
 
@@ -110,8 +109,8 @@ const RULES: Record<ModelKwarg, [rule: string, is: (value: unknown) => boolean]>
   ],
   temperature: ['must be a number from 0 to 2', (value) => isNumberIn(value, TEMPERATURES)],
   max_output_tokens: [
-    `must be ${rangeText(MODEL_RANGES.maxOutputTokens)}`,
-    (value) => isInRange(value, MODEL_RANGES.maxOutputTokens),
+    `must be ${rangeText(MODEL_NUMBERS.maxOutputTokens.range)}`,
+    (value) => isInRange(value, MODEL_NUMBERS.maxOutputTokens.range),
   ],
 };
 

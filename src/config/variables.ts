@@ -1,0 +1,301 @@
+import { apiKeysOf } from '../access/keys/api-key.js';
+import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../query/options/model.js';
+import { isInRange, rangeText } from '../query/options/ranges.js';
+import { type NumberOption, OPTIONS, type Range } from '../query/options/table.js';
+import { entriesOf, isAddressOrNetwork, isOriginOrAll, linesOf } from './lists.js';
+
+/** How the text of a variable becomes its value. */
+interface Kind<T> {
+  /** The default. */
+  value: T;
+  /** Undefined: the text is not valid. */
+  read: (text: string) => T | undefined;
+  /** What the value must be, as the end of a sentence. */
+  must: string;
+  /** For a secret: what is wrong with a text, without a part of it. */
+  fault?: (text: string) => string | undefined;
+}
+
+/** A variable of the service. */
+export interface Variable<T = unknown> extends Kind<T> {
+  /** The heading under which the help shows it. */
+  group: string;
+  /** What it means, as the rest of a line. */
+  means: string;
+  /** What follows its flag, such as `number`; empty if nothing does, and the flag sets `true`. Undefined: it has no flag. */
+  argument: string | undefined;
+  /** The name of its flag, if that is not the name of the variable. */
+  flag?: string;
+  /** Whether it belongs to the whole service: no agent of `AGENTS` has a value of its own. */
+  isOfService?: boolean;
+}
+
+function text(value = ''): Kind<string> {
+  const read = (given: string) => (value !== '' && given.trim() === '' ? undefined : given);
+  return { value, read, must: 'a text that is not empty' };
+}
+
+function whole<D extends number | undefined = undefined>(range: Range, value?: D): Kind<number | D> {
+  const read = (given: string) =>
+    /^\d+$/.test(given) && isInRange(Number(given), range) ? Number(given) : undefined;
+  return { value: value as D, read, must: rangeText(range) };
+}
+
+function decimal([least, most]: Range): Kind<number | undefined> {
+  const isIn = (value: number) => value >= least && value <= most;
+  const read = (given: string) =>
+    /^\d+(?:\.\d+)?$/.test(given) && isIn(Number(given)) ? Number(given) : undefined;
+  return { value: undefined, read, must: `a number from ${least} to ${most}` };
+}
+
+function oneOf<const V extends string, const D extends V | ''>(values: readonly V[], value: D): Kind<V | D> {
+  const quoted = values.map((each) => `"${each}"`);
+  const last = quoted.pop()!;
+  const must = quoted.length === 0 ? last : `${quoted.join(', ')} or ${last}`;
+  return { value, read: (given) => values.find((each) => each === given), must };
+}
+
+/** Texts with commas between them. A list of commas alone is a mistake. */
+function list(isEntry: (entry: string) => boolean, must: string): Kind<string> {
+  const isList = (entries: string[]) => entries.length > 0 && entries.every(isEntry);
+  return { value: '', read: (given) => (isList(entriesOf(given)) ? given : undefined), must };
+}
+
+/** A text that must not be shown. */
+function secret(fault: (text: string) => string | undefined): Kind<string> {
+  return { value: '', read: (given) => (fault(given) === undefined ? given : undefined), must: '', fault };
+}
+
+/** What only some rows have. */
+type Extra = Pick<Partial<Variable>, 'flag' | 'isOfService'>;
+
+const SERVICE = 'The service:';
+const AGENTS = 'The agents:';
+const ACCESS = 'Access:';
+const RUNS = 'Runs and sessions:';
+const LIMITS = 'Limits of a query:';
+const KEPT = 'What is kept:';
+
+/** The variables whose agents cannot have different values. */
+const OF_SERVICE = { isOfService: true };
+
+const row =
+  (group: string, of: Extra = {}) =>
+  <T>(kind: Kind<T>, means: string, argument: string | undefined, rest: Extra = {}): Variable<T> => ({
+    ...kind,
+    group,
+    means,
+    argument,
+    ...of,
+    ...rest,
+  });
+const service = row(SERVICE, OF_SERVICE);
+const agent = row(AGENTS);
+const access = row(ACCESS, OF_SERVICE);
+const runs = row(RUNS);
+const limits = row(LIMITS);
+
+/** The variables of options of the module that are numbers. */
+function numbers<G extends Record<string, NumberOption>>(
+  make: ReturnType<typeof row>,
+  options: G,
+  rest: Extra = {},
+) {
+  const rows = Object.entries(options).flatMap(([name, { variable, range, value, means }]) => {
+    const unit = /Ms$/.test(name) ? 'ms' : /Bytes/.test(name) ? 'bytes' : 'number';
+    const kind = whole(range, value);
+    return variable === '' ? [] : [[variable, make(kind, means, unit, rest)]];
+  });
+  return Object.fromEntries(rows) as {
+    [K in keyof G as Exclude<G[K]['variable'], ''>]: Variable<number | G[K]['value']>;
+  };
+}
+
+const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, ...others } = OPTIONS.runs;
+const { stopDeadlineMs, drainMs, ...ofRuns } = others;
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
+const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
+const isNotEmpty = (entry: string) => entry !== '';
+
+/**
+ * Every variable of the service: the one place for its name, its flag, what it may be, its default, and what it means. Sizes are
+ * bytes, times milliseconds. An empty variable counts as absent.
+ */
+export const VARIABLES = {
+  HOST: service(text('127.0.0.1'), 'the address to listen on', 'address'),
+  PORT: service(whole([0, 65_535], 3000), 'the port to listen on; 0 takes a free one', 'number'),
+  DATABASE_URL: service(
+    text('file:./data/agent-query.db'),
+    'where runs, logs, sessions and files are kept',
+    'url',
+    {
+      flag: '--database',
+    },
+  ),
+  QUEUE_URL: service(text(), 'what brings waiting runs to free slots', 'url', { flag: '--queue' }),
+  ROLE: service(oneOf(['all', 'api', 'worker'], 'all'), 'what this process does', 'role'),
+  LOG_FORMAT: service(oneOf(['json', 'text'], ''), '`text` or `json`', 'format'),
+  LOG_LEVEL: service(oneOf(LOG_LEVELS, 'info'), 'the least important level that is logged', 'level'),
+  PLAYGROUND: service(oneOf(['on', 'off'], ''), '`on` or `off`: [the page](playground.md)', 'on|off'),
+  METRICS_PORT: service(whole([0, 65_535]), 'a port for the metrics alone', 'number'),
+
+  AGENT: agent(text(), 'who answers; required in code', 'agent', OF_SERVICE),
+  AGENTS: agent(text(), 'several agents, instead of `AGENT`', 'list', OF_SERVICE),
+  WATCH: agent(oneOf(['true', 'false'], 'false'), 'load a module again when its files change', ''),
+  COMMAND: agent(text(), 'with `AGENT=command`: the program', 'program'),
+  ...numbers(agent, OPTIONS.command),
+  REMOTE_URL: agent(secret(faultOfAddress), 'where the other service is', 'url'),
+  REMOTE_HEADERS: agent(secret(faultOfHeaders), 'headers of every request, one in each line', undefined),
+  MODEL_BASE_URL: agent(secret(faultOfAddress), 'where the endpoint is', 'url'),
+  MODEL: agent(text(), 'the name of the model', 'name'),
+  MODEL_API_KEY: agent(secret(faultOfKey), 'the credential for the endpoint', undefined),
+  MODEL_INSTRUCTIONS: agent(text(), 'what the model is told first, or a file of it', 'text'),
+  MODEL_TEMPERATURE: agent(decimal(TEMPERATURES), 'the sampling temperature, from 0 to 2', 'number'),
+  MODEL_KWARGS: agent(
+    list(isOneOf(MODEL_KWARGS), `of ${MODEL_KWARGS.join(', ')}, with commas between them`),
+    'what callers may override',
+    'list',
+  ),
+  MODEL_INPUTS: agent(
+    list(isOneOf(MODEL_INPUTS), `of ${MODEL_INPUTS.join(', ')}, with commas between them`),
+    'files that it takes: `image`, `pdf`, `audio`',
+    'list',
+  ),
+  MCP_SERVERS: agent(text(), 'MCP servers, or a file that lists them', 'file'),
+  ...numbers(agent, OPTIONS.model),
+
+  ACCESS: access(oneOf(['open'], ''), '`open` allows other addresses than loopback', 'open'),
+  API_KEYS: access(secret(faultOfKeys), 'API keys, with commas between them', 'list'),
+  API_KEYS_FILE: access(text(), 'a file with a key in each line', 'file'),
+  JWT_JWKS_URL: access(secret(faultOfAddress), 'where the issuer publishes its keys', 'url'),
+  JWT_SECRET: access(secret(faultOfSecret), 'a secret shared with the issuer', undefined),
+  JWT_ISSUER: access(
+    list(isNotEmpty, 'names with commas between them'),
+    'the issuers of tokens, with commas',
+    'list',
+  ),
+  JWT_AUDIENCE: access(
+    list(isNotEmpty, 'names with commas between them'),
+    'for whom a token must be, with commas',
+    'list',
+  ),
+  JWT_CLOCK_TOLERANCE_SECONDS: access(whole([0, 300], 5), 'how much clocks may differ', 'seconds'),
+  QUERIES_PER_MINUTE: access(whole([1, 1_000_000]), 'queries an owner may begin in a minute', 'number'),
+  CORS_ORIGIN: access(
+    list(isOriginOrAll, 'origins such as https://app.example.com with commas between them, or "*"'),
+    'the origins whose pages may use the endpoint',
+    'list',
+  ),
+  TRUST_PROXY: access(
+    list(
+      isAddressOrNetwork,
+      'addresses or networks such as 10.0.0.0/8 with commas between them, or "loopback"',
+    ),
+    'the proxies in front of the service',
+    'list',
+  ),
+  ...numbers(access, OPTIONS.connections),
+
+  ...numbers(runs, { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner }),
+  ...numbers(runs, ofRuns),
+  ...numbers(runs, { stopDeadlineMs, drainMs }, OF_SERVICE),
+  DISCONNECT: runs(
+    oneOf(['continue', 'cancel', 'grace'], 'grace'),
+    'what happens when the last follower leaves',
+    'policy',
+  ),
+  ...numbers(runs, OPTIONS.disconnect),
+  SESSION_POLICY: runs(
+    oneOf(['enqueue', 'reject', 'interrupt'], 'enqueue'),
+    'what a second query of a busy session meets',
+    'policy',
+  ),
+  ...numbers(runs, OPTIONS.streams),
+
+  ...numbers(limits, OPTIONS.limits),
+  SPOOL_DIRECTORY: limits(text(), 'where temporary files of queries are', 'directory', OF_SERVICE),
+  REJECT_MISMATCHED_TYPES: limits(
+    oneOf(['true', 'false'], 'false'),
+    'refuse files of clearly another type',
+    '',
+  ),
+
+  ...numbers(row(KEPT, OF_SERVICE), OPTIONS.retention),
+};
+
+/** The values of the variables. */
+export type Environment = {
+  readonly [K in keyof typeof VARIABLES]: (typeof VARIABLES)[K] extends Variable<infer T> ? T : never;
+};
+
+/** The name of a variable. */
+export type VariableName = keyof Environment;
+
+/** The variables in the order of the table. */
+export const ROWS = Object.entries(VARIABLES) as [VariableName, Variable][];
+
+export function isVariable(name: string): name is VariableName {
+  return Object.hasOwn(VARIABLES, name);
+}
+
+/**
+ * Reads variables. One that is absent, empty or not valid has its default.
+ *
+ * @param given the texts of variables by their names; others than ours are left alone
+ * @param prefix what the names have in front where they are given, for sentences
+ */
+export function valuesOf(
+  given: Readonly<Record<string, string | undefined>>,
+  prefix = '',
+): { environment: Environment; faults: string[] } {
+  const faults: string[] = [];
+  const values = ROWS.map(([name, variable]) => {
+    const shown = given[name];
+    if (!shown) return [name, variable.value];
+    const value = variable.read(shown);
+    if (value === undefined) faults.push(faultOf(prefix + name, shown, variable));
+    return [name, value ?? variable.value];
+  });
+  return { environment: Object.fromEntries(values) as Environment, faults };
+}
+
+function faultOf(name: string, given: string, { fault, must }: Variable): string {
+  if (fault) return `${name} ${fault(given)}`;
+  const shown = /^\d+(?:\.\d+)?$/.test(given) ? given : JSON.stringify(given);
+  return `${name} is ${shown}; it must be ${must}.`;
+}
+
+/** RFC 7518 §3.2: a secret must be at least as long as the hash, here SHA-256. */
+const SECRET_BYTES = 32;
+
+function faultOfKeys(given: string): string | undefined {
+  try {
+    apiKeysOf(given);
+    return undefined;
+  } catch (error) {
+    return `is not valid: ${(error as Error).message}`;
+  }
+}
+
+/** It may contain a password. */
+function faultOfAddress(given: string): string | undefined {
+  const { protocol = '', username = '' } = URL.canParse(given) ? new URL(given) : {};
+  if (/^https?:$/.test(protocol) && username === '') return undefined;
+  return 'must be a URL that begins with https: or http:, without a user.';
+}
+
+/** The key is sent in a header. */
+function faultOfKey(given: string): string | undefined {
+  return /^[\x21-\x7e]+$/.test(given) ? undefined : 'must consist of visible ASCII characters.';
+}
+
+function faultOfHeaders(given: string): string | undefined {
+  const faulty = linesOf(given).findIndex((line) => !/^[\w!#$%&'*+.^`|~-]+:[ \t]*[^ \t]/.test(line));
+  return faulty === -1 ? undefined : `is not valid: its line ${faulty + 1} must be "Name: value".`;
+}
+
+function faultOfSecret(given: string): string | undefined {
+  const bytes = Buffer.byteLength(given);
+  return bytes < SECRET_BYTES ? `has ${bytes} bytes; it must have at least ${SECRET_BYTES}.` : undefined;
+}
