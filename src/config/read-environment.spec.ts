@@ -1,9 +1,11 @@
 import {
+  agentsOf,
   ConfigurationError,
   otherVariables,
   readEnvironment,
   remoteOptions,
   retentionOptions,
+  unusedVariables,
 } from './index.js';
 
 const TEN_YEARS_MS = 10 * 365.25 * 24 * 60 * 60_000;
@@ -81,8 +83,7 @@ describe('The environment of the service', () => {
 
   it('leaves the retention to the store if no variable sets it', () => {
     const retention = retentionOptions(readEnvironment({ RETENTION_RUN_MS: '' }));
-    expect(Object.keys(retention)).toHaveLength(7);
-    expect(new Set(Object.values(retention))).toEqual(new Set([undefined]));
+    expect(retention).toEqual({});
   });
 
   it('sets each member of the retention with a variable', () => {
@@ -205,15 +206,20 @@ describe('The environment of the service', () => {
     ['MAX_RUNING', 'MAX_RUNNING'],
     ['DATABASE_URI', 'DATABASE_URL'],
     ['CORS-ORIGIN', 'CORS_ORIGIN'],
-  ])('refuses the variable %s, which looks like %s', (name, meant) => {
-    expect(faultsOf({ [name]: 'x' })).toEqual([
-      `${name} is not a variable of this service. Rename it to ${meant}, or unset it.`,
+    ['API_KEY', 'API_KEYS'],
+  ])('warns of the variable %s, which looks like %s, and starts', (name, meant) => {
+    expect(faultsOf({ [name]: 'x' })).toEqual([]);
+    const agents = agentsOf(readEnvironment({}), {});
+    expect(unusedVariables(agents, { [name]: 'x' })).toEqual([
+      `The variable ${name} has no effect on this service. Did you mean ${meant}?`,
     ]);
   });
 
   it('ignores the variables of other programs', () => {
     const names = ['HOME', 'PATH', 'HOSTNAME', 'LOGNAME', 'AGENCY', 'POST', 'MAX_TOKENS', 'NODE_ENV', 'TZ'];
-    expect(faultsOf(Object.fromEntries(names.map((name) => [name, '1'])))).toEqual([]);
+    const variables = Object.fromEntries(names.map((name) => [name, '1']));
+    expect(faultsOf(variables)).toEqual([]);
+    expect(unusedVariables(agentsOf(readEnvironment({}), {}), variables)).toEqual([]);
   });
 
   it.each([
@@ -223,8 +229,8 @@ describe('The environment of the service', () => {
     ['TRUST_PROXY', '10.0.0.0/33', 'addresses or networks such as 10.0.0.0/8'],
     ['TRUST_PROXY', 'true', 'addresses or networks such as 10.0.0.0/8'],
     ['LOG_FORMAT', 'xml', '"json" or "text"'],
-    ['LOG_LEVEL', 'all', '"fatal", "error", "warn", "info", "log", "debug", "verbose"'],
-    ['ACCESS', 'closed', '"open" or empty'],
+    ['LOG_LEVEL', 'all', '"fatal", "error", "warn", "info", "log", "debug" or "verbose"'],
+    ['ACCESS', 'closed', '"open"'],
   ])('refuses %s=%s, and tells what it may be', (name, value, what) => {
     expect(faultsOf({ [name]: value })).toEqual([
       expect.stringContaining(`${name} is "${value}"; it must be ${what}`),

@@ -255,14 +255,15 @@ export function valuesOf(
     if (!shown) return [name, variable.value];
     const value = variable.read(shown);
     if (value === undefined) faults.push(faultOf(prefix + name, shown, variable));
-    return [name, value ?? variable.value];
+    // A text that is not valid is not absent.
+    return [name, value ?? (typeof variable.value === 'string' ? shown : variable.value)];
   });
   return { environment: Object.fromEntries(values) as Environment, faults };
 }
 
 function faultOf(name: string, given: string, { fault, must }: Variable): string {
   if (fault) return `${name} ${fault(given)}`;
-  const shown = /^\d+(?:\.\d+)?$/.test(given) ? given : JSON.stringify(given);
+  const shown = /^\d+$/.test(given) ? given : JSON.stringify(given);
   return `${name} is ${shown}; it must be ${must}.`;
 }
 
