@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { PostgresServer } from '../postgres.js';
+import type { TestDatabase } from '../postgres.js';
 import { Caller, type SentQuery } from './caller.js';
 import { Gates } from './gates.js';
 import { Member, type MemberOptions } from './member.js';
@@ -47,27 +47,16 @@ export class Cluster {
   readonly schema = `cluster_${process.pid}_${++clusters}`;
 
   private constructor(
-    readonly server: PostgresServer,
+    readonly server: TestDatabase,
     readonly gates: Gates,
     readonly directory: string,
     private readonly options: ClusterOptions,
   ) {}
 
   /** A cluster without processes. */
-  static async on(server: PostgresServer, options: ClusterOptions = {}): Promise<Cluster> {
+  static async on(server: TestDatabase, options: ClusterOptions = {}): Promise<Cluster> {
     const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-cluster-'));
     return new Cluster(server, await Gates.start(), directory, options);
-  }
-
-  /** A cluster with processes of these names. They start one after another if there is no schema yet, as in a deploy. */
-  static async start(
-    server: PostgresServer,
-    names: string[],
-    options: ClusterOptions = {},
-  ): Promise<Cluster> {
-    const cluster = await Cluster.on(server, options);
-    await Promise.all(names.map((name) => cluster.add(name)));
-    return cluster;
   }
 
   /** Starts a process. */

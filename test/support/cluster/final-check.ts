@@ -1,4 +1,5 @@
 import { request } from '../client.js';
+import { CONNECTIONS_OF_SERVICE } from '../postgres.js';
 import { type Caller, isDone } from './caller.js';
 import type { Cluster } from './cluster.js';
 
@@ -38,7 +39,7 @@ export async function faultsOfStop(cluster: Cluster): Promise<string[]> {
   const ends = await Promise.all(running.map(async (member) => [member.name, await member.stop()]));
   const connections = await settledRows(
     cluster,
-    `select pid, state, client_port, backend_start, query from pg_stat_activity where application_name = 'nest-agent-query'`,
+    `select pid, state, client_port, backend_start, query ${CONNECTIONS_OF_SERVICE}`,
     0,
   );
   return [
