@@ -131,7 +131,6 @@ function tokens(environment: Environment): JwtOptions {
     secret: environment.JWT_SECRET || undefined,
     issuer: issuers.length > 0 ? issuers : undefined,
     audience: audiences.length > 0 ? audiences : undefined,
-    clockToleranceSeconds: environment.JWT_CLOCK_TOLERANCE_SECONDS,
   };
 }
 

@@ -133,14 +133,20 @@ export const VARIABLES = {
       flag: '--database',
     },
   ),
-  QUEUE_URL: service(text(), 'what brings waiting runs to free slots', 'url', { flag: '--queue' }),
-  ROLE: service(oneOf(['all', 'api', 'worker'], 'all'), 'what this process does', 'role'),
-  LOG_FORMAT: service(oneOf(['json', 'text'], ''), '`text` or `json`', 'format'),
+  QUEUE_URL: service(text(), 'what brings waiting runs to free slots', 'url', {
+    flag: '--queue',
+  }),
+  ROLE: service(oneOf(['all', 'api', 'worker'], 'all'), 'what this process does', 'all|api|worker'),
+  LOG_FORMAT: service(
+    oneOf(['json', 'text'], ''),
+    '`text` or `json`; by default `text` on a terminal',
+    'text|json',
+  ),
   LOG_LEVEL: service(oneOf(LOG_LEVELS, 'info'), 'the least important level that is logged', 'level'),
   PLAYGROUND: service(oneOf(['on', 'off'], ''), '`on` or `off`: [the page](playground.md)', 'on|off'),
   METRICS_PORT: service(whole([0, 65_535]), 'a port for the metrics alone', 'number'),
 
-  AGENT: agent(text(), 'who answers; required in code', 'agent', OF_SERVICE),
+  AGENT: agent(text(), 'who answers', 'agent', OF_SERVICE),
   AGENTS: agent(text(), 'several agents, instead of `AGENT`', 'list', OF_SERVICE),
   WATCH: agent(oneOf(['true', 'false'], 'false'), 'load a module again when its files change', ''),
   COMMAND: agent(text(), 'with `AGENT=command`: the program', 'program'),
@@ -180,7 +186,6 @@ export const VARIABLES = {
     'for whom a token must be, with commas',
     'list',
   ),
-  JWT_CLOCK_TOLERANCE_SECONDS: access(whole([0, 300], 5), 'how much clocks may differ', 'seconds'),
   QUERIES_PER_MINUTE: access(whole([1, 1_000_000]), 'queries an owner may begin in a minute', 'number'),
   CORS_ORIGIN: access(
     list(isOriginOrAll, 'origins such as https://app.example.com with commas between them, or "*"'),
@@ -203,13 +208,13 @@ export const VARIABLES = {
   DISCONNECT: runs(
     oneOf(['continue', 'cancel', 'grace'], 'grace'),
     'what happens when the last follower leaves',
-    'policy',
+    'continue|cancel|grace',
   ),
   ...numbers(runs, OPTIONS.disconnect),
   SESSION_POLICY: runs(
     oneOf(['enqueue', 'reject', 'interrupt'], 'enqueue'),
     'what a second query of a busy session meets',
-    'policy',
+    'enqueue|reject|interrupt',
   ),
   ...numbers(runs, OPTIONS.streams),
 
