@@ -76,14 +76,6 @@ describe('An answer that a turn keeps', () => {
     expect(keep([{ type: 'message', data }])).toEqual({ text: 'a', envelopes: [message('a', { id: '1' })] });
   });
 
-  it('has data of another shape, which an earlier version has written, as it is', () => {
-    const answer = new KeptAnswer();
-    for (const data of ['text', null, {}]) {
-      answer.add({ type: 'reasoning', data }, JSON.stringify({ type: 'reasoning', data }));
-    }
-    expect(answer.value.envelopes).toEqual(['text', null, {}].map((data) => ({ type: 'reasoning', data })));
-  });
-
   it('has at most 1 MiB of envelopes, and goes on with the text', () => {
     const half = toolResult('1', 'ä'.repeat(MIB / 4));
     const answer = keep([half, message('a'), half, message('b')]);
