@@ -4,7 +4,8 @@ import type { Turn } from '../query/index.js';
 export interface AnsweredCall {
   id: string;
   name: string;
-  arguments: unknown;
+  /** An object: models refuse anything else, also where one has given something else. */
+  arguments: Record<string, unknown>;
   /** What the tool has returned, any JSON. */
   result: unknown;
   isError: boolean;
@@ -27,6 +28,9 @@ export interface AnswerStep {
 /**
  * An earlier answer as the steps in which a model has given it. A call without a result, of a run that was cut or of an answer
  * that was too long to be kept, is left out: models refuse such a history.
+ *
+ * @example
+ * for (const { text, calls } of answerSteps(turn)) messages.push({ role: 'assistant', content: text, calls });
  */
 export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[] {
   const steps: AnswerStep[] = [];
@@ -50,7 +54,7 @@ export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[
     else if (type === 'file') step.files.push(members as unknown as AnswerFile);
     else {
       const call = members as unknown as AnsweredCall;
-      const kept = { id: call.id, name: call.name, arguments: call.arguments } as AnsweredCall;
+      const kept = { id: call.id, name: call.name, arguments: objectOf(call.arguments) } as AnsweredCall;
       step.calls.push(kept);
       open.set(kept.id, kept);
     }
@@ -62,4 +66,10 @@ export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[
 
 function isSaid({ text, files, calls }: AnswerStep): boolean {
   return text !== '' || files.length > 0 || calls.length > 0;
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
 }

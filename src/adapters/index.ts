@@ -20,17 +20,18 @@ export {
   settlesWithin,
   TEMPERATURES,
 } from '../query/index.js';
+export { type AdapterOptions, adapterSettings, type AdapterSettings } from './adapter-options.js';
 export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from './answer-steps.js';
 export {
-  DEFAULT_INPUTS,
-  FileContents,
-  type ModelFile,
-  type ModelInput,
-  plainTextOf,
-  type TextOfFile,
-} from './file-contents.js';
-export { historyFile } from './history-files.js';
+  type Conversation,
+  type ConversationOptions,
+  type ConversationStep,
+  type ConversationTurn,
+  readConversation,
+} from './conversation.js';
 export { cutModel, modelFailure } from './model-failure.js';
+export { type ModelInput, type ModelPart, plainTextOf } from './model-parts.js';
+export { callId, fileName, threadOf } from './names.js';
 export { shownResult } from './shown-result.js';
 export { estimateTextTokens } from './text-tokens.js';
 export { toolFailure } from './tool-failure.js';

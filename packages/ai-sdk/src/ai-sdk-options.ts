@@ -1,6 +1,6 @@
 import type { ModelMessage, streamText, SystemModelMessage } from 'ai';
 import type { Query, QueryContext } from 'nest-agent-query';
-import { DEFAULT_INPUTS, type ModelInput, type TextOfFile } from 'nest-agent-query/adapters';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
 
 /** What the handler reads of a step that has ended. */
 export interface FinishedStep {
@@ -35,38 +35,15 @@ export type AiSdkSource = AiSdkAgent | AiSdkOptions;
 export type AiSdkChoice = (query: Query, context: QueryContext) => AiSdkSource | Promise<AiSdkSource>;
 
 /** How the handler translates queries and their history. */
-export interface AiSdkAdapterOptions {
-  /**
-   * The kinds of files that the model takes as they are. Any other file becomes a text. Default: images, PDF documents and
-   * sounds.
-   */
-  inputs?: readonly ModelInput[];
-  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
-  textOfFile?: (part: Parameters<TextOfFile>[0], context: QueryContext) => Promise<string>;
-  /**
-   * How many tokens the query and its history may have together, by an estimate. The oldest turns are left out beyond that.
-   * Default: no limit besides `runs.sessionTurns` of the module.
-   */
-  contextTokens?: number | undefined;
-  /** How often a run may continue after its process was lost or stopped. From 0 to 1,000; default 3. */
-  restarts?: number;
-}
+export type AiSdkAdapterOptions = AdapterOptions;
 
 /** The options with their defaults. */
-export interface AiSdkSettings extends Required<Pick<AiSdkAdapterOptions, 'inputs' | 'restarts'>> {
-  textOfFile: AiSdkAdapterOptions['textOfFile'];
-  contextTokens: number;
-}
-
-const RESTARTS = 3;
+export type AiSdkSettings = AdapterSettings;
 
 /** @throws {RangeError} a number is out of its range · {TypeError} `agent` is neither an agent nor options */
 export function settingsOf(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions): AiSdkSettings {
   if (typeof agent !== 'function') checkSource(agent);
-  const { inputs = DEFAULT_INPUTS, textOfFile, contextTokens = Infinity, restarts = RESTARTS } = options;
-  if (!(contextTokens > 0))
-    throw new RangeError('fromAiSdk: "contextTokens" must be a number greater than 0.');
-  return { inputs, textOfFile, contextTokens, restarts };
+  return adapterSettings(options);
 }
 
 /** @throws {TypeError} it is neither an agent nor options */

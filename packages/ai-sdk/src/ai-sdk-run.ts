@@ -10,9 +10,8 @@ import {
   isAgent,
 } from './ai-sdk-options.js';
 import { isWrappable, ModelGate } from './model-gate.js';
-import { importAi } from './import-ai.js';
 import { isCut, PartEnvelopes, type StreamPart } from './part-envelopes.js';
-import { PromptReader } from './prompt.js';
+import { promptOf } from './prompt.js';
 import { StepCheckpoints } from './step-checkpoints.js';
 
 /** The most steps of an answer, as `ToolLoopAgent` has it. */
@@ -47,9 +46,8 @@ export class AiSdkRun {
     let lastReason: string | undefined;
     try {
       const source = await this.#source(query);
-      const { messages, turnsLeftOut } = await new PromptReader(this.context, this.settings).read(query);
-      if (turnsLeftOut > 0)
-        yield log(`The model is not shown the oldest ${turnsLeftOut} turns of the session`);
+      const { messages, notes } = await promptOf(query, this.context, this.settings);
+      yield* notes;
       const parts = await this.#start(source, [...messages, ...this.#checkpoints.before.messages]);
       const translation = new PartEnvelopes(this.context.runId);
       for await (const part of parts) {
@@ -100,7 +98,7 @@ export class AiSdkRun {
       const { fullStream } = await source.stream({ ...call, onStepFinish: stepFinished, ...QUIET });
       return fullStream as AsyncIterable<StreamPart>;
     }
-    const { streamText, stepCountIs, wrapLanguageModel } = await importAi();
+    const { streamText, stepCountIs, wrapLanguageModel } = await import('ai');
     const { instructions, system = instructions, stopWhen = stepCountIs(MAX_STEPS), ...options } = source;
     const { model } = options;
     const { fullStream } = streamText({

@@ -1,6 +1,6 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
 import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from 'nest-agent-query';
-import { shownResult, toolFailure } from 'nest-agent-query/adapters';
+import { fileName, shownResult, toolFailure } from 'nest-agent-query/adapters';
 
 /** A part of the stream of the AI SDK. */
 export type StreamPart = TextStreamPart<ToolSet>;
@@ -11,14 +11,6 @@ type PartOf<T extends StreamPart['type']> = Extract<StreamPart, { type: T }>;
 const EARLY_ENDS: Partial<Record<FinishReason, string>> = {
   length: 'The answer ends here because it has reached the limit of its length',
   'content-filter': 'The endpoint of the model has stopped the answer because of its content',
-};
-
-/** Extensions that are not the second half of the media type. */
-const EXTENSIONS: Record<string, string> = {
-  'image/jpeg': 'jpg',
-  'image/svg+xml': 'svg',
-  'audio/mpeg': 'mp3',
-  'text/plain': 'txt',
 };
 
 /** Translates the stream of one run. */
@@ -77,8 +69,7 @@ export class PartEnvelopes {
   }
 
   #file({ file: { mediaType, uint8Array } }: PartOf<'file'>): Envelope {
-    const extension = EXTENSIONS[mediaType] ?? mediaType.replace(/^.*\//, '').replace(/[^a-z0-9].*$/i, '');
-    const name = `file-${++this.#files}.${extension || 'bin'}`;
+    const name = fileName(mediaType, undefined, `file-${++this.#files}`);
     return { type: 'file', data: { name, mimeType: mediaType, content: uint8Array } };
   }
 }

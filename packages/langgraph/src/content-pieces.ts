@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { fileName } from 'nest-agent-query/adapters';
 
 /** A block of the content of a message. Providers and versions of LangChain have several forms of each. */
 export type Block = Record<string, unknown>;
@@ -99,33 +100,12 @@ function filePiece(block: Block, mimeType: string, bytes: Uint8Array): FilePiece
   const names = [block['name'], block['filename'], metadata['filename'], metadata['name'], metadata['title']];
   const name = names.find((value): value is string => typeof value === 'string' && value !== '');
   const type = MEDIA_TYPE.test(mimeType) ? mimeType : 'application/octet-stream';
-  return { type: 'file', name: labelOf(name) || nameOf(type), mimeType: type, bytes };
+  return { type: 'file', name: fileName(type, name, kindOf(type)), mimeType: type, bytes };
 }
 
-/** A name without what the name of a file must not have. */
-function labelOf(name = ''): string {
-  const label = name.slice(name.search(/[^/\\]*$/)).replace(/\p{Cc}/gu, '');
-  return Buffer.byteLength(label) > NAME_BYTES ? '' : label;
+/** The type of the block of a file, which is also the name of one that has none. */
+export function kindOf(mimeType: string): string {
+  return /^(?:image|audio|video)(?=\/)/.exec(mimeType)?.[0] ?? 'file';
 }
-
-/** A name for a file that has none. */
-function nameOf(mimeType: string): string {
-  const [type = '', subtype = ''] = mimeType.toLowerCase().split(';', 1)[0]!.split('/');
-  const extension = EXTENSIONS[subtype] ?? subtype.replace(/^x-|\+.*$/g, '');
-  return `${['image', 'audio', 'video'].includes(type) ? type : 'file'}.${extension || 'bin'}`;
-}
-
-/** The most bytes that the name of a file has. */
-const NAME_BYTES = 255;
 
 const MEDIA_TYPE = /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/;
-
-const EXTENSIONS: Record<string, string> = {
-  jpeg: 'jpg',
-  mpeg: 'mp3',
-  plain: 'txt',
-  'octet-stream': 'bin',
-  'svg+xml': 'svg',
-  'vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-  'vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
-};

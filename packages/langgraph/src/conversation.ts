@@ -1,103 +1,64 @@
 import { Buffer } from 'node:buffer';
-import type { BaseMessage } from '@langchain/core/messages';
-import type { FilePart, QueryContext, QueryPart, Turn } from 'nest-agent-query';
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import type { Envelope, Query, QueryContext, Turn } from 'nest-agent-query';
 import {
-  type AnswerFile,
-  answerSteps,
-  DEFAULT_INPUTS,
-  FileContents,
-  historyFile,
+  type AdapterSettings,
+  type ConversationStep,
+  type ModelPart,
+  readConversation,
 } from 'nest-agent-query/adapters';
-import type { Block } from './content-pieces.js';
-import type { LangGraphOptions } from './graph-options.js';
-import { messageClasses } from './packages.js';
+import { type Block, kindOf } from './content-pieces.js';
 import { toolText } from './tool-content.js';
 
-/** Makes messages of LangChain of a query and of the turns before it. */
-export class Conversation {
-  readonly #contents: FileContents;
-  /** What the user says next. */
-  #said: Block[] = [];
+const FILE_BEFORE: ModelPart = { type: 'text', text: 'A file of the answer before:' };
 
-  constructor(
-    private readonly context: QueryContext,
-    { inputs = DEFAULT_INPUTS, textOfFile }: LangGraphOptions,
-  ) {
-    this.#contents = new FileContents(inputs, textOfFile && ((part) => textOfFile(part, context)));
+/**
+ * Makes messages of LangChain of a query and of the turns that the graph does not know.
+ *
+ * @returns the messages, and what callers are told of them
+ * @throws {QueryError} `limit_exceeded`: a file is too large for a model
+ */
+export async function messagesOf(
+  query: Query,
+  context: QueryContext,
+  settings: AdapterSettings,
+  history: readonly Turn[],
+): Promise<{ messages: BaseMessage[]; notes: Envelope[] }> {
+  const options = { ...settings, history, showsAnswerFiles: true };
+  const { turns, question, notes } = await readConversation(query, context, options);
+  const messages: BaseMessage[] = [];
+  // Most models take files from the user only: those of an answer come with the next question.
+  let files: ModelPart[] = [];
+  const ask = (runId: string, parts: ModelPart[]) =>
+    messages.push(
+      new HumanMessage({ content: contentOf([...files, ...parts].map(blockOf)), id: idOf(runId, 0) }),
+    );
+  for (const { runId, parts, steps } of turns) {
+    ask(runId, parts);
+    messages.push(...answerMessages(runId, steps));
+    files = steps.flatMap((step) => step.files.flatMap((file) => [FILE_BEFORE, file]));
   }
+  ask(context.runId, question);
+  return { messages, notes };
+}
 
-  /**
-   * The message of the query, after the turns that the graph does not know.
-   *
-   * @throws {QueryError} `limit_exceeded`: a file is too large for a model
-   */
-  async messages(history: readonly Turn[], parts: readonly QueryPart[]): Promise<BaseMessage[]> {
-    const { HumanMessage } = await messageClasses();
-    const messages: BaseMessage[] = [];
-    const say = (id: string) => {
-      messages.push(new HumanMessage({ content: contentOf(this.#said), id }));
-      this.#said = [];
-    };
-    for (const turn of history) {
-      for (const part of turn.parts)
-        this.#said.push(part.type === 'text' ? textBlock(part.text) : await this.#earlierFile(part));
-      const answer = answerSteps(turn);
-      // Some models refuse two questions without an answer between them: what has none is said with the next one.
-      if (answer.length === 0) continue;
-      say(idOf(turn.runId, 0));
-      messages.push(...(await this.#answer(turn.runId, answer)));
+function answerMessages(runId: string, steps: ConversationStep[]): BaseMessage[] {
+  const messages: BaseMessage[] = [];
+  for (const { text, calls } of steps) {
+    const tool_calls = calls.map(({ id, name, arguments: args }) => ({
+      type: 'tool_call' as const,
+      id,
+      name,
+      args,
+    }));
+    messages.push(new AIMessage({ content: text, tool_calls, id: idOf(runId, messages.length + 1) }));
+    for (const { id, name, result, isError } of calls) {
+      const status = isError ? 'error' : 'success';
+      const fields = { content: toolText(result), tool_call_id: id, name, status } as const;
+      messages.push(new ToolMessage({ ...fields, id: idOf(runId, messages.length + 1) }));
     }
-    for (const part of parts)
-      this.#said.push(part.type === 'text' ? textBlock(part.text) : await this.#fileBlock(part));
-    say(idOf(this.context.runId, 0));
-    return messages;
   }
-
-  async #answer(runId: string, steps: ReturnType<typeof answerSteps>): Promise<BaseMessage[]> {
-    const { AIMessage, ToolMessage } = await messageClasses();
-    const messages: BaseMessage[] = [];
-    for (const { text, files, calls } of steps) {
-      const tool_calls = calls.map(({ id, name, arguments: args }) => ({
-        type: 'tool_call' as const,
-        id,
-        name,
-        args: objectOf(args),
-      }));
-      messages.push(new AIMessage({ content: text, tool_calls, id: idOf(runId, messages.length + 1) }));
-      for (const { id, name, result, isError } of calls) {
-        const status = isError ? 'error' : 'success';
-        const fields = { content: toolText(result), tool_call_id: id, name, status } as const;
-        messages.push(new ToolMessage({ ...fields, id: idOf(runId, messages.length + 1) }));
-      }
-      // Most models take files from the user only.
-      for (const file of files)
-        this.#said.push(textBlock('A file of the answer before:'), await this.#earlierFile(file));
-    }
-    return messages;
-  }
-
-  async #earlierFile(file: AnswerFile & { size?: number }): Promise<Block> {
-    const part = this.#contents.hasRoomFor(file.size ?? 0)
-      ? await historyFile(this.context, file)
-      : undefined;
-    if (part && this.#contents.hasRoomFor(part.file.size)) return this.#fileBlock(part);
-    return textBlock(`[The file ${JSON.stringify(file.name)} is not shown again.]`);
-  }
-
-  async #fileBlock(part: FilePart): Promise<Block> {
-    const file = await this.#contents.of(part);
-    if (file.type === 'text') return textBlock(file.text);
-    const { name, mimeType, bytes } = file;
-    const kind = /^(?:image|audio|video)(?=\/)/.exec(mimeType)?.[0] ?? 'file';
-    return {
-      type: kind,
-      source_type: 'base64',
-      mime_type: mimeType,
-      data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
-      // Each package of a provider looks for one of these.
-      metadata: { filename: name, name, title: name },
-    };
-  }
+  return messages;
 }
 
 /** The id of a message that the adapter makes: the run of its turn, and its place there. */
@@ -121,13 +82,15 @@ function contentOf(blocks: Block[]): string {
   return content as string;
 }
 
-function textBlock(text: string): Block {
-  return { type: 'text', text };
-}
-
-/** The arguments of a call are an object for LangChain. */
-function objectOf(args: unknown): Record<string, unknown> {
-  return typeof args === 'object' && args !== null && !Array.isArray(args)
-    ? (args as Record<string, unknown>)
-    : {};
+function blockOf(part: ModelPart): Block {
+  if (part.type === 'text') return { type: 'text', text: part.text };
+  const { name, mimeType, bytes } = part;
+  return {
+    type: kindOf(mimeType),
+    source_type: 'base64',
+    mime_type: mimeType,
+    data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+    // Each package of a provider looks for one of these.
+    metadata: { filename: name, name, title: name },
+  };
 }

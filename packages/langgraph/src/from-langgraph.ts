@@ -5,12 +5,10 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
+import { adapterSettings, threadOf } from 'nest-agent-query/adapters';
 import { type CompiledGraph, hasMemory, type LangGraphOptions } from './graph-options.js';
 import { GraphRun } from './graph-run.js';
-import { Thread, threadOf } from './thread.js';
-
-/** How often a run is executed again by default, if the graph keeps its threads. */
-const RESTARTS = 3;
+import { Thread } from './thread.js';
 
 /**
  * Makes a handler that answers with a compiled graph of LangGraph.js.
@@ -19,7 +17,7 @@ const RESTARTS = 3;
  * Without one, the graph is given the history with each query.
  *
  * @param graph what `.compile()` or `createReactAgent` returns; of an agent of `langchain`, its member `graph`
- * @throws {TypeError} if the graph is not compiled
+ * @throws {TypeError} the graph is not compiled · {RangeError} a number is out of its range
  *
  * @example
  * const graph = createReactAgent({ llm, tools, checkpointer });
@@ -34,16 +32,19 @@ export function fromLangGraph(graph: CompiledGraph, options: LangGraphOptions = 
 class LangGraphHandler extends AgentHandler {
   override readonly restarts: number;
 
+  readonly #settings;
+
   constructor(
     private readonly graph: CompiledGraph,
-    private readonly options: LangGraphOptions,
+    options: LangGraphOptions,
   ) {
     super();
-    this.restarts = options.restarts ?? (hasMemory(graph) ? RESTARTS : 0);
+    this.#settings = adapterSettings(options, hasMemory(graph) ? {} : { restarts: 0 });
+    this.restarts = this.#settings.restarts;
   }
 
   override handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
-    return new GraphRun(this.graph, query, context, this.options, this.restarts).envelopes();
+    return new GraphRun(this.graph, query, context, this.#settings).envelopes();
   }
 
   override async sessionErased(session: SessionRef): Promise<void> {

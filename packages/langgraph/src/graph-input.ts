@@ -1,14 +1,14 @@
-import type { BaseMessage } from '@langchain/core/messages';
-import { newestText, type Query, type QueryContext } from 'nest-agent-query';
+import { type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import { Command } from '@langchain/langgraph';
+import { type Envelope, newestText, type Query, type QueryContext } from 'nest-agent-query';
 import type { GraphMessage } from './answer-reader.js';
-import { Conversation, idOf } from './conversation.js';
+import { idOf, messagesOf } from './conversation.js';
 import { nothingToResume } from './failures.js';
-import type { GraphInterrupt, LangGraphOptions } from './graph-options.js';
-import { commandClass, messageClasses } from './packages.js';
+import type { GraphInterrupt, LangGraphSettings } from './graph-options.js';
 import type { ThreadState } from './thread.js';
 
 /**
- * What a graph is given for a query: its input, or the answer to what it has asked.
+ * What a graph is given for a query: its input, or the answer to what it has asked; and what callers are told of it.
  *
  * @param state of the thread; undefined if the graph does not know the session
  * @throws {QueryError} `invalid_query`: the query answers a question that the graph has not asked
@@ -17,8 +17,8 @@ export async function inputOf(
   query: Query,
   context: QueryContext,
   state: ThreadState | undefined,
-  options: LangGraphOptions,
-): Promise<unknown> {
+  settings: LangGraphSettings,
+): Promise<{ input: unknown; notes?: Envelope[] }> {
   const answer = query.kwargs['resume'];
   if (answer !== undefined) {
     // A graph also stops where it was told so, without a question.
@@ -26,10 +26,11 @@ export async function inputOf(
     return resume(answer);
   }
   if (state && state.questions.length > 0) return resume(answerOf(state.questions, newestText(query)));
-  const conversation = new Conversation(context, options);
-  const asked = await conversation.messages(state ? [] : context.history, query.parts);
-  const messages = state ? [...(await missingResults(state.messages, context.runId)), ...asked] : asked;
-  return options.input ? options.input(messages, query, context) : { messages };
+  const history = state ? [] : context.history;
+  const { messages: asked, notes } = await messagesOf(query, context, settings, history);
+  const messages = state ? [...missingResults(state.messages, context.runId), ...asked] : asked;
+  const input = settings.input ? await settings.input(messages, query, context) : { messages };
+  return { input, notes };
 }
 
 /** A text answers the oldest question. The graph asks the others again. */
@@ -37,13 +38,12 @@ function answerOf([{ id } = {}, ...more]: GraphInterrupt[], text: string): unkno
   return more.length > 0 && id !== undefined ? { [id]: text } : text;
 }
 
-async function resume(answer: unknown): Promise<unknown> {
-  const Command = await commandClass();
-  return new Command({ resume: answer });
+function resume(answer: unknown): { input: unknown } {
+  return { input: new Command({ resume: answer }) };
 }
 
 /** Results for the calls of a run that was cut off: models refuse a conversation that has a call without a result. */
-async function missingResults(messages: GraphMessage[], runId: string): Promise<BaseMessage[]> {
+function missingResults(messages: GraphMessage[], runId: string): BaseMessage[] {
   const last = messages.findLastIndex((message) => message.getType() === 'ai');
   const after = messages.slice(last + 1);
   // Where the conversation went on after the call, nothing can be put behind it any more.
@@ -51,7 +51,6 @@ async function missingResults(messages: GraphMessage[], runId: string): Promise<
   const results = new Set(after.map(({ tool_call_id: id }) => id));
   const missing = (messages[last]!.tool_calls ?? []).filter(({ id }) => !results.has(id));
   if (missing.length === 0) return [];
-  const { ToolMessage } = await messageClasses();
   return missing.map(
     ({ id = '', name }, index) =>
       new ToolMessage({

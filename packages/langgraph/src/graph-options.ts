@@ -1,7 +1,7 @@
 import type { BaseMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
-import type { FilePart, Query, QueryContext } from 'nest-agent-query';
-import type { ModelInput } from 'nest-agent-query/adapters';
+import type { Query, QueryContext } from 'nest-agent-query';
+import type { AdapterOptions, AdapterSettings } from 'nest-agent-query/adapters';
 
 /** What the adapter uses of a compiled graph. Every compiled graph of LangGraph.js has it. */
 export interface CompiledGraph {
@@ -32,7 +32,7 @@ export interface GraphInterrupt {
 export type GraphConfig = RunnableConfig & { context?: unknown; store?: unknown };
 
 /** How a graph answers queries. */
-export interface LangGraphOptions {
+export interface LangGraphOptions extends AdapterOptions {
   /**
    * Makes the input of the graph. Default: `{ messages }`.
    *
@@ -44,13 +44,6 @@ export interface LangGraphOptions {
    * The config of each execution, or what makes it. `thread_id`, `signal`, `streamMode` and `durability` are set by the adapter.
    */
   config?: GraphConfig | ((query: Query, context: QueryContext) => GraphConfig) | undefined;
-  /**
-   * The kinds of files that the model takes as they are. Any other file becomes a text. Default: images, PDF documents and
-   * sounds.
-   */
-  inputs?: readonly ModelInput[] | undefined;
-  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
-  textOfFile?: ((part: FilePart, context: QueryContext) => Promise<string>) | undefined;
   /** The nodes whose texts, reasoning, sources and files are shown. Default: all nodes. */
   textNodes?: readonly string[] | undefined;
   /**
@@ -58,11 +51,12 @@ export interface LangGraphOptions {
    * the node has ended, as far as it is in the state of the graph.
    */
   subgraphs?: boolean | undefined;
-  /**
-   * How often a run may be executed again when its process was lost, from 0 to 1,000. Default: 3 with a checkpointer, 0 without.
-   */
+  /** How often a run may continue after its process was lost, from 0 to 1,000. Default: 3 with a checkpointer, 0 without. */
   restarts?: number | undefined;
 }
+
+/** The options with their defaults. */
+export type LangGraphSettings = LangGraphOptions & AdapterSettings;
 
 /** A graph with a checkpointer of its own. */
 export type RememberingGraph = CompiledGraph & { checkpointer: Checkpointer };

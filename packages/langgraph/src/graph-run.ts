@@ -1,17 +1,16 @@
 import { Logger } from '@nestjs/common';
 import { type Envelope, type Query, type QueryContext } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/adapters';
-import { toolFailure } from 'nest-agent-query/adapters';
+import { HandedOver, threadOf, toolFailure } from 'nest-agent-query/adapters';
 import { AnswerReader, isChunk, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
 import { failureOf, threadLost } from './failures.js';
 import { configOf } from './graph-config.js';
 import { eventOf, isEnvelope, isOfSubgraph, type TaskEvent } from './graph-events.js';
 import { inputOf } from './graph-input.js';
-import { type CompiledGraph, hasMemory, type LangGraphOptions } from './graph-options.js';
+import { type CompiledGraph, hasMemory, type LangGraphSettings } from './graph-options.js';
 import { ModelWatch } from './model-watch.js';
 import { Questions } from './questions.js';
-import { Thread, threadOf, type ThreadState } from './thread.js';
+import { Thread, type ThreadState } from './thread.js';
 import { usageOf } from './usage-of.js';
 
 /** Where an attempt of a run has come in the thread of its graph: the state of its checkpoints. */
@@ -49,15 +48,14 @@ export class GraphRun {
     private readonly graph: CompiledGraph,
     private readonly query: Query,
     private readonly context: QueryContext,
-    private readonly options: LangGraphOptions,
-    private readonly restarts: number,
+    private readonly settings: LangGraphSettings,
   ) {
     const { owner, session, runId } = context;
     this.#threadId = session ? threadOf({ owner, id: session.id }) : runId;
     this.#thread = hasMemory(graph) ? new Thread(graph, this.#threadId) : undefined;
     this.#questions = new Questions(session !== undefined);
     this.#reader = new AnswerReader({
-      nodes: options.textNodes && new Set(options.textNodes),
+      nodes: settings.textNodes && new Set(settings.textNodes),
       isInTool: (task) => this.#watch.isInTool(task),
       toolFailed: (name, error) => toolFailure(runId, name, error),
     });
@@ -97,13 +95,14 @@ export class GraphRun {
    * @returns its input, which is null if it continues; undefined if it has ended
    */
   async #begin(): Promise<{ input: unknown } | undefined> {
-    const { query, context, options } = this;
+    const { query, context, settings } = this;
     const saved = context.resumed?.state as Position | undefined;
     if (saved?.isDone) return undefined;
     const state = await this.#thread?.state();
     if (saved && state && state.checkpoint !== saved.before) return this.#continue(state, saved);
     if (saved?.at !== undefined) throw threadLost();
-    const input = await inputOf(query, context, state, options);
+    const { input, notes = [] } = await inputOf(query, context, state, settings);
+    for (const note of notes) this.#reader.add(note);
     this.#position = { before: state?.checkpoint ?? null };
     if (this.#storesSteps) await this.#checkpoint();
     return { input };
@@ -130,11 +129,11 @@ export class GraphRun {
   }
 
   get #storesSteps(): boolean {
-    return this.restarts > 0 && this.#thread !== undefined;
+    return this.settings.restarts > 0 && this.#thread !== undefined;
   }
 
   async #execute(input: unknown): Promise<AsyncIterator<unknown>> {
-    const config = configOf(this.options, this.query, this.context, {
+    const config = configOf(this.settings, this.query, this.context, {
       thread: this.#threadId,
       signal: this.#abort.signal,
       watch: this.#watch,

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { SessionRef } from 'nest-agent-query';
 import { type GraphMessage, messagesIn } from './answer-reader.js';
 import type { CheckpointTuple, GraphInterrupt, RememberingGraph } from './graph-options.js';
 
@@ -14,16 +12,6 @@ export interface ThreadState {
   isOpen: boolean;
   /** What the graph has asked and nobody has answered, oldest first. */
   questions: GraphInterrupt[];
-}
-
-/**
- * The thread of a session. Owners and ids are any strings, and checkpointers take some characters for their own: the digest of both
- * names a thread that no other session has.
- */
-export function threadOf({ owner, id }: SessionRef): string {
-  return createHash('sha256')
-    .update(JSON.stringify([owner, id]))
-    .digest('hex');
 }
 
 /** What a graph remembers of a conversation. */

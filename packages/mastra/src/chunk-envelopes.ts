@@ -11,7 +11,7 @@ import {
   toolResult,
   usage,
 } from 'nest-agent-query';
-import { shownResult, toolFailure } from 'nest-agent-query/adapters';
+import { fileName, shownResult, toolFailure } from 'nest-agent-query/adapters';
 import { MastraFailure } from './failures.js';
 
 /** A chunk of an agent's stream. */
@@ -85,9 +85,9 @@ export class ChunkEnvelopes {
 
   #file({ data, base64, mimeType }: Payload): Envelope {
     const content = data instanceof Uint8Array ? data : Buffer.from((base64 ?? data) as string, 'base64');
-    const extension = /^\w+\/([a-z0-9]{1,8})\b/.exec(mimeType as string)?.[1];
-    const name = `file-${++this.#files}.${extension ?? 'bin'}`;
-    return file({ name, mimeType: mimeType as string, content });
+    const type = mimeType as string;
+    const name = fileName(type, undefined, `file-${++this.#files}`);
+    return file({ name, mimeType: type, content });
   }
 }
 

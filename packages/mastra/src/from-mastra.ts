@@ -5,9 +5,9 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
+import { threadOf } from 'nest-agent-query/adapters';
 import { type MastraAgent, type MastraMemory, type MastraOptions, settingsOf } from './mastra-options.js';
 import { MastraRun } from './mastra-run.js';
-import { threadOf } from './thread.js';
 
 /**
  * Makes a handler of an agent of Mastra.
@@ -18,7 +18,7 @@ import { threadOf } from './thread.js';
  *
  * @param agent with its model, tools and memory
  * @param options how queries are translated
- * @throws {TypeError} `agent` is none
+ * @throws {TypeError} `agent` is none · {RangeError} a number is out of its range
  *
  * @example
  * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', model, tools: { weather } });

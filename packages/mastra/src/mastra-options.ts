@@ -1,5 +1,5 @@
-import type { FilePart, Query, QueryContext } from 'nest-agent-query';
-import { DEFAULT_INPUTS, type ModelInput } from 'nest-agent-query/adapters';
+import type { Query, QueryContext } from 'nest-agent-query';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
 import type { MastraChunk } from './chunk-envelopes.js';
 
 /** The memory of an agent, as far as the handler uses it. */
@@ -19,29 +19,17 @@ export interface MastraAgent {
 export type MastraStreamOptions = Record<string, unknown>;
 
 /** How an agent answers queries. */
-export interface MastraOptions {
+export interface MastraOptions extends AdapterOptions {
   /** Makes further options of `agent.stream()`, for example `maxSteps` or a context of the request. Default: none. */
   stream?: (query: Query, context: QueryContext) => MastraStreamOptions | Promise<MastraStreamOptions>;
-  /**
-   * The kinds of files that the model takes as they are. Any other file becomes a text. Default: images, PDF documents and
-   * sounds.
-   */
-  inputs?: readonly ModelInput[];
-  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
-  textOfFile?: (part: FilePart, context: QueryContext) => Promise<string>;
-  /** How often a run may continue after its process was lost or stopped. From 0 to 1,000; default 3. */
-  restarts?: number;
 }
 
 /** The options with their defaults. */
-export type MastraSettings = Required<Pick<MastraOptions, 'inputs' | 'restarts'>> &
-  Pick<MastraOptions, 'stream' | 'textOfFile'>;
+export type MastraSettings = MastraOptions & AdapterSettings;
 
-const RESTARTS = 3;
-
-/** @throws {TypeError} `agent` is none */
+/** @throws {TypeError} `agent` is none · {RangeError} a number is out of its range */
 export function settingsOf(agent: MastraAgent, options: MastraOptions): MastraSettings {
   if (typeof agent?.stream !== 'function' || typeof agent.hasOwnMemory !== 'function')
     throw new TypeError('fromMastra needs an agent of @mastra/core, with the method "stream".');
-  return { ...options, inputs: options.inputs ?? DEFAULT_INPUTS, restarts: options.restarts ?? RESTARTS };
+  return adapterSettings(options);
 }

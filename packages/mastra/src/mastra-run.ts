@@ -1,14 +1,13 @@
 import { Logger } from '@nestjs/common';
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
-import { cutModel } from 'nest-agent-query/adapters';
+import { cutModel, threadOf } from 'nest-agent-query/adapters';
 import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
 import { failureOf } from './failures.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
 import type { MastraAgent, MastraSettings } from './mastra-options.js';
-import { answerMessages, type Message, MessageReader } from './messages.js';
+import { answerMessages, type Message, messagesOf } from './messages.js';
 import { ModelGate } from './model-gate.js';
 import { StepGate } from './step-gate.js';
-import { threadOf } from './thread.js';
 
 /** What the framework gives to `prepareStep`, and takes from it, as far as it is used. */
 type PrepareStep = (step: { model: object }) => Promise<object | undefined> | object | undefined;
@@ -44,7 +43,12 @@ export class MastraRun {
     if (signal.aborted) stop();
     let hasBegun = false;
     try {
-      const chunks = (await this.#start())[Symbol.asyncIterator]();
+      const { session } = this.context;
+      const hasMemory = session !== undefined && this.agent.hasOwnMemory();
+      const { messages, notes } = await messagesOf(this.query, this.context, this.settings, hasMemory);
+      yield* notes;
+      const input = [...messages, ...answerMessages(runId, this.#before)];
+      const chunks = (await this.#start(input, hasMemory))[Symbol.asyncIterator]();
       const envelopes = new ChunkEnvelopes(runId);
       let isStepEnd = false;
       let hasFinished = false;
@@ -74,13 +78,10 @@ export class MastraRun {
     }
   }
 
-  async #start(): Promise<AsyncIterable<MastraChunk>> {
-    const { owner, session, runId } = this.context;
-    const hasMemory = session !== undefined && this.agent.hasOwnMemory();
-    const messages = await new MessageReader(this.context, this.settings).read(this.query, !hasMemory);
+  async #start(input: Message[], hasMemory: boolean): Promise<AsyncIterable<MastraChunk>> {
+    const { owner, session } = this.context;
     const further = (await this.settings.stream?.(this.query, this.context)) ?? {};
     const thread = session && threadOf({ owner, id: session.id });
-    const input = [...messages, ...answerMessages(runId, this.#before)] satisfies Message[];
     const { fullStream } = await this.agent.stream(
       input as never,
       {

@@ -10,7 +10,7 @@ import type { AnyAgent, Framework } from './framework.js';
 import { agentNamed, type KeptSteps } from './kept-steps.js';
 import { memoryOf } from './memory.js';
 import type { OpenAIAgentsSettings } from './openai-agents-options.js';
-import { QuestionReader } from './question.js';
+import { itemsOf } from './question.js';
 
 /** What a run is executed with. */
 interface Equipment {
@@ -48,7 +48,7 @@ export class AgentRun {
     const { signal } = this.context;
     let hasBegun = false;
     try {
-      for (let input: AgentInput | undefined = await this.#begin(); input; input = await this.#decided()) {
+      for (let input: AgentInput | undefined = yield* this.#begin(); input; input = await this.#decided()) {
         const stream = (this.#stream = new AgentStream(signal));
         try {
           await this.#start(input);
@@ -75,12 +75,13 @@ export class AgentRun {
   }
 
   /** The question; after it, what earlier attempts have done. */
-  async #begin(): Promise<AgentInput> {
+  async *#begin(): AsyncGenerator<Envelope, AgentInput> {
     const { agent, settings } = this.equipment;
     const { resumed, session } = this.context;
     this.#toolContext = await settings.context?.(this.query, this.context);
     const hasMemory = settings.session !== undefined && session !== undefined;
-    const items = await new QuestionReader(this.context, settings).read(this.query, !hasMemory);
+    const { items, notes } = await itemsOf(this.query, this.context, settings, hasMemory);
+    yield* notes;
     const kept = resumed?.state as KeptSteps | undefined;
     if (!kept) return items;
     this.#agent = agentNamed(kept.agent, agent);

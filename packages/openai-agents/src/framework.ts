@@ -23,7 +23,7 @@ export class Frameworks {
   /** @param runner of the host; without one, each copy has a runner without settings */
   constructor(private readonly runner: Runner | undefined) {}
 
-  /** @throws Error the package is not installed, or it is not the one that has made the agent */
+  /** @throws {Error} the package is another copy than that which has made the agent */
   async of(agent: AnyAgent): Promise<LoadedFramework> {
     const known = this.#loaded.find(({ framework }) => hasMade(framework, agent));
     if (known) return known;
@@ -35,7 +35,7 @@ export class Frameworks {
 }
 
 async function frameworkOf(agent: AnyAgent): Promise<Framework> {
-  const imported = await importFramework();
+  const imported = await import('@openai/agents');
   if (hasMade(imported, agent)) return imported;
   const required = createRequire(import.meta.url)('@openai/agents') as Framework;
   if (hasMade(required, agent)) return required;
@@ -47,15 +47,4 @@ async function frameworkOf(agent: AnyAgent): Promise<Framework> {
 
 function hasMade({ Agent: Made }: Framework, agent: unknown): boolean {
   return agent instanceof Made;
-}
-
-async function importFramework(): Promise<Framework> {
-  try {
-    return await import('@openai/agents');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Error('The agent needs the package "@openai/agents". Run npm install @openai/agents zod.', {
-      cause: error,
-    });
-  }
 }

@@ -27,6 +27,7 @@ type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<Any
  *
  * @param agent with its tools, handoffs and guardrails; or a function that chooses it for a query. Each query begins with it
  * @param options its memory, approvals and limits
+ * @throws {RangeError} a number is out of its range
  *
  * @example
  * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', tools: [weather] });

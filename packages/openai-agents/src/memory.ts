@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Session } from '@openai/agents';
 import type { QueryContext, SessionRef } from 'nest-agent-query';
+import { threadOf } from 'nest-agent-query/adapters';
 import type { MemoryRef, OpenAIAgentsOptions } from './openai-agents-options.js';
 
 /** The methods of a session that add to it. */
@@ -8,10 +8,7 @@ const WRITES = ['addItems', 'applyHistoryTransaction'];
 
 /** Names the memory of a session. */
 export function memoryRef({ owner, id }: SessionRef): MemoryRef {
-  const key = createHash('sha256')
-    .update(JSON.stringify([owner, id]))
-    .digest('hex');
-  return { owner, id, key };
+  return { owner, id, key: threadOf({ owner, id }) };
 }
 
 /**

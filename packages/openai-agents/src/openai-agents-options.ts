@@ -1,6 +1,6 @@
 import type { Agent, AgentOutputType, Runner, Session } from '@openai/agents';
-import type { FilePart, Query, QueryContext, SessionRef } from 'nest-agent-query';
-import type { ModelInput } from 'nest-agent-query/adapters';
+import type { Query, QueryContext, SessionRef } from 'nest-agent-query';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
 
 /** Names the memory of a session. */
 export interface MemoryRef extends SessionRef {
@@ -27,7 +27,7 @@ export type AgentChoice<TContext, TOutput extends AgentOutputType> = (
 ) => Agent<TContext, TOutput> | Promise<Agent<TContext, TOutput>>;
 
 /** How an agent answers queries. */
-export interface OpenAIAgentsOptions<TContext = unknown> {
+export interface OpenAIAgentsOptions<TContext = unknown> extends AdapterOptions {
   /** Runs the agent: it has the provider of models, guardrails and traces. Default: a runner without settings. */
   runner?: Runner;
   /** Makes the context that tools and guardrails get, for example of `context.owner`. Default: none. */
@@ -45,21 +45,12 @@ export interface OpenAIAgentsOptions<TContext = unknown> {
   approve?: (call: ToolApproval, context: QueryContext) => boolean | Promise<boolean>;
   /** How often models are called for one query, from 1; null for any number. Default: 10, that of the framework. */
   maxTurns?: number | null;
-  /** The kinds of files that the model takes as they are. Any other file becomes a text. Default: images and PDF documents. */
-  inputs?: readonly ModelInput[];
-  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
-  textOfFile?: (part: FilePart, context: QueryContext) => Promise<string>;
-  /** How often a run may continue after its process was lost or stopped. From 0 to 1,000; default 3. */
-  restarts?: number;
 }
 
 /** The options with their defaults. */
-export type OpenAIAgentsSettings = Required<Pick<OpenAIAgentsOptions, 'inputs' | 'restarts'>> &
-  Omit<OpenAIAgentsOptions, 'inputs' | 'restarts'>;
+export type OpenAIAgentsSettings = OpenAIAgentsOptions & AdapterSettings;
 
-const INPUTS: readonly ModelInput[] = ['image', 'pdf'];
-const RESTARTS = 3;
-
+/** @throws {RangeError} a number is out of its range */
 export function settingsOf(options: OpenAIAgentsOptions): OpenAIAgentsSettings {
-  return { ...options, inputs: options.inputs ?? INPUTS, restarts: options.restarts ?? RESTARTS };
+  return adapterSettings(options, { inputs: ['image', 'pdf'] });
 }

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { type Envelope, file } from 'nest-agent-query';
+import { fileName } from 'nest-agent-query/adapters';
 
 /** A file that an agent or a tool has made. */
 export interface OutputFile {
@@ -22,7 +23,7 @@ export function outputFile(
   baseName: string,
   filename?: string,
 ): OutputFile | undefined {
-  if (data instanceof Uint8Array) return made(data, mimeType, filename ?? nameOf(baseName, mimeType));
+  if (data instanceof Uint8Array) return made(data, mimeType, fileName(mimeType, filename, baseName));
   if (typeof data === 'object' && data !== null) {
     const { data: content, mediaType, filename: ownName } = data as Record<string, unknown>;
     if (typeof content === 'object' && !(content instanceof Uint8Array)) return undefined;
@@ -36,22 +37,9 @@ export function outputFile(
   return outputFile(bytes, type || mimeType, baseName, filename);
 }
 
-function made(content: Uint8Array, mimeType: string, label: string): OutputFile {
-  const name = nameFrom(label);
+function made(content: Uint8Array, mimeType: string, name: string): OutputFile {
   return {
     envelope: file({ name, mimeType, content }),
     description: { type: 'file', name, mimeType },
   };
-}
-
-/** The name has the extension `png` for `image/png`, and `bin` for a type whose name is no extension. */
-function nameOf(baseName: string, mimeType: string): string {
-  const [, subtype = ''] = mimeType.split(/[/;]/);
-  return `${baseName}.${/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin'}`;
-}
-
-/** A tool may give a path, or a name of any length. */
-function nameFrom(label: string): string {
-  const name = label.replace(/^.*[/\\]/s, '').replace(/\p{Cc}/gu, '_');
-  return name !== '' && Buffer.byteLength(name) <= 255 ? name : 'file';
 }

@@ -94,9 +94,9 @@ export function settingsOf(options: ModelOptions): ModelSettings {
     contextTokens: contextTokens ?? Infinity,
     inputs: options.inputs ?? [],
     mcpServers,
-    maxSteps: options.maxSteps ?? MODEL_NUMBERS.maxSteps.value!,
-    retries: options.retries ?? MODEL_NUMBERS.retries.value!,
-    silenceMs: options.silenceMs ?? MODEL_NUMBERS.silenceMs.value!,
+    maxSteps: options.maxSteps ?? MODEL_NUMBERS.maxSteps.value,
+    retries: options.retries ?? MODEL_NUMBERS.retries.value,
+    silenceMs: options.silenceMs ?? MODEL_NUMBERS.silenceMs.value,
   };
 }
 

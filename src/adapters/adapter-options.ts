@@ -1,0 +1,51 @@
+import type { FilePart, QueryContext } from '../query/index.js';
+import type { ModelInput } from './model-parts.js';
+
+/** What every adapter can be told about the conversation that a model gets. */
+export interface AdapterOptions {
+  /**
+   * The kinds of files that the model takes as they are. Any other file becomes a text. Default: images, PDF documents and
+   * sounds; for OpenAI Agents, images and PDF documents.
+   */
+  inputs?: readonly ModelInput[] | undefined;
+  /** Says what is in a file that the model does not take. Default: the text of a text file; of any other, only what it is. */
+  textOfFile?: ((part: FilePart, context: QueryContext) => Promise<string>) | undefined;
+  /**
+   * How many tokens the query and its history may have together, by an estimate. The oldest turns are left out beyond that, and
+   * a `log` says so. Default: no limit besides `runs.sessionTurns` of the module. A memory of the framework is not limited by it.
+   */
+  contextTokens?: number | undefined;
+  /** How often a run may continue after its process was lost or stopped. From 0 to 1,000; default 3. */
+  restarts?: number | undefined;
+}
+
+/** The options of an adapter with their defaults. */
+export interface AdapterSettings extends AdapterOptions {
+  inputs: readonly ModelInput[];
+  contextTokens: number;
+  restarts: number;
+}
+
+const INPUTS: readonly ModelInput[] = ['image', 'pdf', 'audio'];
+const RESTARTS = 3;
+
+/**
+ * The options of an adapter with their defaults.
+ *
+ * @param options what the host has given; options of the adapter's own are kept
+ * @param defaults where they differ: the kinds of files are images, PDF documents and sounds, and the restarts are 3
+ * @throws {RangeError} `contextTokens` is not greater than 0
+ *
+ * @example
+ * const { inputs, contextTokens, restarts } = adapterSettings(options, { inputs: ['image'] });
+ */
+export function adapterSettings<T extends AdapterOptions>(
+  options: T,
+  defaults: Pick<AdapterOptions, 'inputs' | 'restarts'> = {},
+): T & AdapterSettings {
+  const { contextTokens = Infinity } = options;
+  if (!(contextTokens > 0))
+    throw new RangeError('The option "contextTokens" must be a number greater than 0.');
+  const inputs = options.inputs ?? defaults.inputs ?? INPUTS;
+  return { ...options, inputs, contextTokens, restarts: options.restarts ?? defaults.restarts ?? RESTARTS };
+}
