@@ -54,8 +54,8 @@ describe('The TypeScript of the documents', () => {
   let diagnostics: readonly ts.Diagnostic[];
 
   beforeAll(async () => {
-    // Inside of the package, so that it finds itself by its name.
-    directory = await mkdtemp(join(ROOT, '.examples-'));
+    // Where the package finds itself by its name, and the frameworks if they are installed.
+    directory = await mkdtemp(join(ROOT, LATER ? '' : 'packages', '.examples-'));
     const files: string[] = [];
     for (const document of DOCUMENTS) {
       for (const { language, name, code } of codeBlocks(document)) {

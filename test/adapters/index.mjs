@@ -30,7 +30,11 @@ step(
   'node_modules/jest/bin/jest.js',
   ...(process.argv.length > 2
     ? process.argv.slice(2)
-    : ['--testPathPatterns', 'packages/(ai-sdk|langgraph|mastra|openai-agents|adapters\\.spec)']),
+    : [
+        '--testPathPatterns',
+        'packages/(ai-sdk|langgraph|mastra|openai-agents|adapters\\.spec)',
+        'test/documents',
+      ]),
 );
 
 /** Whether the packages of the lock file are installed: npm notes what it has installed. */
