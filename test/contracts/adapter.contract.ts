@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { AdapterOptions } from '../../src/adapters/index.js';
 import {
   type AgentHandler,
   type Envelope,
@@ -76,9 +77,9 @@ export function adapterContract(harness: AdapterHarness): void {
       if (reason === undefined) it(ADAPTER_CASES[name], test);
       else it.skip(`${ADAPTER_CASES[name]}: ${reason}`, test);
     };
-    const start = async (steps: ModelStep[], tools: FakeTool[] = []) => {
+    const start = async (steps: ModelStep[], tools: FakeTool[] = [], options: AdapterOptions = {}) => {
       const model = new FakeModel(steps);
-      return { model, handler: await harness.create(model, tools) };
+      return { model, handler: await harness.create(model, tools, options) };
     };
     const answer = (handler: AgentHandler, query: Query, context: QueryContext) =>
       collect(handler.handle(query, context));
@@ -284,6 +285,24 @@ export function adapterContract(harness: AdapterHarness): void {
       expect(spoken[0]!.text).toContain('My name is Ada');
       expect(Buffer.from(spoken[0]!.files[0]!.bytes).equals(picture.content)).toBe(true);
       expect(spoken[1]!.text).toBe('Hello Ada');
+    });
+
+    can('contextTokens', async () => {
+      const turns = [
+        { question: 'The first question', answer: 'The first answer' },
+        { question: `Read this: ${'x'.repeat(3_000)}`, answer: 'It is long' },
+        { question: 'My name is Ada', answer: 'Hello Ada' },
+      ];
+      const { model, handler } = await start([says('Ada')], [], { contextTokens: 1_000 });
+      const context = await contextOf({ sessionId: 'a', turns });
+      const envelopes = await answer(handler, await queryOf('Who am I?'), context);
+      expect(envelopes[0]).toEqual({
+        type: 'log',
+        data: { message: 'The model is not shown the oldest 2 turns of the session' },
+      });
+      const spoken = model.newest.messages.filter(({ role }) => role !== 'system');
+      expect(spoken.map((said) => said.text)).toEqual(['My name is Ada', 'Hello Ada', 'Who am I?']);
+      expect(() => harness.create(model, [], { contextTokens: 0 })).toThrow(RangeError);
     });
 
     can('erasure', async () => {

@@ -19,15 +19,16 @@ type PromptMessage = CallOptions['prompt'][number];
 export const aiSdkHarness: AdapterHarness = {
   name: 'ai-sdk',
   cannot: {},
-  create: (model, tools) => fromAiSdk({ model: modelOf(model), tools: toolsOf(tools), maxRetries: 0 }),
+  create: (model, tools, options) =>
+    fromAiSdk({ model: modelOf(model), tools: toolsOf(tools), maxRetries: 0 }, options),
 };
 
 /** The AI SDK with an agent. */
 export const aiSdkAgentHarness: AdapterHarness = {
   name: 'ai-sdk, with an agent',
   cannot: { backPressure: 'the SDK takes all that the model of an agent sends, at once' },
-  create: (model, tools) =>
-    fromAiSdk(new ToolLoopAgent({ model: modelOf(model), tools: toolsOf(tools), maxRetries: 0 })),
+  create: (model, tools, options) =>
+    fromAiSdk(new ToolLoopAgent({ model: modelOf(model), tools: toolsOf(tools), maxRetries: 0 }), options),
 };
 
 /** A model of the AI SDK that does what a fake model does. */

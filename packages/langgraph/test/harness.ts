@@ -24,7 +24,7 @@ export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarne
   return {
     name: 'langgraph',
     cannot: {},
-    create: (model, tools) => fromLangGraph(graphOf(model, tools, saver())),
+    create: (model, tools, options) => fromLangGraph(graphOf(model, tools, saver()), options),
   };
 }
 
@@ -32,7 +32,7 @@ export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarne
 export const langGraphWithoutMemoryHarness: AdapterHarness = {
   name: 'langgraph, without a checkpointer',
   cannot: { checkpoint: 'a graph without a checkpointer keeps no steps' },
-  create: (model, tools) => fromLangGraph(graphOf(model, tools)),
+  create: (model, tools, options) => fromLangGraph(graphOf(model, tools), options),
 };
 
 export function graphOf(model: FakeModel, tools: FakeTool[], checkpointer?: BaseCheckpointSaver) {

@@ -28,7 +28,8 @@ export const WITHOUT_RETRIES = { modelSettings: { maxRetries: 0 } };
 /** Mastra, with a fake model. */
 export const mastraHarness: AdapterHarness = {
   name: 'mastra',
-  create: (model, tools) => fromMastra(mastraAgent(model, tools), { stream: () => WITHOUT_RETRIES }),
+  create: (model, tools, options) =>
+    fromMastra(mastraAgent(model, tools), { ...options, stream: () => WITHOUT_RETRIES }),
   cannot: {},
 };
 

@@ -24,7 +24,7 @@ import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/
 /** OpenAI Agents, with a fake model that speaks as that of OpenAI Responses. */
 export const openAIAgentsHarness: AdapterHarness = {
   name: 'openai-agents',
-  create: (model, tools) => openAIAgentsHandler(model, tools),
+  create: openAIAgentsHandler,
   cannot: {
     backPressure: 'the framework reads an answer of a model as fast as it comes',
   },

@@ -13,6 +13,7 @@ export const ADAPTER_CASES = {
   cancel: 'A cancel in the middle of a token',
   secondTurn: 'A second turn that needs the result of the tool of the first',
   history: 'History: texts and files of earlier turns',
+  contextTokens: 'The oldest turns are left out beyond `contextTokens`',
   erasure: 'The memory is erased with the session',
   checkpoint: 'A checkpoint after each step, and a restart from it',
   errors: 'Errors of the model as what they are',

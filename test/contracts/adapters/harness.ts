@@ -1,3 +1,4 @@
+import type { AdapterOptions } from '../../../src/adapters/index.js';
 import type { AgentHandler } from '../../../src/query/index.js';
 import type { AdapterCase } from './cases.js';
 import type { FakeModel } from './fake-model.js';
@@ -13,7 +14,7 @@ export interface AdapterHarness {
   /** The name of the subpath, such as `ai-sdk`. */
   name: string;
   /** Makes a handler of an agent of the framework, which uses this model and these tools. */
-  create(model: FakeModel, tools: FakeTool[]): AgentHandler | Promise<AgentHandler>;
+  create(model: FakeModel, tools: FakeTool[], options?: AdapterOptions): AgentHandler | Promise<AgentHandler>;
   /** What the framework cannot do, each with the reason. These cases are not tested. */
   cannot: Partial<Record<AdapterCase, string>>;
 }
