@@ -34,9 +34,15 @@ export default {
     '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
     '^nest-agent-query-(ai-sdk)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
+    '^(\\.{1,2}/.*code-folder)\\.cjs$': '$1.cts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
+  moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'cts', 'json', 'node'],
   transform: {
+    '^.+\\.cts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+    ],
     '^.+\\.ts$': [
       '@swc/jest',
       {

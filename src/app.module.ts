@@ -152,16 +152,11 @@ function metrics({ METRICS_PORT: port, HOST: host }: Environment): DynamicModule
 
 /** `prom-client` is shared with hosts, which have it where they want metrics. The service does without it too. */
 async function canMeasure({ METRICS_PORT }: Environment): Promise<boolean> {
-  try {
-    await import('prom-client');
-    return true;
-  } catch (error) {
-    const sentence = 'There are no metrics, because a package is not installed. Run npm install prom-client.';
-    if (METRICS_PORT !== undefined)
-      throw new ConfigurationError(`METRICS_PORT: ${sentence}`, { cause: error });
-    new Logger('Metrics').debug(sentence);
-    return false;
-  }
+  if (await MetricsModule.isAvailable()) return true;
+  const sentence = 'There are no metrics, because a package is not installed. Run npm install prom-client.';
+  if (METRICS_PORT !== undefined) throw new ConfigurationError(`METRICS_PORT: ${sentence}`);
+  new Logger('Metrics').debug(sentence);
+  return false;
 }
 
 async function checkSpoolDirectory(directory: string): Promise<void> {

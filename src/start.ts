@@ -93,7 +93,7 @@ export function explain(
 
 async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   const trusted = proxies(environment);
-  // The package contains the adapter (`fastify.build.js`). Sources, and what `nest build` makes, use the installed one.
+  // The package contains the adapter (`build/fastify.mjs`). Sources, and what `nest build` makes, use the installed one.
   const built = new URL('fastify/adapter.js', import.meta.url);
   const { FastifyAdapter } = (await import(
     existsSync(built) ? built.href : '@nestjs/platform-fastify'

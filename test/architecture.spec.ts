@@ -27,7 +27,7 @@ const packages: Package[] = ['', ...folders('packages').map((name) => `packages/
 /** The source files of all packages, relative to the root of the repository, without specs. */
 const files = packages.flatMap(({ folder }) =>
   readdirSync(join(ROOT, folder, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(?:tsx?|js)$/.test(file) && !file.endsWith('.spec.ts'))
+    .filter((file) => /\.(?:tsx?|cts|js)$/.test(file) && !file.endsWith('.spec.ts'))
     .map((file) => join(folder, 'src', file)),
 );
 
@@ -50,7 +50,7 @@ function importedFiles(file: string): string[] {
   return imports
     .get(file)!
     .filter((name) => name.startsWith('.'))
-    .map((name) => relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts'))))
+    .map((name) => relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts').replace(/\.cjs$/, '.cts'))))
     .map((name) =>
       [name, name.replace(/\.ts$/, '.tsx'), name.replace(/\.ts$/, '.js')].find((each) =>
         files.includes(each),

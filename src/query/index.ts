@@ -81,6 +81,7 @@ export {
   TEMPERATURES,
 } from './options/model.js';
 export { defaultsOf, OPTIONS, type Range } from './options/table.js';
+export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
 export { harmless } from './platform/harmless.js';

@@ -1,7 +1,10 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Controller, Get } from '@nestjs/common';
+import { CODE_FOLDER } from '../query/index.js';
 
-const { name, version } = createRequire(import.meta.url)('../../package.json') as Version;
+const manifest = readFileSync(join(CODE_FOLDER, '../package.json'), 'utf8');
+const { name, version } = JSON.parse(manifest) as Version;
 
 /** What answers, and in which version. */
 export interface Version {

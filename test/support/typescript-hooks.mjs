@@ -5,12 +5,13 @@ import { transform } from '@swc/core';
 
 /** Relative imports name the file that the compiler writes; its source is loaded instead. */
 export function resolve(specifier, context, next) {
-  const isOurs = /^\.{1,2}\/.*\.js$/.test(specifier) && context.parentURL?.endsWith('.ts');
-  return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+  const isOurs = /^\.{1,2}\/.*\.c?js$/.test(specifier) && context.parentURL?.endsWith('.ts');
+  return next(isOurs ? specifier.replace(/js$/, 'ts') : specifier, context);
 }
 
 export async function load(url, context, next) {
-  if (!url.endsWith('.ts')) return next(url, context);
+  if (!/\.c?ts$/.test(url)) return next(url, context);
+  const isCommonJs = url.endsWith('.cts');
   const { code } = await transform(await readFile(fileURLToPath(url), 'utf8'), {
     filename: fileURLToPath(url),
     configFile: false,
@@ -20,7 +21,7 @@ export async function load(url, context, next) {
       parser: { syntax: 'typescript', decorators: true },
       transform: { legacyDecorator: true, decoratorMetadata: true },
     },
-    module: { type: 'es6' },
+    module: { type: isCommonJs ? 'commonjs' : 'es6' },
   });
-  return { format: 'module', source: code, shortCircuit: true };
+  return { format: isCommonJs ? 'commonjs' : 'module', source: code, shortCircuit: true };
 }

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { CODE_FOLDER } from '../../query/index.js';
 
 /** What a statement returned: rows, or how many rows it changed. */
 export interface Answer {
@@ -47,7 +49,7 @@ export class SqliteThread {
    */
   static async start(path: string): Promise<SqliteThread> {
     const thread = new SqliteThread(
-      new Worker(new URL('./sqlite-worker.js', import.meta.url), { workerData: path }),
+      new Worker(join(CODE_FOLDER, 'stores/drivers/sqlite-worker.js'), { workerData: path }),
     );
     await thread.execute('select 1', []);
     return thread;

@@ -30,6 +30,14 @@ export interface MetricsOptions {
  */
 @Module({})
 export class MetricsModule {
+  /** Whether `prom-client` is installed. */
+  static async isAvailable(): Promise<boolean> {
+    return import('prom-client').then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** @throws {TypeError} an option has no effect, or is none */
   static forRoot(options: MetricsOptions = {}): DynamicModule {
     const { path = 'metrics', port, host, decorators, imports = [] } = options;
