@@ -5,11 +5,7 @@
  */
 export {
   HandedOver,
-  harmless,
   isInRange,
-  loggerOf,
-  MODEL_INPUTS,
-  MODEL_KWARGS,
   MODEL_NUMBERS,
   type ModelInputKind,
   type ModelKwarg,
@@ -19,6 +15,7 @@ export {
   removeAbandonedDirectories,
   settlesWithin,
   TEMPERATURES,
+  textForLog,
 } from '../query/index.js';
 export { type AdapterOptions, adapterSettings, type AdapterSettings } from './adapter-options.js';
 export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from './answer-steps.js';

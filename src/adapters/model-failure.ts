@@ -27,6 +27,9 @@ const UNREADABLE = /JSONParseError|TypeValidationError|InvalidResponseData|Empty
  * @param error of the framework, of its HTTP client, or what the endpoint has sent as an error
  * @param hasBegun whether the model has already answered something
  * @returns undefined if the error is no failure of a model
+ *
+ * @example
+ * throw modelFailure(error, hasBegun) ?? error;
  */
 export function modelFailure(error: unknown, hasBegun: boolean): QueryError | undefined {
   if (error instanceof QueryError) return error;
@@ -36,7 +39,12 @@ export function modelFailure(error: unknown, hasBegun: boolean): QueryError | un
   return new QueryError(code, sentence, {}, { cause: causeOf(error, facts) });
 }
 
-/** The answer of a model has no end. */
+/**
+ * The answer of a model has no end.
+ *
+ * @example
+ * if (!hasFinished) throw cutModel();
+ */
 export function cutModel(cause?: unknown): QueryError {
   return new QueryError(...CUT_OFF, {}, { cause });
 }

@@ -4,6 +4,9 @@ const RESULT_LENGTH = 256 * 1024;
 /**
  * What a tool has returned, as an envelope carries it: a value that JSON can represent, and not longer than callers and
  * histories can take. A result that is too long becomes a text with its beginning.
+ *
+ * @example
+ * yield toolResult(call.id, shownResult(await tool(call.arguments)));
  */
 export function shownResult(result: unknown): unknown {
   const json = typeof result === 'string' ? result : jsonOf(result);

@@ -8,6 +8,9 @@ const logger = new Logger('Tools');
  *
  * @param runId the run that has called the tool
  * @param name the tool
+ *
+ * @example
+ * yield toolResult(call.id, toolFailure(context.runId, call.name, error), { isError: true });
  */
 export function toolFailure(runId: string, name: string, error: unknown): string {
   if (error instanceof QueryError) return error.detail;

@@ -72,19 +72,12 @@ export {
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, rangeText, withDefaults } from './options/ranges.js';
-export {
-  MODEL_INPUTS,
-  MODEL_KWARGS,
-  MODEL_NUMBERS,
-  type ModelInputKind,
-  type ModelKwarg,
-  TEMPERATURES,
-} from './options/model.js';
+export { MODEL_NUMBERS, type ModelInputKind, type ModelKwarg, TEMPERATURES } from './options/model.js';
 export { defaultsOf, OPTIONS, type Range } from './options/table.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
-export { harmless } from './platform/harmless.js';
+export { textForLog } from './platform/text-for-log.js';
 export {
   header,
   type HostRequest,

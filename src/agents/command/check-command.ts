@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { CommandOptions } from './command-options.js';
 import { SHELL } from './program.js';
-import { harmless } from '../../query/index.js';
+import { textForLog } from '../../query/index.js';
 
 const run = promisify(execFile);
 
@@ -29,7 +29,7 @@ export async function checkCommand({
     await run(SHELL, ['-n', '-c', command], options);
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new Error(`The shell does not understand it: ${harmless((stderr || message).trim())}`, {
+    throw new Error(`The shell does not understand it: ${textForLog((stderr || message).trim())}`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { harmless } from '../../query/index.js';
+import { textForLog } from '../../query/index.js';
 
 /** A longer line is cut. */
 const MAX_LENGTH = 1000;
@@ -51,7 +51,7 @@ export class ProgramLog {
     const line = text.replace(/\r$/, '');
     const cut = line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
     // Programs write tables with tabs.
-    const shown = cut.split('\t').map(harmless).join('\t');
+    const shown = cut.split('\t').map(textForLog).join('\t');
     this.#last.push(shown);
     if (this.#last.length > KEPT_LINES) this.#last.shift();
     this.write(shown);

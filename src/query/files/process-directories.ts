@@ -11,6 +11,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /**
  * The path of a directory for temporary files of this process. Its name states the machine, the process id and the start
  * time of the process, so that a later process can tell that this one is dead. It is not made here.
+ *
+ * @example
+ * const directory = newProcessDirectory();
+ * await mkdir(directory, { mode: 0o700 });
  */
 export function newProcessDirectory(parent: string = tmpdir()): string {
   const name = [PREFIX, machine(), process.pid, startOf(process.pid), randomBytes(6).toString('hex')];
@@ -25,6 +29,9 @@ export function newProcessDirectory(parent: string = tmpdir()): string {
  * for a day.
  *
  * @throws the system's error if `parent` cannot be read
+ *
+ * @example
+ * await removeAbandonedDirectories(); // before the first newProcessDirectory()
  */
 export async function removeAbandonedDirectories(parent: string = tmpdir()): Promise<void> {
   const names = await readdir(parent);

@@ -12,8 +12,18 @@ export const MODEL_INPUTS = ['image', 'pdf', 'audio'] as const;
 /** One of these kinds. */
 export type ModelInputKind = (typeof MODEL_INPUTS)[number];
 
-/** The numbers of the agent `model`: their ranges and defaults. */
+/**
+ * The numbers of the agent `model`: their ranges and defaults.
+ *
+ * @example
+ * MODEL_NUMBERS.retries.range; // [0, 10]
+ */
 export const MODEL_NUMBERS = OPTIONS.model;
 
-/** What a temperature may be. */
+/**
+ * What a temperature may be.
+ *
+ * @example
+ * const [least, most] = TEMPERATURES;
+ */
 export const TEMPERATURES: Range = [0, 2];

@@ -1,11 +1,21 @@
 import type { NumberOption, Range } from './table.js';
 
-/** Whether a value is a whole number of a range. */
+/**
+ * Whether a value is a whole number of a range.
+ *
+ * @example
+ * if (!isInRange(steps, [1, 1_000])) throw new RangeError(`steps must be ${rangeText([1, 1_000])}.`);
+ */
 export function isInRange(value: unknown, [min, max]: Range): boolean {
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
 }
 
-/** The range in words, for an error. */
+/**
+ * The range in words, for an error.
+ *
+ * @example
+ * rangeText([1, 1_000]); // 'a whole number from 1 to 1000'
+ */
 export function rangeText([min, max]: Range): string {
   return `a whole number from ${min} to ${max}`;
 }

@@ -3,6 +3,9 @@
  *
  * @param time milliseconds
  * @param promise must not reject
+ *
+ * @example
+ * if (!(await settlesWithin(5_000, once(program, 'exit')))) program.kill('SIGKILL');
  */
 export async function settlesWithin(time: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout;

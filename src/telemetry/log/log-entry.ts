@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { harmless } from '../../query/index.js';
+import { textForLog } from '../../query/index.js';
 
 /** A longer text is cut. */
 const MAX_LENGTH = 200;
@@ -43,7 +43,7 @@ export class LogEntry {
 
 function safe(text: string): string {
   if (SAFE.test(text)) return text;
-  return harmless(text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
+  return textForLog(text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 }
 
 function quoted(text: string): string {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { MCPClient } from '@ai-sdk/mcp';
 import type { ToolSet } from 'ai';
-import { harmless } from 'nest-agent-query/adapters';
+import { textForLog } from 'nest-agent-query/adapters';
 import { isProgram, type McpServerOptions } from './mcp-options.js';
 import { McpProgram } from './mcp-program.js';
 
@@ -83,7 +83,7 @@ export class McpConnection {
       transport: this.#transport(lost),
       clientName: 'nest-agent-query',
       initializationOptions: { timeout: START_MS },
-      onUncaughtError: (error) => McpConnection.#logger.debug(`${this.name}: ${harmless(String(error))}`),
+      onUncaughtError: (error) => McpConnection.#logger.debug(`${this.name}: ${textForLog(String(error))}`),
     });
     try {
       return { client, tools: (await client.tools()) as ToolSet };
@@ -102,7 +102,7 @@ export class McpConnection {
         headers: options.headers ?? {},
       };
     const wrote = (line: string) =>
-      McpConnection.#logger.log(`${this.name}: ${harmless(line).slice(0, 1_000)}`);
+      McpConnection.#logger.log(`${this.name}: ${textForLog(line).slice(0, 1_000)}`);
     const ended = (how: string) => {
       lost();
       if (this.#isClosed) return;

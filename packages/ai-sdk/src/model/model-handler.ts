@@ -11,7 +11,7 @@ import {
   type QueryContext,
 } from 'nest-agent-query';
 import { fromAiSdk } from '../index.js';
-import { FilesHandler } from 'nest-agent-query-files';
+import type { FilesHandler } from 'nest-agent-query-files';
 import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query/adapters';
 import { Endpoint } from './endpoint.js';
 import { McpTools } from './mcp-tools.js';
@@ -40,7 +40,8 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
   override readonly restarts = RESTARTS;
   readonly #endpoint: Endpoint;
   readonly #mcp: McpTools;
-  readonly #files = new FilesHandler();
+  /** Undefined until a file needs it; null if its package is not installed. */
+  #files: Promise<FilesHandler | null> | undefined;
 
   constructor(
     private readonly settings: ModelSettings,
@@ -88,12 +89,14 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
 
   /** Called by Nest once all runs have ended. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.#mcp.close(), this.#files.onApplicationShutdown()]);
+    const files = await this.#files;
+    await Promise.all([this.#mcp.close(), files?.onApplicationShutdown()]);
   }
 
   async #textOf(part: FilePart, context: QueryContext): Promise<string> {
     const isShort = part.file.size <= TEXT_BYTES && (await isTextFile(part));
-    return isShort ? plainTextOf(part) : this.#files.textOf(part, context);
+    const files = isShort ? null : await (this.#files ??= filesHandler());
+    return files ? files.textOf(part, context) : plainTextOf(part);
   }
 }
 
@@ -116,6 +119,17 @@ export function modelHandler(
   environment: Record<string, string | undefined> = {},
 ): ModelHandler {
   return new ModelHandler(settingsOf(options), environment);
+}
+
+/** What reads files that are no short texts; null if its package, which is optional, is not installed. */
+async function filesHandler(): Promise<FilesHandler | null> {
+  try {
+    const { FilesHandler: Reader } = await import('nest-agent-query-files');
+    return new Reader();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    return null;
+  }
 }
 
 async function* withLogs(missing: string[], answer: AsyncIterable<Envelope>): AsyncGenerator<Envelope> {

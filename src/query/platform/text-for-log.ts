@@ -1,7 +1,12 @@
 /** Characters that end a line, steer a terminal or change the direction of text; and halves of a character. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A text for a log: without a character that could begin a line or steer a terminal. Each of them becomes its number. */
-export function harmless(text: string): string {
+/**
+ * A text for a log: without a character that could begin a line or steer a terminal. Each of them becomes its number.
+ *
+ * @example
+ * logger.log(textForLog('one\ntwo')); // one\u000atwo
+ */
+export function textForLog(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
