@@ -96,7 +96,8 @@ async function loadPackage<T>(agent: ServiceAgent, entry: string): Promise<T> {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    const missing = /'((?:@[^/']+\/)?[^/'.]+)/.exec(message)?.[1] ?? entry;
+    const [, named] = /^Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(message) ?? [];
+    const missing = named ?? entry.split('/')[0];
     throw new ConfigurationError(
       `${subjectOf(agent)}: it needs a package that is not installed. Run npm install ${missing}.`,
       { cause: error },

@@ -1096,7 +1096,7 @@ export const PROMISES = {
 
   'service.unknown-variable': {
     section: 'service',
-    sentence: 'A variable that looks like one of the service and is none stops the start, and is named.',
+    sentence: 'A variable that resembles one of the service is named in a warning; a wrong value stops the start.',
   },
   'service.start-message': {
     section: 'service',

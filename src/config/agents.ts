@@ -59,7 +59,7 @@ export function readAgents(
 /** Who answers where nobody is named: the agent `files` where its package is installed. */
 function defaultAgent(): string {
   try {
-    createRequire(import.meta.url).resolve('nest-agent-query-files/package.json');
+    createRequire(import.meta.url).resolve('nest-agent-query-files');
     return 'files';
   } catch {
     return 'echo';

@@ -134,10 +134,11 @@ describe('The agent command', () => {
         'data: {"type":"done","data":{"status":"failed","error":{"code":"handler_failed",' +
         '"message":"The agent failed. The service has logged the cause."}}}\n\n',
     );
-    expect(output()).toContain(`Run ${answer.runId}: cannot read /etc/secret`);
-    expect(output()).toContain(
+    for (const cause of [
+      `Run ${answer.runId}: cannot read /etc/secret`,
       'The program ended with the exit code 7. The last lines of its standard error:',
-    );
+    ])
+      await eventuallyElsewhere(() => output().includes(cause));
   });
 
   it(promise('service.command-back-pressure'), async () => {

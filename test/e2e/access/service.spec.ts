@@ -37,12 +37,16 @@ describe('The configuration of the service', () => {
   });
 
   it(promise('service.unknown-variable'), async () => {
-    expect(await refusalOf({ DISCONECT: 'x' })).toEqual({
-      exitCode: 1,
-      message:
-        'nest-agent-query cannot start.\n' +
-        'DISCONECT is not a variable of this service. Rename it to DISCONNECT, or unset it.\n',
-    });
+    service = await serve({ DISCONECT: 'x', API_KEY: 'of-other-software' });
+    expect((await ask(service.url, 'Hello')).status).toBe(200);
+    for (const [name, meant] of [
+      ['DISCONECT', 'DISCONNECT'],
+      ['API_KEY', 'API_KEYS'],
+    ])
+      expect(service.output()).toContain(
+        `The variable ${name} has no effect on this service. Did you mean ${meant}?`,
+      );
+    expect(await refusalOf({ DISCONNECT: 'x' })).toMatchObject({ exitCode: 1 });
   });
 
   it(promise('access.cors'), async () => {
