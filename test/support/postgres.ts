@@ -146,6 +146,8 @@ export async function startPostgres(settings: string[] = []): Promise<PostgresSe
   const stop = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     const exited = once(server, 'exit');
+    // Otherwise this process could end, without its results, while it waits.
+    server.ref();
     server.kill(signal);
     await exited;
   };
