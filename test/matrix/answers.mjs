@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { Program } from './program.mjs';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const said = (content) => `data: ${JSON.stringify({ type: 'message', data: { content } })}\n\n`;
-
-const START_MS = 60_000;
 
 /**
  * Starts a built application and looks at each feature.
@@ -14,38 +11,19 @@ const START_MS = 60_000;
  * @throws Error with the output of the application, if one does not
  */
 export async function checkAnswers(app, adapter, env) {
-  const host = spawn('node', ['dist/main.js'], { cwd: app, env: { ...env, ADAPTER: adapter } });
-  const exited = once(host, 'exit');
-  let output = '';
-  for (const stream of [host.stdout, host.stderr])
-    stream.setEncoding('utf8').on('data', (text) => (output += text));
-  try {
-    const { url, paths } = await started(host, () => output);
-    const checked = [];
+  const host = new Program('node', ['dist/main.js'], { cwd: app, env: { ...env, ADAPTER: adapter } });
+  const checked = [];
+  const [code, signal] = await host.during(async () => {
+    const [, started] = await host.prints(/^STARTED (.*)$/m);
+    const { url, paths } = JSON.parse(started);
     for (const [name, check] of Object.entries(FEATURES)) {
       await check(url, paths);
       checked.push(name);
     }
-    host.kill('SIGTERM');
-    const [code, signal] = await exited;
-    assert.ok(code === 0 || signal === 'SIGTERM', `The application ended with ${signal ?? code}.`);
-    assert.doesNotMatch(output, /ERROR|Warning/);
-    return [...checked, 'shutdown'];
-  } catch (error) {
-    throw new Error(`${error.message}\n${output}`, { cause: error });
-  } finally {
-    host.kill('SIGKILL');
-  }
-}
-
-async function started(host, output) {
-  const signal = AbortSignal.timeout(START_MS);
-  for (;;) {
-    const [, text] = /^STARTED (.*)$/m.exec(output()) ?? [];
-    if (text) return JSON.parse(text);
-    if (host.exitCode !== null) throw new Error('The application did not start.');
-    await once(host.stdout, 'data', { signal });
-  }
+  });
+  assert.ok(code === 0 || signal === 'SIGTERM', `The application ended with ${signal ?? code}.`);
+  assert.doesNotMatch(host.output, /ERROR|Warning/);
+  return [...checked, 'shutdown'];
 }
 
 async function ask(url, path, { user, parts = [{ type: 'text', text: 'Hello' }], ...body } = {}) {

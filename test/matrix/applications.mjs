@@ -4,12 +4,20 @@ import { NODE } from './versions.mjs';
 
 export const ADAPTERS = ['express', 'fastify'];
 
-/** Packages of other features that hosts combine with the agent. */
+/** Packages of other features that hosts combine with the agent, and those that the packages share with their hosts. */
 export const EXTRA_PACKAGES = [
   '@nestjs/throttler@6.7.1',
   'nestjs-cls@6.3.1',
   'class-validator',
   'class-transformer',
+  'prom-client',
+  '@opentelemetry/api',
+  'ai@6',
+  '@langchain/core@1',
+  '@langchain/langgraph@1',
+  '@mastra/core@0.24',
+  '@openai/agents@0.14',
+  'zod@4',
 ];
 
 /**

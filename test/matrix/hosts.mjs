@@ -1,39 +1,56 @@
 /**
- * Generates applications as `nest new` does, installs the packed package in them, and looks whether they build, start, answer and
- * pass their own tests: `npm run hosts` tries all, `npm run hosts -- 11-commonjs` one. `applications.mjs` has them.
+ * Tries the packed packages where they will be used: `npm run hosts` tries all hosts, `npm run hosts -- 11-commonjs` one.
+ *
+ * - applications as `nest new` generates them (`applications.mjs`): whether they build, start, answer and pass their own tests, and
+ *   whether these load every entry of every package
+ * - `other-versions`: hosts that depend on other versions of what the packages use
+ * - `service`: folders in which `npx nest-agent-query serve` is executed
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { buildAdapters } from '../adapters/build.mjs';
+import { entriesOf, pack, publishedPackages, ROOT } from '../release/packed.mjs';
 import { ADAPTERS, APPLICATIONS, EXTRA_PACKAGES, tableOfHosts } from './applications.mjs';
 import { checkAnswers } from './answers.mjs';
 import { forEachNamed, npm, run } from './commands.mjs';
 import { installNode } from './node-version.mjs';
+import { tryOtherVersions } from './other-versions.mjs';
+import { packedOnes } from './packed-host.mjs';
+import { tryService } from './service.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
-const ROOT = resolve(import.meta.dirname, '../..');
 const SOURCES = join(import.meta.dirname, 'application');
 
 await checkDocument();
+await buildAdapters();
 const directory = await mkdtemp(join(tmpdir(), 'hosts-'));
 try {
-  await run('npm', ['pack', '--ignore-scripts', '--pack-destination', directory], { cwd: ROOT });
-  const tarball = (await readdir(directory)).find((name) => name.endsWith('.tgz'));
-  await forEachNamed(APPLICATIONS, (name, application) =>
-    tryApplication(name, application, join(directory, tarball)),
-  );
+  const packages = await publishedPackages();
+  for (const each of packages) Object.assign(each, await pack(each, directory));
+  const applications = Object.entries(APPLICATIONS).map(([name, application]) => [
+    name,
+    () => tryApplication(name, application, packages),
+  ]);
+  const hosts = {
+    ...Object.fromEntries(applications),
+    'other-versions': () => tryOtherVersions(packages, directory),
+    service: () => tryService(packages, directory),
+  };
+  await forEachNamed(hosts, (_, tryHost) => tryHost());
 } finally {
   await rm(directory, { recursive: true, force: true });
 }
 
-async function tryApplication(name, application, tarball) {
+async function tryApplication(name, application, packages) {
   console.log(`\n${name}: Nest ${application.nest}, ${application.modules}, on Node ${application.node}`);
   const folder = join(directory, name);
   await mkdir(folder);
   const env = await installNode(application.node, folder);
   const app = await generate(application, folder, env);
   await addAgent(app, application);
-  await install(app, application, tarball, env);
+  await addEntries(app, packages);
+  await install(app, application, packages, env);
   await npm(['run', 'build'], { cwd: app, env });
   await npm(['test'], { cwd: app, env });
   await npm(['run', 'test:e2e'], { cwd: app, env });
@@ -102,14 +119,27 @@ async function useVitest(app, manifest) {
   await writeFile(tsconfig, JSON.stringify(settings));
 }
 
-async function install(app, { nest }, tarball, env) {
-  const packages = [
-    ...EXTRA_PACKAGES,
-    `@nestjs/platform-fastify@${nest}`,
-    `@nestjs/swagger@${nest}`,
-    tarball,
-  ];
-  await npm(['install', '--before', RELEASED_BEFORE, ...packages], { cwd: app, env });
+/** A test that loads every entry of every package, as the module system of the application does. */
+async function addEntries(app, packages) {
+  const entries = packages.flatMap(entriesOf);
+  const imports = entries.map((entry, index) => `import * as entry${index} from '${entry}';`);
+  const rows = entries.map((entry, index) => `  ['${entry}', entry${index}],`);
+  const test = `it.each<[string, object]>([\n${rows.join('\n')}\n])('%s is loaded', (_, entry) => {
+  expect(Object.keys(entry).length).toBeGreaterThan(0);
+});
+`;
+  await writeFile(join(app, 'test/entries.e2e-spec.ts'), `${imports.join('\n')}\n\n${test}`);
+}
+
+async function install(app, { nest }, packages, env) {
+  const ofNest = ['@nestjs/platform-fastify', '@nestjs/swagger', '@nestjs/terminus'].map(
+    (each) => `${each}@${nest}`,
+  );
+  const packed = Object.values(packedOnes(packages));
+  await npm(['install', '--before', RELEASED_BEFORE, ...EXTRA_PACKAGES, ...ofNest, ...packed], {
+    cwd: app,
+    env,
+  });
 }
 
 /** The table of docs/hosts.md must say what is tried here. */

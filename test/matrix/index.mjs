@@ -1,19 +1,30 @@
 /**
- * Executes the tests on other versions of Nest and Node, each in a copy of this checkout: `npm run matrix` executes all
- * combinations, `npm run matrix -- nest-11` one of them. `versions.mjs` has the combinations.
+ * Executes the tests on other versions of Nest and Node, and the commands of `@nestjs/cli`, each in a copy of this checkout:
+ * `npm run matrix` executes all, `npm run matrix -- nest-11` one of them. `versions.mjs` has the versions.
  */
 import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { forEachNamed, npm, run } from './commands.mjs';
+import { tryNestCli } from './nest-cli.mjs';
 import { installNode } from './node-version.mjs';
-import { COMBINATIONS, LOCKED_NEST, RELEASED_BEFORE } from './versions.mjs';
+import { COMBINATIONS, LOCKED_NEST, NODE, RELEASED_BEFORE } from './versions.mjs';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-await forEachNamed(COMBINATIONS, tryCombination);
+const combinations = Object.entries(COMBINATIONS).map(([name, combination]) => [
+  name,
+  { ...combination, attempt: testOn },
+]);
+await forEachNamed(
+  {
+    ...Object.fromEntries(combinations),
+    'nest-cli': { node: NODE[22], nest: LOCKED_NEST, attempt: tryNestCli },
+  },
+  tryInCopy,
+);
 
-async function tryCombination(name, { node, nest, specs }) {
+async function tryInCopy(name, { node, nest, specs, attempt }) {
   const directory = await mkdtemp(join(tmpdir(), `matrix-${name}-`));
   try {
     console.log(`\n${name}: Nest ${nest} on Node ${node}`);
@@ -25,12 +36,16 @@ async function tryCombination(name, { node, nest, specs }) {
       await npm(['ci'], { cwd: checkout, env });
       await installNest(nest, { cwd: checkout, env });
     }
-    // `npm test` has the suites that need one adapter on Express.
-    const settings = { cwd: checkout, env: { ...env, ADAPTER: 'fastify' }, isShown: true };
-    await npm(['test', '--', '--testPathPatterns', ...specs], settings);
+    await attempt({ checkout, env, directory, specs });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+async function testOn({ checkout, env, specs }) {
+  // `npm test` has the suites that need one adapter on Express.
+  const settings = { cwd: checkout, env: { ...env, ADAPTER: 'fastify' }, isShown: true };
+  await npm(['test', '--', '--testPathPatterns', ...specs], settings);
 }
 
 /** Copies what git knows or would add, so that it does not matter what has been built or installed here. */

@@ -1,6 +1,7 @@
 import { type INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { message } from 'nest-agent-query';
+import { message, QueryModule } from 'nest-agent-query';
+import * as testing from 'nest-agent-query/testing';
 import { of } from 'rxjs';
 import { Desk, EchoHandler } from './../src/agent.js';
 import { AppModule } from './../src/app.module.js';
@@ -51,5 +52,21 @@ describe('The agent (e2e)', () => {
     await start(Test.createTestingModule({ imports: [AppModule] }).compile());
     const { agent, guarded } = app.get(Desk, { strict: false });
     expect(agent).not.toBe(guarded);
+  });
+
+  it('is tested with a scripted handler and a clock that the test advances', async () => {
+    const handler = new testing.ScriptedHandler();
+    const clock = new testing.TestClock();
+    await start(
+      Test.createTestingModule({ imports: [QueryModule.forRoot({ handler })] })
+        .overrideProvider(testing.Clock)
+        .useValue(clock)
+        .compile(),
+    );
+    const asking = testing.ask(app, ['Hello', { name: 'a.txt', content: 'a' }, new File(['b'], 'b.txt')]);
+    const call = await handler.call(1);
+    expect(call.query.parts.map(({ type }) => type)).toEqual(['text', 'file', 'file']);
+    await clock.pass('timeoutMs');
+    expect((await asking).end).toMatchObject({ status: 'failed', error: { code: 'run_timeout' } });
   });
 });
