@@ -177,18 +177,8 @@ import { register } from 'node:module';
 register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(HOOKS)}));`;
 
 describe('The command serve', () => {
-  const serving: CommandProcess[] = [];
-  const serve = (parameters: string[], environment: Record<string, string> = {}) => {
-    const service = new CommandProcess(['serve', ...parameters], environment);
-    serving.push(service);
-    return service;
-  };
-  afterEach(async () => {
-    for (const service of serving.splice(0)) {
-      service.child.kill();
-      await service.end();
-    }
-  });
+  const serve = (parameters: string[], environment: Record<string, string> = {}) =>
+    new CommandProcess(['serve', ...parameters], environment);
 
   it(promise('cli.serve'), async () => {
     const { key, configured } = createApiKey('me');

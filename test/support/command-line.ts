@@ -12,7 +12,17 @@ export interface Outcome {
   code: number | null;
 }
 
-/** A process of the command `nest-agent-query`. */
+const running = new Set<CommandProcess>();
+
+// A test that fails, or that starts a service, leaves commands behind.
+afterEach(async () => {
+  for (const command of running) {
+    command.child.kill('SIGKILL');
+    await command.end();
+  }
+});
+
+/** A process of the command `nest-agent-query`. It ends with the test that started it. */
 export class CommandProcess {
   readonly child: ChildProcess;
   stdout = '';
@@ -23,7 +33,8 @@ export class CommandProcess {
   constructor(parameters: string[], environment: Record<string, string> = {}, main = CLI) {
     const env = { PATH: process.env['PATH'], ...environment };
     this.child = spawn(process.execPath, [main, ...parameters], { env });
-    this.#exited = once(this.child, 'close');
+    running.add(this);
+    this.#exited = once(this.child, 'close').finally(() => running.delete(this));
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     // A command that does not read its stdin closes it.

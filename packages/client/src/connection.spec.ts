@@ -48,6 +48,12 @@ describe('The client, sending requests,', () => {
     expect(tokens).toEqual(['Bearer 2']);
   });
 
+  it('gives up a request for JSON after as many repetitions as `maxRetries` says', async () => {
+    await start([(_, response) => response.destroy()], { maxRetries: 1 });
+    await expect(client.run('r')).rejects.toMatchObject({ code: 'connection_lost' });
+    expect(service.requests).toHaveLength(2);
+  });
+
   it('takes a session as erased when the response was lost and the repeated request finds no session', async () => {
     const refuse: Respond = (_, response) =>
       response.writeHead(404).end('{"code":"not_found","detail":"There is no such session."}');

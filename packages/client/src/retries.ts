@@ -75,7 +75,8 @@ export class Retries {
     // Doubles with each try. The random half keeps clients that were cut together from coming back together.
     const chosen = Math.min(this.retryMs * 2 ** this.attempt, LONGEST_MS) * (0.5 + Math.random() / 2);
     const delayMs = Math.round(Math.min(Math.max(asked, chosen), LONGEST_RETRY_AFTER_MS));
-    onResume?.({ attempt: (this.attempt += 1), delayMs, after, error });
+    this.attempt += 1;
+    onResume?.({ attempt: this.attempt, delayMs, after, error });
     let timer: ReturnType<typeof setTimeout> | undefined;
     const waiting = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)));
     await unlessAborted(waiting, signal).finally(() => clearTimeout(timer));
