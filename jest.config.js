@@ -15,8 +15,8 @@ export default {
   testEnvironment: '<rootDir>/test/support/leak-environment.mjs',
   // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.
   testTimeout: 60_000,
-  // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes twice as long.
-  maxWorkers: 2,
+  // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes more than twice as long.
+  maxWorkers: 3,
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   // The packages of frameworks, and the tests in a browser, need what `npm ci` does not install: CONTRIBUTING.md.
   testPathIgnorePatterns: ['/node_modules/', ...missing],
@@ -24,7 +24,7 @@ export default {
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    // Processes are started by Node, not by Jest, which cannot compile for them.
+    // Node starts the processes of the parsers, from what `npm run build` has compiled.
     '^\\./parser-entry\\.js$': '<rootDir>/test/support/parser-entry.ts',
     // Vite builds the page; beside the sources of the module is its source.
     '^\\./built-page\\.js$': '<rootDir>/test/support/built-page.ts',
@@ -34,7 +34,7 @@ export default {
     '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
     '^nest-agent-query-(ai-sdk)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
-    '^(\\.{1,2}/.*code-folder)\\.cjs$': '$1.cts',
+    '^(\\.{1,2}/.*(?:code-folder|required-framework))\\.cjs$': '$1.cts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'cts', 'json', 'node'],

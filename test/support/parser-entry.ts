@@ -1,2 +1,2 @@
-/** Replaces `src/agents/files/parser-entry.ts`, which names the compiled program: tests run it from its source. */
-export const parserEntry = new URL('./parser-process.mjs', import.meta.url);
+/** Replaces `packages/files/src/parser-entry.ts`: Node executes the compiled program, because Jest compiles only for itself. */
+export const parserEntry = new URL('../../packages/files/dist/parser-process.js', import.meta.url);

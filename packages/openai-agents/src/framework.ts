@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type { Agent, AgentOutputType, Runner } from '@openai/agents';
+import { requiredFramework } from './required-framework.cjs';
 
 /** `@openai/agents`, as it is loaded. */
 export type Framework = typeof import('@openai/agents');
@@ -37,7 +37,7 @@ export class Frameworks {
 async function frameworkOf(agent: AnyAgent): Promise<Framework> {
   const imported = await import('@openai/agents');
   if (hasMade(imported, agent)) return imported;
-  const required = createRequire(import.meta.url)('@openai/agents') as Framework;
+  const required = requiredFramework() as Framework;
   if (hasMade(required, agent)) return required;
   throw new Error(
     'fromOpenAIAgents needs an agent of the package @openai/agents, and finds another copy of it. Run npm ls ' +
