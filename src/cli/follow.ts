@@ -1,10 +1,11 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { AgentQueryError } from 'nest-agent-query-client';
 import { checkDirectory, saveFiles } from './answer-files.js';
 import { interruptible } from './interruption.js';
 import { Outputs } from './outputs.js';
 import { connect } from './service.js';
 import { AnswerView, reportEnd, type ShowOptions } from './show-answer.js';
+import { wholeNumber } from './whole-number.js';
 
 interface FollowCommandOptions extends ShowOptions {
   after: number;
@@ -25,18 +26,12 @@ export function followCommand(): Command {
     .summary('Print the answer of a run.')
     .description('Print the answer of a run: what it has so far, and what comes.')
     .argument('<run>', 'the id of the run')
-    .option('-a, --after <number>', 'begin after the envelope with this number', numberOf, 0)
+    .option('-a, --after <number>', 'begin after the envelope with this number', wholeNumber(0), 0)
     .option('-o, --output <dir>', 'save the files of the answer in this directory')
     .option('-w, --whole', 'print the answer when it is complete, not as it arrives')
     .option('--json', 'print every envelope of the answer as a line of JSON')
     .addHelpText('after', AFTER_HELP)
     .action(follow);
-}
-
-/** @throws {InvalidArgumentError} a text is no number from 0 */
-function numberOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
-  return Number(text);
 }
 
 async function follow(runId: string, options: FollowCommandOptions, command: Command): Promise<void> {

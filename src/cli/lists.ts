@@ -1,10 +1,11 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { RunStatus, RunView, SessionView } from 'nest-agent-query-client';
 import { write } from './outputs.js';
 import { printableJson } from './printable.js';
 import { checked, isPage } from './response-form.js';
 import { connect } from './service.js';
 import { tableOf } from './table.js';
+import { wholeNumber } from './whole-number.js';
 
 const STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
 const DEFAULT_LIMIT = 50;
@@ -78,13 +79,8 @@ export function sessionsCommand(): Command {
 function listCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .option('-n, --limit <number>', 'how many at most', limitOf, DEFAULT_LIMIT)
+    .option('-n, --limit <number>', 'how many at most', wholeNumber(1), DEFAULT_LIMIT)
     .option('--json', 'print each as a line of JSON');
-}
-
-function limitOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return Number(text);
 }
 
 async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>): Promise<void> {

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Transform } from 'node:stream';
-import {
-  brotliDecompressSync,
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  unzipSync,
-} from 'node:zlib';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+
+/** Bytes of a response, and when they came: milliseconds since the request began. */
+export interface Piece {
+  atMs: number;
+  bytes: Buffer;
+}
 
 const DECODERS: Record<string, () => Transform> = {
   gzip: createGunzip,
@@ -21,20 +20,28 @@ export function encodingOf(headers: IncomingHttpHeaders = {}): string | undefine
   return encoding === '' || encoding === 'identity' ? undefined : encoding;
 }
 
-/** What removes a compression; undefined for one that the doctor does not know. */
-export function decoderOf(encoding: string | undefined): Transform | undefined {
-  return encoding === undefined ? undefined : DECODERS[encoding]?.();
-}
-
-/** A body without its compression, as far as it came; the body itself if it is not compressed as it claims. */
-export function decompressed(body: Buffer, encoding: string | undefined): Buffer {
+/**
+ * The pieces without their compression: what each of them makes readable. A compression that the doctor does not know stays.
+ *
+ * @throws what zlib says of bytes that are not compressed so
+ */
+export async function decoded(pieces: Piece[], encoding: string | undefined): Promise<Piece[]> {
+  const decoder = encoding === undefined ? undefined : DECODERS[encoding]?.();
+  if (!decoder) return pieces;
+  const all: Piece[] = [];
+  let readable: Buffer[] = [];
+  decoder.on('data', (bytes: Buffer) => readable.push(bytes));
+  // After an error zlib does not call back, and says it only once.
+  const failed = new Promise<never>((_, reject) => decoder.once('error', reject));
   try {
-    if (encoding === 'gzip' || encoding === 'deflate')
-      return unzipSync(body, { finishFlush: constants.Z_SYNC_FLUSH });
-    if (encoding === 'br')
-      return brotliDecompressSync(body, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
-  } catch {
-    // Another check says so.
+    for (const { atMs, bytes } of pieces) {
+      const written = new Promise<void>((resolve) => decoder.write(bytes, () => setImmediate(resolve)));
+      await Promise.race([written, failed]);
+      all.push({ atMs, bytes: Buffer.concat(readable) });
+      readable = [];
+    }
+    return all;
+  } finally {
+    decoder.destroy();
   }
-  return body;
 }

@@ -1,13 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import { decompressed, encodingOf } from './content-encoding.js';
+import { decoded, encodingOf, type Piece } from './content-encoding.js';
 import type { Target } from './target.js';
-
-/** Bytes of a response, and when they came: milliseconds since the request began. */
-export interface Piece {
-  atMs: number;
-  bytes: Buffer;
-}
 
 /** The head of a response. */
 export interface Head {
@@ -21,7 +15,10 @@ export interface Head {
 /** A response as its bytes came. */
 export interface Exchange {
   head: Head | undefined;
+  /** Without their compression; as they came where they are not compressed as the header claims. */
   pieces: Piece[];
+  /** Whether its bytes are not compressed as the header claims. */
+  isMislabelled: boolean;
   /** `whole`: it ended as HTTP says. `cut`: the connection closed before. `stopped`: the doctor has read enough. */
   end: 'whole' | 'cut' | 'stopped';
   /** Milliseconds since the request began. */
@@ -46,50 +43,100 @@ export interface RequestOptions {
 /** The service never answers the doctor with more. Another server might, without an end. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
+/** Records a response while it comes. */
+export class Recording {
+  readonly exchange: Exchange = {
+    head: undefined,
+    pieces: [],
+    isMislabelled: false,
+    end: 'cut',
+    endMs: 0,
+    error: undefined,
+  };
+  readonly ended: Promise<Exchange>;
+  #resolve!: () => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #start = performance.now();
+  #hasEnded = false;
+
+  /**
+   * @param limitMs after so many milliseconds the doctor stops reading
+   * @param close closes the connection
+   */
+  constructor(
+    limitMs: number,
+    private readonly close: () => void,
+  ) {
+    const over = new Promise<void>((resolve) => (this.#resolve = resolve));
+    this.ended = over.then(() => this.#decode());
+    this.#timer = setTimeout(() => this.end('stopped'), limitMs);
+  }
+
+  head(status: number, headers: http.IncomingHttpHeaders): Head {
+    return (this.exchange.head = { status, headers, atMs: performance.now() - this.#start });
+  }
+
+  piece(bytes: Buffer): void {
+    this.exchange.pieces.push({ atMs: performance.now() - this.#start, bytes });
+  }
+
+  /** The first error counts. */
+  fail(error: NodeJS.ErrnoException): void {
+    this.exchange.error ??= error;
+  }
+
+  end(end: Exchange['end']): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    Object.assign(this.exchange, { end, endMs: performance.now() - this.#start });
+    this.close();
+    this.#resolve();
+  }
+
+  async #decode(): Promise<Exchange> {
+    const { exchange } = this;
+    try {
+      exchange.pieces = await decoded(exchange.pieces, encodingOf(exchange.head?.headers));
+    } catch {
+      exchange.isMislabelled = true;
+    }
+    return exchange;
+  }
+}
+
 /** Sends one request over HTTP/1.1 on a connection of its own, and reads the response. It never rejects. */
 export function exchange(target: Target, options: RequestOptions): Promise<Exchange> {
   const { origin } = target;
   const { method, path, headers, write, limitMs, isEnough } = options;
-  const start = performance.now();
-  const result: Exchange = { head: undefined, pieces: [], end: 'cut', endMs: 0, error: undefined };
-  let length = 0;
-  return new Promise((resolve) => {
-    const { request: open } = origin.protocol === 'https:' ? https : http;
-    const request = open(new URL(path, origin), {
-      method,
-      agent: false,
-      headers: { ...target.headers, ...headers },
-    });
-    const finish = (end: Exchange['end']) => {
-      clearTimeout(timer);
-      result.end = end;
-      result.endMs = performance.now() - start;
-      request.destroy();
-      resolve(result);
-    };
-    const timer = setTimeout(() => finish('stopped'), limitMs);
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      result.error ??= error;
-      if (!result.head) finish('cut');
-    });
-    request.on('response', (response) => {
-      const { statusCode, headers: received } = response;
-      result.head = { status: statusCode!, headers: received, atMs: performance.now() - start };
-      response.on('data', (bytes: Buffer) => {
-        result.pieces.push({ atMs: performance.now() - start, bytes });
-        length += bytes.length;
-        if (length > MAX_BYTES || isEnough?.(result)) finish('stopped');
-      });
-      response.on('error', (error: NodeJS.ErrnoException) => (result.error ??= error));
-      response.on('close', () => finish(response.complete ? 'whole' : 'cut'));
-    });
-    if (write) void Promise.resolve(write(request)).catch(() => undefined);
-    else request.end();
+  const { request: open } = origin.protocol === 'https:' ? https : http;
+  const request = open(new URL(path, origin), {
+    method,
+    agent: false,
+    headers: { ...target.headers, ...headers },
   });
+  const recording = new Recording(limitMs, () => request.destroy());
+  let length = 0;
+  request.on('error', (error) => {
+    recording.fail(error);
+    if (!recording.exchange.head) recording.end('cut');
+  });
+  request.on('response', (response) => {
+    recording.head(response.statusCode!, response.headers);
+    response.on('data', (bytes: Buffer) => {
+      recording.piece(bytes);
+      length += bytes.length;
+      if (length > MAX_BYTES || isEnough?.(recording.exchange)) recording.end('stopped');
+    });
+    response.on('error', (error) => recording.fail(error));
+    response.on('close', () => recording.end(response.complete ? 'whole' : 'cut'));
+  });
+  if (write) void Promise.resolve(write(request)).catch(() => undefined);
+  else request.end();
+  return recording.ended;
 }
 
 /** The body of a response as text. */
-export function textOf({ head, pieces }: Exchange): string {
-  const body = Buffer.concat(pieces.map(({ bytes }) => bytes));
-  return decompressed(body, encodingOf(head?.headers)).toString();
+export function textOf({ pieces }: Exchange): string {
+  return Buffer.concat(pieces.map(({ bytes }) => bytes)).toString();
 }

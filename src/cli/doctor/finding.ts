@@ -10,9 +10,9 @@ export interface Finding {
   /** What was measured, as a sentence. */
   measured: string;
   /** What helps. */
-  fix?: FixName;
-  /** The header that was lost or the prefix that was removed, for the fix. */
-  subject?: string;
+  fix: FixName | undefined;
+  /** The header that was lost or the prefix that was removed, for the fix. Default: the title of the check. */
+  subject: string | undefined;
 }
 
 /** The checks in the order of the report, with their titles. */
@@ -36,32 +36,21 @@ export const CHECKS = {
 /** The name of a check, as the JSON has it. */
 export type CheckName = keyof typeof CHECKS;
 
-export const ok = (check: CheckName, measured: string): Finding => ({ check, verdict: 'ok', measured });
-export const unknown = (check: CheckName, measured: string): Finding => ({
-  check,
-  verdict: 'unknown',
-  measured,
-});
-export const warning = (check: CheckName, measured: string, fix: FixName, subject?: string): Finding =>
-  withFix(check, 'warning', measured, fix, subject);
-export const problem = (check: CheckName, measured: string, fix?: FixName, subject?: string): Finding =>
-  withFix(check, 'problem', measured, fix, subject);
-
-function withFix(
-  check: CheckName,
-  verdict: Verdict,
-  measured: string,
-  fix: FixName | undefined,
-  subject: string | undefined,
-): Finding {
-  return {
+/** Makes the function that makes findings of one verdict. */
+const finding =
+  (verdict: Verdict) =>
+  (check: CheckName, measured: string, fix?: FixName, subject?: string): Finding => ({
     check,
     verdict,
     measured,
-    ...(fix !== undefined && { fix }),
-    ...(subject !== undefined && { subject }),
-  };
-}
+    fix,
+    subject,
+  });
+
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const problem = finding('problem');
+export const unknown = finding('unknown');
 
 /** A time for people, such as `0.25 s`. */
 export function seconds(ms: number): string {

@@ -1,4 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { StatusLine } from '../status-line.js';
+import { wholeNumber } from '../whole-number.js';
 import { examine } from './examine.js';
 import { jsonOfReport, type Look, textOfReport } from './report.js';
 import { targetOf } from './target.js';
@@ -20,8 +22,8 @@ export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Test what is between you and a service: proxies that delay, cut, limit or change streams.')
     .argument('[url]', 'the URL of the service as its users have it (default: --url or AGENT_QUERY_URL)')
-    .option('--idle <seconds>', 'how long a stream is silent, from 1 to 600', numberFrom(1, 600), 65)
-    .option('--body <bytes>', 'the largest body to send, from 1024', numberFrom(1024, 2 ** 40), DEFAULT_BODY)
+    .option('--idle <seconds>', 'how long a stream is silent, from 1 to 600', wholeNumber(1, 600), 65)
+    .option('--body <bytes>', 'the largest body to send, from 1024', wholeNumber(1024, 2 ** 40), DEFAULT_BODY)
     .option('--json', 'print the report as JSON')
     .addHelpText('after', HELP)
     .action(async (url: string | undefined, _options: unknown, command: Command) => {
@@ -51,24 +53,16 @@ function lookOf(output: typeof process.stdout): Look {
 
 /** On a terminal, shows how long it still takes. Returns a function that removes it. */
 function showProgress(idle: number): () => void {
-  if (!process.stderr.isTTY) return () => undefined;
+  const line = new StatusLine(process.stderr);
   const start = performance.now();
   const show = () => {
     const passed = Math.floor((performance.now() - start) / 1_000);
-    process.stderr.write(`\r\u001b[KTesting, for ${passed} of about ${Math.max(idle, 10)} s …`);
+    line.show(`Testing, for ${passed} of about ${Math.max(idle, 10)} s …`);
   };
   show();
   const timer = setInterval(show, 1_000);
   return () => {
     clearInterval(timer);
-    process.stderr.write('\r\u001b[K');
-  };
-}
-
-function numberFrom(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    line.close();
   };
 }

@@ -30,7 +30,7 @@ describe('The proxies that show themselves', () => {
       { proxy: 'Cloudflare', text: 'remove the Transform Rule that modifies the request header Accept' },
       { proxy: 'Caddy', text: 'in reverse_proxy: remove header_up Accept and header_up -Accept' },
     ]);
-    expect(remediesOf('idle', undefined, []).map(({ proxy }) => proxy)).toEqual([
+    expect(remediesOf('idle', '', []).map(({ proxy }) => proxy)).toEqual([
       'nginx',
       'Caddy',
       'HAProxy',

@@ -1,3 +1,4 @@
+import { Help } from 'commander';
 import { printableLine } from '../printable.js';
 import { CHECKS, type Finding, type Verdict } from './finding.js';
 import { type Remedy, remediesOf } from './fixes.js';
@@ -17,6 +18,9 @@ const SYMBOLS: Record<Verdict, string> = { ok: 'âœ”', warning: '!', problem: 'âœ
 const COLOURS: Record<Verdict, number> = { ok: 32, warning: 33, problem: 31, unknown: 2 };
 
 const TITLE_WIDTH = Math.max(...Object.values(CHECKS).map(({ length }) => length));
+
+/** Commander breaks lines of help. Here it does so on narrow terminals too. */
+const layout = Object.assign(new Help(), { minWidthToWrap: 1 });
 
 /** How the report is shown. */
 export interface Look {
@@ -41,14 +45,7 @@ export function textOfReport(report: Report, { isColoured, width }: Look): strin
 
 /** Breaks a text between words, and moves what follows a break below its beginning. */
 function wrapped(text: string, width: number, indent: number): string {
-  let column = indent;
-  const words = text.split(' ').map((word, index) => {
-    const fits = index === 0 || column + 1 + word.length <= width;
-    column = (fits ? column + Number(index > 0) : indent) + word.length;
-    if (index === 0) return word;
-    return fits ? ` ${word}` : `\n${' '.repeat(indent)}${word}`;
-  });
-  return words.join('');
+  return layout.boxWrap(text, width - indent).replaceAll('\n', `\n${' '.repeat(indent)}`);
 }
 
 /** The report for programs. */
@@ -60,7 +57,7 @@ export function jsonOfReport({ url, proxies, findings, exitCode }: Report): stri
   return `${JSON.stringify({ url, proxies, findings: shown, exitCode }, null, 2)}\n`;
 }
 
-function remediesFor({ fix, subject }: Finding, proxies: SeenProxy[]): Remedy[] {
+function remediesFor({ check, fix, subject = CHECKS[check] }: Finding, proxies: SeenProxy[]): Remedy[] {
   return fix === undefined ? [] : remediesOf(fix, subject, proxies);
 }
 

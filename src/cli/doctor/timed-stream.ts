@@ -1,7 +1,7 @@
 import { eventParser } from 'nest-agent-query-client/streams';
 import type { Caller } from './caller.js';
-import { decoderOf, encodingOf } from './content-encoding.js';
-import type { Exchange, Piece } from './exchange.js';
+import { encodingOf } from './content-encoding.js';
+import type { Exchange } from './exchange.js';
 
 /** An event, and when it arrived: milliseconds since the request began. */
 export interface TimedEvent {
@@ -19,8 +19,6 @@ export interface TimedStream {
   keepAlives: number[];
   /** The value of `Content-Encoding`; undefined without one. */
   encoding: string | undefined;
-  /** Whether its bytes are not compressed as the header claims. */
-  isMislabelled: boolean;
   /** The id of the run, if the events have ids. */
   runId: string | undefined;
 }
@@ -77,32 +75,21 @@ export async function followed(
   );
 }
 
-/** Finds the events in the pieces of a response. */
-export async function readStream(response: Exchange): Promise<TimedStream> {
-  const encoding = encodingOf(response.head?.headers);
-  const stream: TimedStream = {
-    exchange: response,
-    events: [],
-    keepAlives: [],
-    encoding,
-    isMislabelled: false,
-    runId: undefined,
-  };
-  let atMs = 0;
+/** Finds the events in the pieces of a response. There are none in bytes that are not compressed as the header claims. */
+export function readStream(exchange: Exchange): TimedStream {
+  const events: TimedEvent[] = [];
+  const keepAlives: number[] = [];
+  let now = 0;
   const parse = eventParser({
-    onEvent: ({ id, data }) => stream.events.push({ atMs, id, ...envelopeOf(data) }),
-    onComment: () => stream.keepAlives.push(atMs),
+    onEvent: ({ id, data }) => events.push({ atMs: now, id, ...envelopeOf(data) }),
+    onComment: () => keepAlives.push(now),
   });
-  try {
-    for await (const piece of decoded(response.pieces, encoding)) {
-      atMs = piece.atMs;
-      parse(piece.bytes);
-    }
-  } catch {
-    stream.isMislabelled = true;
+  for (const { atMs, bytes } of exchange.isMislabelled ? [] : exchange.pieces) {
+    now = atMs;
+    parse(bytes);
   }
-  stream.runId = /^([\w-]+)\.\d+$/.exec(stream.events[0]?.id ?? '')?.[1];
-  return stream;
+  const runId = /^([\w-]+)\.\d+$/.exec(events[0]?.id ?? '')?.[1];
+  return { exchange, events, keepAlives, encoding: encodingOf(exchange.head?.headers), runId };
 }
 
 /** What is wrong with a stream that is not compressed as it claims. */
@@ -120,29 +107,5 @@ function envelopeOf(data: string): { type: string; data: unknown } {
     return JSON.parse(data) as { type: string; data: unknown };
   } catch {
     return { type: 'invalid', data };
-  }
-}
-
-/**
- * The pieces without their compression: what each of them makes readable.
- *
- * @throws what zlib says of bytes that are not compressed so
- */
-async function* decoded(pieces: Piece[], encoding: string | undefined): AsyncGenerator<Piece> {
-  const decoder = decoderOf(encoding);
-  if (!decoder) return yield* pieces;
-  let readable: Buffer[] = [];
-  decoder.on('data', (bytes: Buffer) => readable.push(bytes));
-  // After an error zlib does not call back, and says it only once.
-  const failed = new Promise<never>((_, reject) => decoder.once('error', reject));
-  try {
-    for (const { atMs, bytes } of pieces) {
-      const written = new Promise<void>((resolve) => decoder.write(bytes, () => setImmediate(resolve)));
-      await Promise.race([written, failed]);
-      yield { atMs, bytes: Buffer.concat(readable) };
-      readable = [];
-    }
-  } finally {
-    decoder.destroy();
   }
 }

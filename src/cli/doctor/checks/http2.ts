@@ -2,7 +2,7 @@ import http2 from 'node:http2';
 import { isIP } from 'node:net';
 import tls from 'node:tls';
 import type { Caller } from '../caller.js';
-import type { Exchange } from '../exchange.js';
+import { type Exchange, Recording } from '../exchange.js';
 import { type Finding, ok, problem, seconds, unknown, warning } from '../finding.js';
 import { whatCame } from '../problem-body.js';
 import { bodyOf, isWhole, readStream } from '../timed-stream.js';
@@ -19,13 +19,10 @@ export async function checkHttp2(caller: Caller): Promise<Finding> {
   if (!socket) return unknown('http2', 'there was no connection');
   if (socket.alpnProtocol !== 'h2') {
     socket.destroy();
-    return warning(
-      'http2',
-      'is not offered: a browser has six connections, and each stream takes one',
-      'http2',
-    );
+    const measured = 'is not offered: a browser has six connections, and each stream takes one';
+    return warning('http2', measured, 'http2');
   }
-  const stream = await readStream(await exchange(caller, socket));
+  const stream = readStream(await exchange(caller, socket));
   if (stream.exchange.head?.status !== 200)
     return problem('http2', `a query over HTTP/2 has no stream: ${whatCame(stream.exchange)}`, 'http2');
   if (!isWhole(stream)) return unfinished('http2', stream);
@@ -60,37 +57,24 @@ function connect(origin: URL): Promise<tls.TLSSocket | undefined> {
 
 /** The same as an exchange over HTTP/1.1. */
 function exchange({ target, diagnosticPath, heads }: Caller, socket: tls.TLSSocket): Promise<Exchange> {
-  const start = performance.now();
-  const result: Exchange = { head: undefined, pieces: [], end: 'cut', endMs: 0, error: undefined };
-  return new Promise((resolve) => {
-    const session = http2.connect(target.origin, { createConnection: () => socket });
-    const finish = (end: Exchange['end']) => {
-      clearTimeout(timer);
-      result.end = end;
-      result.endMs = performance.now() - start;
-      session.destroy();
-      resolve(result);
-    };
-    const timer = setTimeout(() => finish('stopped'), LIMIT_MS);
-    const fail = (error: NodeJS.ErrnoException) => {
-      result.error ??= error;
-      finish('cut');
-    };
-    session.on('error', fail);
-    const request = session.request({
-      ':method': 'POST',
-      ':path': diagnosticPath,
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      ...target.headers,
-    });
-    request.on('error', fail);
-    request.on('response', (headers) => {
-      result.head = { status: headers[':status'] ?? 0, headers, atMs: performance.now() - start };
-      heads.push(result.head);
-    });
-    request.on('data', (bytes: Buffer) => result.pieces.push({ atMs: performance.now() - start, bytes }));
-    request.on('end', () => finish('whole'));
-    request.end(bodyOf(TIMETABLE));
+  const session = http2.connect(target.origin, { createConnection: () => socket });
+  const recording = new Recording(LIMIT_MS, () => session.destroy());
+  const fail = (error: Error) => {
+    recording.fail(error);
+    recording.end('cut');
+  };
+  session.on('error', fail);
+  const request = session.request({
+    ':method': 'POST',
+    ':path': diagnosticPath,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    ...target.headers,
   });
+  request.on('error', fail);
+  request.on('response', (headers) => heads.push(recording.head(headers[':status'] ?? 0, headers)));
+  request.on('data', (bytes: Buffer) => recording.piece(bytes));
+  request.on('end', () => recording.end('whole'));
+  request.end(bodyOf(TIMETABLE));
+  return recording.ended;
 }

@@ -85,7 +85,7 @@ function otherAnswer(response: Exchange, url: string): string {
 function withoutDiagnostic(stream: TimedStream): Reached | undefined {
   const { exchange, events } = stream;
   if (events.some(({ type }) => type === 'diagnostic')) return undefined;
-  if (stream.isMislabelled)
+  if (stream.exchange.isMislabelled)
     return { finding: problem('reachable', mislabelled(stream), 'compression'), exitCode: EXIT.failed };
   return { finding: problem('reachable', whyNoDiagnostic()), exitCode: EXIT.failed };
 

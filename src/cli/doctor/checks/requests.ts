@@ -29,14 +29,12 @@ async function checkAccept(caller: Caller): Promise<Finding> {
       'accept',
       'text/event-stream does not arrive, so that events have no ids: clients cannot resume',
       'request-header',
-      'Accept',
     );
   if (/^(?:id|retry):/m.test(textOf(plain.exchange)))
     return problem(
       'accept',
       'is set to text/event-stream for all: clients that read only "data:" lines fail',
       'request-header',
-      'Accept',
     );
   return ok('accept', 'selects how the stream is written');
 }
@@ -53,7 +51,6 @@ async function checkLastEventId(caller: Caller): Promise<Finding> {
       'last-event-id',
       'does not arrive: a stream that is resumed begins again',
       'request-header',
-      'Last-Event-ID',
     );
   return unknown('last-event-id', `a run could not be followed: ${whatCame(resumed.exchange)}`);
 }
@@ -69,7 +66,6 @@ async function checkIdempotencyKey(caller: Caller): Promise<Finding> {
     'idempotency-key',
     'does not arrive: a repeated query runs the agent again',
     'request-header',
-    'Idempotency-Key',
   );
 }
 

@@ -74,7 +74,7 @@ function compression(stream: TimedStream, plain: TimedStream): Finding {
     if (!isWhole(stream)) return unfinished('compression', stream);
     return ok('compression', 'the stream is not compressed, also for a client that accepts it');
   }
-  if (stream.isMislabelled) return problem('compression', mislabelled(stream), 'compression');
+  if (stream.exchange.isMislabelled) return problem('compression', mislabelled(stream), 'compression');
   if (stream.events.length === 0)
     return unknown('compression', `the stream is compressed with ${encoding}, which the doctor cannot read`);
   const held = heldBackMs(stream);
@@ -102,7 +102,6 @@ function contentLocation({ exchange, runId }: TimedStream, path: string): Findin
       'content-location',
       'is lost: clients that look for the path of the run do not find it',
       'response-header',
-      'Content-Location',
     );
   if (given === expected) return ok('content-location', 'names the run below the path of the request');
   const fixed = (measured: string, prefix: string) =>
@@ -127,7 +126,6 @@ function cacheControl({ exchange }: TimedStream): Finding {
     'cache-control',
     `${shown}: what is behind that proxy may store or change the stream${also}`,
     'response-header',
-    'Cache-Control',
   );
 }
 
