@@ -13,6 +13,7 @@ import {
 } from './access/index.js';
 import {
   ConfigurationError,
+  configured,
   credentials,
   type Environment,
   hasPlayground,
@@ -21,7 +22,7 @@ import {
   type ServiceAgent,
 } from './config/index.js';
 import { diagnosticHandler } from './agents/diagnostic/index.js';
-import { type AnsweringOptions, loadAgent } from './load-agent.js';
+import { type AnsweringOptions, loadAgent, loadPackage } from './load-agent.js';
 import { PlaygroundModule } from './playground/index.js';
 import {
   AgentService,
@@ -29,7 +30,6 @@ import {
   getAgentToken,
   ProblemFilter,
   QueryModule,
-  type RunStore,
   type RunTracer,
 } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
@@ -58,11 +58,16 @@ export class AppModule {
     const answering: AnsweringOptions[] = [];
     for (const agent of agents) answering.push(await loadAgent(agent));
     await checkSpoolDirectory(environment.SPOOL_DIRECTORY);
-    await checkKeysFile(environment.API_KEYS_FILE);
+    const { API_KEYS_FILE: keysFile, DATABASE_URL: database } = environment;
+    if (keysFile !== '')
+      await configured('API_KEYS_FILE names no file of keys.', () => readKeysFile(keysFile));
     const dispatchers = await Promise.all(
       agents.map(({ name }) => loadDispatcher(environment.QUEUE_URL, name)),
     );
-    const store = await loadStore(environment);
+    // Not the URL itself: it may contain a password.
+    const store = await configured('DATABASE_URL names no database that can be used.', () =>
+      openStore(database, { retention: retentionOptions(environment) }),
+    );
     const access = credentials(environment);
     const tracers = await Promise.all(agents.map(loadTracer));
     const { QUERIES_PER_MINUTE: rate, ROLE: role } = environment;
@@ -173,30 +178,6 @@ async function checkSpoolDirectory(directory: string): Promise<void> {
   }
 }
 
-async function checkKeysFile(path: string): Promise<void> {
-  try {
-    if (path !== '') await readKeysFile(path);
-  } catch (error) {
-    throw new ConfigurationError(`API_KEYS_FILE names no file of keys. ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
-async function loadStore(environment: Environment): Promise<RunStore> {
-  try {
-    return await openStore(environment.DATABASE_URL, { retention: retentionOptions(environment) });
-  } catch (error) {
-    // Not the URL itself: it may contain a password.
-    throw new ConfigurationError(
-      `DATABASE_URL names no database that can be used. ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
-  }
-}
-
 /** What the service uses of the package `nest-agent-query-bullmq`. */
 interface DispatcherPackage {
   openDispatcher: (url: string, options: { suffix: string | undefined }) => Promise<Dispatcher>;
@@ -205,20 +186,10 @@ interface DispatcherPackage {
 /** Each of several agents has a queue of its own: a process that has a free slot for one may have none for another. */
 async function loadDispatcher(url: string, agent: string | undefined): Promise<Dispatcher | undefined> {
   if (url === '') return undefined;
-  try {
-    const entry: string = 'nest-agent-query-bullmq';
-    const { openDispatcher } = (await import(entry)) as DispatcherPackage;
-    return await openDispatcher(url, { suffix: agent });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND')
-      throw new ConfigurationError(
-        'QUEUE_URL needs a package that is not installed. Run npm install nest-agent-query-bullmq.',
-        { cause: error },
-      );
-    throw new ConfigurationError(`QUEUE_URL names no queue that can be used. ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const { openDispatcher } = await loadPackage<DispatcherPackage>('QUEUE_URL', 'nest-agent-query-bullmq');
+  return configured('QUEUE_URL names no queue that can be used.', () =>
+    openDispatcher(url, { suffix: agent }),
+  );
 }
 
 /** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */

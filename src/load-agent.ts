@@ -5,6 +5,7 @@ import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/mod
 import {
   commandOptions,
   ConfigurationError,
+  configured,
   modelOptions,
   otherVariables,
   remoteOptions,
@@ -54,11 +55,8 @@ function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): strin
 
 async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
   const { remoteHandler } = await import('./agents/remote/index.js');
-  try {
-    return remoteHandler({ ...remoteOptions(agent.environment), name: agent.name });
-  } catch (error) {
-    throw new ConfigurationError(`${subjectOf(agent)}: ${(error as Error).message}`, { cause: error });
-  }
+  const options = { ...remoteOptions(agent.environment), name: agent.name };
+  return configured(`${subjectOf(agent)}:`, () => remoteHandler(options));
 }
 
 async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {
@@ -68,29 +66,28 @@ async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {
   const { MCP_SERVERS: path } = agent.environment;
   const servers = path === '' ? undefined : await fileText(`${prefix}MCP_SERVERS`, path);
   const { mcpServersOf, modelHandler } = await loadPackage<ModelPackage>(
-    agent,
+    `${subjectOf(agent)}: it`,
     'nest-agent-query-ai-sdk/model',
   );
-  try {
+  return configured(`${subjectOf(agent)}:`, () => {
     const mcpServers = servers === undefined ? {} : mcpServersOf(servers);
     const handler = modelHandler({ ...options, instructions, mcpServers }, otherVariables());
     // Kwargs that are not valid are refused before the query becomes a run.
     return { handler, admit: (query) => handler.check(query) };
-  } catch (error) {
-    throw new ConfigurationError(`${subjectOf(agent)}: ${(error as Error).message}`, { cause: error });
-  }
+  });
 }
 
 async function loadFiles(agent: ServiceAgent): Promise<Handler> {
-  return (await loadPackage<FilesPackage>(agent, 'nest-agent-query-files')).FilesHandler;
+  return (await loadPackage<FilesPackage>(`${subjectOf(agent)}: it`, 'nest-agent-query-files')).FilesHandler;
 }
 
 /**
- * Imports the package of an agent. It is no dependency: only those who want its agent install it.
+ * Imports a package that is no dependency: only those who want what it does install it.
  *
+ * @param subject what needs it: the beginning of a sentence
  * @throws {ConfigurationError} it is not installed, or it needs a package that is not
  */
-async function loadPackage<T>(agent: ServiceAgent, entry: string): Promise<T> {
+export async function loadPackage<T>(subject: string, entry: string): Promise<T> {
   try {
     return (await import(entry)) as T;
   } catch (error) {
@@ -99,7 +96,7 @@ async function loadPackage<T>(agent: ServiceAgent, entry: string): Promise<T> {
     const [, named] = /^Cannot find package '((?:@[^/']+\/)?[^/']+)/.exec(message) ?? [];
     const missing = named ?? entry.split('/')[0];
     throw new ConfigurationError(
-      `${subjectOf(agent)}: it needs a package that is not installed. Run npm install ${missing}.`,
+      `${subject} needs a package that is not installed. Run npm install ${missing}.`,
       { cause: error },
     );
   }
@@ -125,15 +122,9 @@ async function fileText(variable: string, path: string): Promise<string> {
 
 async function loadCommand(agent: ServiceAgent): Promise<Handler> {
   const options = { ...commandOptions(agent.environment), env: otherVariables(), name: agent.name };
-  try {
-    await checkCommand(options);
-  } catch (error) {
-    // Not the command itself: it may contain a password.
-    const whose = agent.name === undefined ? '' : ` of the agent "${agent.name}"`;
-    throw new ConfigurationError(`COMMAND${whose} cannot be executed. ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  // Not the command itself: it may contain a password.
+  const whose = agent.name === undefined ? '' : ` of the agent "${agent.name}"`;
+  await configured(`COMMAND${whose} cannot be executed.`, () => checkCommand(options));
   return commandHandler(options);
 }
 

@@ -26,11 +26,7 @@ export function credentialOf(request: IncomingMessage): Credential {
 }
 
 /** Each value of a header that was sent several times. Node's `headers` has only the first `Authorization`. */
-function valuesOf({ headers, rawHeaders }: IncomingMessage, name: string): string[] {
-  if (headers[name] === undefined) return [];
-  const values = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === name,
-  );
-  // Requests that a tool injects may have no `rawHeaders` of their own.
-  return values.length > 0 ? values : [headers[name]].flat();
+function valuesOf({ headers, headersDistinct }: IncomingMessage, name: string): string[] {
+  // Requests that a tool injects may have `headers` alone.
+  return (headersDistinct as typeof headersDistinct | undefined)?.[name] ?? [headers[name] ?? []].flat();
 }

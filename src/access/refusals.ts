@@ -1,4 +1,4 @@
-import { type ErrorExtras, type HostCode, type ErrorCode, QueryError } from '../query/index.js';
+import { type HostCode, type ErrorCode, QueryError } from '../query/index.js';
 
 /**
  * Why a request has no access, with the header that says how to get it. The guards throw it.
@@ -11,15 +11,16 @@ export class AccessRefusal extends QueryError {
   /**
    * @param challenge the value of `WWW-Authenticate`
    * @param reason what the operator's log shows; a fixed sentence, without anything that the caller has sent
+   * @param retryAfter in seconds
    */
   constructor(
     code: ErrorCode | HostCode,
     detail: string,
-    readonly challenge: string | undefined,
+    readonly challenge?: string,
     readonly reason?: string,
-    extras?: ErrorExtras,
+    retryAfter?: number,
   ) {
-    super(code, detail, extras);
+    super(code, detail, retryAfter === undefined ? {} : { retryAfter });
   }
 }
 
@@ -54,13 +55,9 @@ export function severalCredentials(): AccessRefusal {
 
 /** @param retryAfter in seconds */
 export function keysUnavailable(retryAfter: number): AccessRefusal {
-  return new AccessRefusal(
-    'unavailable',
-    'The token cannot be checked now, because the keys of its issuer cannot be reached. Try again in a moment.',
-    undefined,
-    undefined,
-    { retryAfter },
-  );
+  const detail =
+    'The token cannot be checked now, because the keys of its issuer cannot be reached. Try again in a moment.';
+  return new AccessRefusal('unavailable', detail, undefined, undefined, retryAfter);
 }
 
 /**
@@ -68,11 +65,6 @@ export function keysUnavailable(retryAfter: number): AccessRefusal {
  * @param retryAfter in seconds
  */
 export function tooManyQueries(queriesPerMinute: number, retryAfter: number): AccessRefusal {
-  return new AccessRefusal(
-    'rate_limited',
-    `You may begin ${queriesPerMinute} queries in a minute. Try again in ${retryAfter} s.`,
-    undefined,
-    undefined,
-    { retryAfter },
-  );
+  const detail = `You may begin ${queriesPerMinute} queries in a minute. Try again in ${retryAfter} s.`;
+  return new AccessRefusal('rate_limited', detail, undefined, undefined, retryAfter);
 }

@@ -15,6 +15,7 @@ export {
 export {
   agentsOf,
   ConfigurationError,
+  configured,
   otherVariables,
   readEnvironment,
   unusedVariables,

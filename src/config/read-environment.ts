@@ -18,6 +18,21 @@ export class ConfigurationError extends Error {
 }
 
 /**
+ * Does a step of the start.
+ *
+ * @param sentence what is wrong if the step fails. The message of its error follows
+ * @throws {ConfigurationError} the step fails
+ */
+export async function configured<T>(sentence: string, step: () => T | Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+    throw new ConfigurationError(`${sentence} ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/**
  * Reads the environment. An empty variable counts as absent.
  *
  * @throws {ConfigurationError} it names each faulty variable, its value and what it may be

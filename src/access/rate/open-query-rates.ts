@@ -1,5 +1,4 @@
-import { MemoryQueryRates } from './memory-query-rates.js';
-import { type QueryRates, WINDOW_SECONDS } from './query-rates.js';
+import { QueryRates, WINDOW_SECONDS } from './query-rates.js';
 import { PostgresQueryRates, RATES_TABLE } from './postgres-query-rates.js';
 import { checkRateLimit, type RateLimitModuleOptions } from './rate-limit.options.js';
 
@@ -15,8 +14,8 @@ export async function openQueryRates(options: RateLimitModuleOptions): Promise<Q
   checkRateLimit(options);
   const { RateLimiterMemory, RateLimiterPostgres } = await import('rate-limiter-flexible');
   const limits = { points: options.queriesPerMinute, duration: WINDOW_SECONDS, keyPrefix: '' };
-  const memory = new MemoryQueryRates(new RateLimiterMemory(limits));
-  if (options.postgres === undefined) return memory;
+  const memory = new RateLimiterMemory(limits);
+  if (options.postgres === undefined) return new QueryRates(memory);
   const { pool, schema = SCHEMA, close = async () => undefined } = options.postgres;
   const escaped = schema.replaceAll('"', '""');
   const limiter = new RateLimiterPostgres({
@@ -29,5 +28,5 @@ export async function openQueryRates(options: RateLimitModuleOptions): Promise<Q
     tableCreated: true,
     clearExpiredByTimeout: false,
   });
-  return new PostgresQueryRates(limiter, memory, pool, `"${escaped}"`, close);
+  return new PostgresQueryRates(memory, limiter, pool, `"${escaped}"`, close);
 }

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { RateLimiterPostgres } from 'rate-limiter-flexible';
+import type { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { settlesWithin } from '../../query/index.js';
-import { countIn } from './memory-query-rates.js';
-import { QueryRates, type Rate } from './query-rates.js';
+import { countIn, QueryRates, type Rate } from './query-rates.js';
 import type { PostgresConnections } from './rate-limit.options.js';
 
 /** The table of the counters. */
@@ -30,25 +29,25 @@ export class PostgresQueryRates extends QueryRates {
   #isOut = false;
 
   /**
-   * @param limiter the counters in the database
    * @param memory counts while the database cannot be reached
+   * @param limiter the counters in the database
    * @param connections for the table
    * @param schema the schema of the table, quoted
    * @param closeConnections is called by `close`
    */
   constructor(
+    memory: RateLimiterMemory,
     private readonly limiter: RateLimiterPostgres,
-    private readonly memory: QueryRates,
     private readonly connections: PostgresConnections,
     private readonly schema: string,
     private readonly closeConnections: () => Promise<void>,
   ) {
-    super();
+    super(memory);
     this.#clearing = setInterval(() => void this.#clear(), CLEAR_MS).unref();
   }
 
-  async count(owner: string): Promise<Rate> {
-    if (performance.now() < this.#pausedUntil) return this.memory.count(owner);
+  override async count(owner: string): Promise<Rate> {
+    if (performance.now() < this.#pausedUntil) return super.count(owner);
     const counting = this.#countInTable(owner);
     const settled = counting.then(
       () => undefined,
@@ -58,15 +57,14 @@ export class PostgresQueryRates extends QueryRates {
     const fault = isInTime ? await settled : `it has not answered within ${ANSWER_MS} ms`;
     if (fault !== undefined) {
       this.#isGone(fault);
-      return this.memory.count(owner);
+      return super.count(owner);
     }
     this.#isBack();
     return counting;
   }
 
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     clearInterval(this.#clearing);
-    await this.memory.close();
     await this.closeConnections();
   }
 

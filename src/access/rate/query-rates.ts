@@ -1,3 +1,5 @@
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
+
 /** The length of the window in which queries are counted, in seconds. */
 export const WINDOW_SECONDS = 60;
 
@@ -10,10 +12,40 @@ export interface Rate {
   resetSeconds: number;
 }
 
-/** Counts the queries of owners. */
-export abstract class QueryRates {
-  /** Counts one query. */
-  abstract count(owner: string): Promise<Rate>;
+/** Counts the queries of owners, in the memory of this process. */
+export class QueryRates {
+  /** @param memory the counters of this process */
+  constructor(private readonly memory: RateLimiterAbstract) {}
 
-  abstract close(): Promise<void>;
+  /** Counts one query. */
+  count(owner: string): Promise<Rate> {
+    return countIn(this.memory, owner);
+  }
+
+  async close(): Promise<void> {}
+}
+
+/**
+ * Counts one query in a limiter.
+ *
+ * @param key names the owner in the limiter
+ * @throws {Error} the limiter fails
+ */
+export async function countIn(limiter: RateLimiterAbstract, key: string): Promise<Rate> {
+  try {
+    return rateOf(await limiter.consume(key), false);
+  } catch (result) {
+    // A limit that is exceeded is rejected too, with a result that is no error.
+    const { msBeforeNext } = result as Partial<RateLimiterRes>;
+    if (msBeforeNext === undefined) throw result;
+    return rateOf(result as RateLimiterRes, true);
+  }
+}
+
+function rateOf({ remainingPoints, msBeforeNext }: RateLimiterRes, isExceeded: boolean): Rate {
+  return {
+    isExceeded,
+    remaining: remainingPoints,
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+  };
 }
