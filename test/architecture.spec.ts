@@ -35,7 +35,7 @@ const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
 function folders(path: string): string[] {
   return readdirSync(join(ROOT, path), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    .filter((entry) => entry.isDirectory() && !/^(?:node_modules|\..*)$/.test(entry.name))
     .map(({ name }) => name);
 }
 
@@ -50,7 +50,9 @@ function importedFiles(file: string): string[] {
   return imports
     .get(file)!
     .filter((name) => name.startsWith('.'))
-    .map((name) => relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts').replace(/\.cjs$/, '.cts'))))
+    .map((name) =>
+      relative(ROOT, resolve(ROOT, dirname(file), name.replace(/\.js$/, '.ts').replace(/\.cjs$/, '.cts'))),
+    )
     .map((name) =>
       [name, name.replace(/\.ts$/, '.tsx'), name.replace(/\.ts$/, '.js')].find((each) =>
         files.includes(each),
@@ -116,13 +118,14 @@ const BUILT_ON: Record<string, string[]> = { playground: ['src/access/index.ts']
 /** The packages of this repository that each package imports, by their names. */
 const PACKAGES_OF: Record<string, string[]> = {
   'nest-agent-query': ['nest-agent-query-client'],
-  'nest-agent-query-ai-sdk': ['nest-agent-query', 'nest-agent-query-files'],
+  'nest-agent-query-adapters': ['nest-agent-query'],
+  'nest-agent-query-ai-sdk': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-files'],
   'nest-agent-query-bullmq': ['nest-agent-query'],
   'nest-agent-query-client': [],
   'nest-agent-query-files': ['nest-agent-query'],
-  'nest-agent-query-langgraph': ['nest-agent-query'],
-  'nest-agent-query-mastra': ['nest-agent-query'],
-  'nest-agent-query-openai-agents': ['nest-agent-query'],
+  'nest-agent-query-langgraph': ['nest-agent-query', 'nest-agent-query-adapters'],
+  'nest-agent-query-mastra': ['nest-agent-query', 'nest-agent-query-adapters'],
+  'nest-agent-query-openai-agents': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-playground': ['nest-agent-query-client'],
 };
 

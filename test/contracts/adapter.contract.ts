@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import type { AdapterOptions } from '../../src/adapters/index.js';
+import type { AdapterOptions } from 'nest-agent-query-adapters';
 import {
   type AgentHandler,
   type Envelope,

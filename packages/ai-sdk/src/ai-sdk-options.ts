@@ -1,6 +1,6 @@
 import type { ModelMessage, streamText, SystemModelMessage } from 'ai';
 import type { Query, QueryContext } from 'nest-agent-query';
-import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
 
 /** What the handler reads of a step that has ended. */
 export interface FinishedStep {

@@ -1,6 +1,6 @@
 import type { ModelMessage, StepResult, StopCondition, ToolSet } from 'ai';
 import { type Envelope, log, message, type Query, type QueryContext } from 'nest-agent-query';
-import { cutModel, modelFailure } from 'nest-agent-query/adapters';
+import { cutModel, modelFailure } from 'nest-agent-query-adapters';
 import {
   type AiSdkChoice,
   type AiSdkOptions,

@@ -1,6 +1,6 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
 import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from 'nest-agent-query';
-import { fileName, shownResult, toolFailure } from 'nest-agent-query/adapters';
+import { fileName, shownResult, toolFailure } from 'nest-agent-query-adapters';
 
 /** A part of the stream of the AI SDK. */
 export type StreamPart = TextStreamPart<ToolSet>;

@@ -1,6 +1,6 @@
 import type { AssistantContent, JSONValue, ModelMessage } from 'ai';
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
-import { type ConversationStep, type ModelPart, readConversation } from 'nest-agent-query/adapters';
+import { type ConversationStep, type ModelPart, readConversation } from 'nest-agent-query-adapters';
 import type { AiSdkSettings } from './ai-sdk-options.js';
 
 /**

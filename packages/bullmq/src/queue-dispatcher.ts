@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { Dispatcher, type DispatchReceiver } from 'nest-agent-query';
-import { settlesWithin } from 'nest-agent-query/adapters';
+import { settlesWithin } from 'nest-agent-query/agents';
 import type { Connect, QueueConnection } from './queue-connection.js';
 
 /** The pause before a connection is opened again: doubled each time, from `least` to `most`. Milliseconds. */

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { newProcessDirectory } from 'nest-agent-query/adapters';
+import { newProcessDirectory } from 'nest-agent-query/agents';
 import { parserEntry } from './parser-entry.js';
 import { OUT_OF_MEMORY } from './parser-protocol.js';
 import type { FromParser, ParserEnd, ParserRequest, ToParser } from './parser-protocol.js';

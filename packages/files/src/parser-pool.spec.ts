@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import process from 'node:process';
 import { anyRuns, deadProcess, parsersOf } from '../../../test/support/child-processes.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { newProcessDirectory } from 'nest-agent-query/adapters';
+import { newProcessDirectory } from 'nest-agent-query/agents';
 import type { FilePart } from 'nest-agent-query';
 import { FilesLimits } from './files-limits.js';
 import type { ParserJob } from './parser-job.js';

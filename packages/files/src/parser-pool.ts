@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
-import { removeAbandonedDirectories } from 'nest-agent-query/adapters';
+import { removeAbandonedDirectories } from 'nest-agent-query/agents';
 import type { FilePart } from 'nest-agent-query';
 import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';

@@ -1,5 +1,5 @@
 import { type Envelope, file, message, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
-import { shownResult } from 'nest-agent-query/adapters';
+import { shownResult } from 'nest-agent-query-adapters';
 import { type ContentMessage, type FilePiece, isPlain, type Piece, piecesOf } from './content-pieces.js';
 import { type ChunkMetadata, type TaskEvent, taskName, tasksOf } from './graph-events.js';
 import { type CallPiece, StreamedMessage } from './streamed-message.js';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { fileName } from 'nest-agent-query/adapters';
+import { fileName } from 'nest-agent-query-adapters';
 
 /** A block of the content of a message. Providers and versions of LangChain have several forms of each. */
 export type Block = Record<string, unknown>;

@@ -6,7 +6,7 @@ import {
   type ConversationStep,
   type ModelPart,
   readConversation,
-} from 'nest-agent-query/adapters';
+} from 'nest-agent-query-adapters';
 import { type Block, kindOf } from './content-pieces.js';
 import { toolText } from './tool-content.js';
 

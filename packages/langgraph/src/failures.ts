@@ -1,5 +1,5 @@
 import { QueryError } from 'nest-agent-query';
-import { modelFailure } from 'nest-agent-query/adapters';
+import { modelFailure } from 'nest-agent-query-adapters';
 
 /** What errors of LangGraph have. */
 interface GraphError {

@@ -5,7 +5,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { adapterSettings, threadOf } from 'nest-agent-query/adapters';
+import { adapterSettings, threadOf } from 'nest-agent-query-adapters';
 import { type CompiledGraph, hasMemory, type LangGraphOptions } from './graph-options.js';
 import { GraphRun } from './graph-run.js';
 import { Thread } from './thread.js';

@@ -1,7 +1,7 @@
 import type { BaseMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import type { Query, QueryContext } from 'nest-agent-query';
-import type { AdapterOptions, AdapterSettings } from 'nest-agent-query/adapters';
+import type { AdapterOptions, AdapterSettings } from 'nest-agent-query-adapters';
 
 /** What the adapter uses of a compiled graph. Every compiled graph of LangGraph.js has it. */
 export interface CompiledGraph {

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Envelope, type Query, type QueryContext } from 'nest-agent-query';
-import { HandedOver, threadOf, toolFailure } from 'nest-agent-query/adapters';
+import { HandedOver } from 'nest-agent-query/agents';
+import { threadOf, toolFailure } from 'nest-agent-query-adapters';
 import { AnswerReader, isChunk, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
 import { failureOf, threadLost } from './failures.js';

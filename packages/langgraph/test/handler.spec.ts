@@ -14,7 +14,7 @@ import { FakeChatModel, graphOf, toolsOf } from './harness.js';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type AgentHandler, type Envelope, QueryError } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/adapters';
+import { HandedOver } from 'nest-agent-query/agents';
 import { collect, type ContextInput, contextOf, queryOf, type TestContext } from 'nest-agent-query/testing';
 import { fromLangGraph } from '../src/index.js';
 

@@ -11,7 +11,7 @@ import {
   toolResult,
   usage,
 } from 'nest-agent-query';
-import { fileName, shownResult, toolFailure } from 'nest-agent-query/adapters';
+import { fileName, shownResult, toolFailure } from 'nest-agent-query-adapters';
 import { MastraFailure } from './failures.js';
 
 /** A chunk of an agent's stream. */

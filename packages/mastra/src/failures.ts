@@ -1,4 +1,4 @@
-import { modelFailure } from 'nest-agent-query/adapters';
+import { modelFailure } from 'nest-agent-query-adapters';
 
 /** What the framework reports as an error in its stream. It may be an error, or only say what one has said. */
 export class MastraFailure extends Error {

@@ -5,7 +5,7 @@ import {
   type QueryContext,
   type SessionRef,
 } from 'nest-agent-query';
-import { threadOf } from 'nest-agent-query/adapters';
+import { threadOf } from 'nest-agent-query-adapters';
 import { type MastraAgent, type MastraMemory, type MastraOptions, settingsOf } from './mastra-options.js';
 import { MastraRun } from './mastra-run.js';
 

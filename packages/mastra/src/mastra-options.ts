@@ -1,5 +1,5 @@
 import type { Query, QueryContext } from 'nest-agent-query';
-import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
 import type { MastraChunk } from './chunk-envelopes.js';
 
 /** The memory of an agent, as far as the handler uses it. */

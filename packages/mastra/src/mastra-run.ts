@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
-import { cutModel, threadOf } from 'nest-agent-query/adapters';
+import { cutModel, threadOf } from 'nest-agent-query-adapters';
 import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
 import { failureOf } from './failures.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';

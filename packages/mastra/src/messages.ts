@@ -5,7 +5,7 @@ import {
   type ConversationStep,
   type ModelPart,
   readConversation,
-} from 'nest-agent-query/adapters';
+} from 'nest-agent-query-adapters';
 import type { MastraSettings } from './mastra-options.js';
 
 /** A message in the form of the AI SDK, which all versions of Mastra take. */

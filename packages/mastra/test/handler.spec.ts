@@ -6,7 +6,7 @@ import { mastraAgent, mastraTool, WITHOUT_RETRIES } from './harness.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { TestMemory } from './memory.js';
 import { type AgentHandler, type Envelope, type Query, QueryError } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/adapters';
+import { HandedOver } from 'nest-agent-query/agents';
 import { collect, contextOf, queryOf, type TestContext } from 'nest-agent-query/testing';
 import { ChunkEnvelopes } from '../src/chunk-envelopes.js';
 import { fromMastra, type MastraAgent, type MastraOptions } from '../src/index.js';

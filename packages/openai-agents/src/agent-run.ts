@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { AgentInputItem, Runner } from '@openai/agents';
 import { type Envelope, message, type Query, type QueryContext } from 'nest-agent-query';
-import { toolFailure } from 'nest-agent-query/adapters';
+import { toolFailure } from 'nest-agent-query-adapters';
 import { type AgentInput, AgentStream, type State } from './agent-stream.js';
 import { AnswerEvents } from './answer-events.js';
 import { argumentsOf } from './arguments.js';

@@ -1,6 +1,6 @@
 import type { RunStreamEvent } from '@openai/agents';
 import { type Envelope, message, reasoning, usage } from 'nest-agent-query';
-import { cutModel } from 'nest-agent-query/adapters';
+import { cutModel } from 'nest-agent-query-adapters';
 import { envelopesOfItem } from './item-envelopes.js';
 import { type ProviderEvent, reasoningOf } from './reasoning-deltas.js';
 import type { ToolFailure } from './result-envelopes.js';

@@ -1,5 +1,5 @@
 import { QueryError } from 'nest-agent-query';
-import { cutModel, modelFailure } from 'nest-agent-query/adapters';
+import { cutModel, modelFailure } from 'nest-agent-query-adapters';
 import type { Framework } from './framework.js';
 
 /** The framework has ended without an output, an approval or an error. */

@@ -1,6 +1,6 @@
 import type { RunItem } from '@openai/agents';
 import { type Envelope, message, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
-import { shownResult } from 'nest-agent-query/adapters';
+import { shownResult } from 'nest-agent-query-adapters';
 import { argumentsOf } from './arguments.js';
 import { type ToolFailure, resultEnvelopes } from './result-envelopes.js';
 import { outputFile } from './output-files.js';

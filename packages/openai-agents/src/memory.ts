@@ -1,6 +1,6 @@
 import type { Session } from '@openai/agents';
 import type { QueryContext, SessionRef } from 'nest-agent-query';
-import { threadOf } from 'nest-agent-query/adapters';
+import { threadOf } from 'nest-agent-query-adapters';
 import type { MemoryRef, OpenAIAgentsOptions } from './openai-agents-options.js';
 
 /** The methods of a session that add to it. */

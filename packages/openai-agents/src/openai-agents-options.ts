@@ -1,6 +1,6 @@
 import type { Agent, AgentOutputType, Runner, Session } from '@openai/agents';
 import type { Query, QueryContext, SessionRef } from 'nest-agent-query';
-import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query/adapters';
+import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
 
 /** Names the memory of a session. */
 export interface MemoryRef extends SessionRef {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { type Envelope, file } from 'nest-agent-query';
-import { fileName } from 'nest-agent-query/adapters';
+import { fileName } from 'nest-agent-query-adapters';
 
 /** A file that an agent or a tool has made. */
 export interface OutputFile {

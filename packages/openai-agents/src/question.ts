@@ -7,7 +7,7 @@ import {
   type ConversationStep,
   type ModelPart,
   readConversation,
-} from 'nest-agent-query/adapters';
+} from 'nest-agent-query-adapters';
 import type { OpenAIAgentsSettings } from './openai-agents-options.js';
 
 type Content = Exclude<UserMessageItem['content'], string>[number];

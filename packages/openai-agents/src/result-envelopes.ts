@@ -1,6 +1,6 @@
 import type { RunItem } from '@openai/agents';
 import { type Envelope, toolResult } from 'nest-agent-query';
-import { shownResult } from 'nest-agent-query/adapters';
+import { shownResult } from 'nest-agent-query-adapters';
 import { outputFile } from './output-files.js';
 
 type Result = Extract<RunItem, { type: 'tool_call_output_item' }>['rawItem'];

@@ -5,7 +5,7 @@ import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contract
 import { FakeFrameworkModel } from './harness.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type AgentHandler, type Envelope, type Query, QueryError } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/adapters';
+import { HandedOver } from 'nest-agent-query/agents';
 import { collect, contextOf, queryOf, type TestContext } from 'nest-agent-query/testing';
 import {
   fromOpenAIAgents,

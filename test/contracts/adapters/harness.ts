@@ -1,4 +1,4 @@
-import type { AdapterOptions } from '../../../src/adapters/index.js';
+import type { AdapterOptions } from 'nest-agent-query-adapters';
 import type { AgentHandler } from '../../../src/query/index.js';
 import type { AdapterCase } from './cases.js';
 import type { FakeModel } from './fake-model.js';

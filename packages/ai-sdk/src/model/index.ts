@@ -3,4 +3,4 @@ export { mcpServersOf } from './mcp-options.js';
 export type { McpHttpOptions, McpProgramOptions, McpServerOptions } from './mcp-options.js';
 export { type ModelHandler, modelHandler } from './model-handler.js';
 export type { ModelOptions } from './model-options.js';
-export type { ModelInputKind, ModelKwarg } from 'nest-agent-query/adapters';
+export type { ModelInputKind, ModelKwarg } from 'nest-agent-query/agents';

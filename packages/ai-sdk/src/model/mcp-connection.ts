@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { MCPClient } from '@ai-sdk/mcp';
 import type { ToolSet } from 'ai';
-import { textForLog } from 'nest-agent-query/adapters';
+import { textForLog } from 'nest-agent-query/agents';
 import { isProgram, type McpServerOptions } from './mcp-options.js';
 import { McpProgram } from './mcp-program.js';
 

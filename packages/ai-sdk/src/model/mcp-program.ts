@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { MCPTransport } from '@ai-sdk/mcp';
-import { settlesWithin } from 'nest-agent-query/adapters';
+import { settlesWithin } from 'nest-agent-query/agents';
 import type { McpProgramOptions } from './mcp-options.js';
 
 type Message = Parameters<MCPTransport['send']>[0];

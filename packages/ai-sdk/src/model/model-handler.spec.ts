@@ -154,7 +154,7 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     const envelopes = await collect(handler.handle(await queryOf('Now?'), await contextOf({ turns })));
     expect(envelopes[0]).toEqual({
       type: 'log',
-      data: { message: 'The model is not shown the oldest 1 turns of the session' },
+      data: { message: 'The model is not shown the oldest turn of the session' },
     });
     const { messages } = JSON.parse(endpoint.calls[0]!.body) as { messages: { role: string }[] };
     expect(messages.map(({ role }) => role)).toEqual([

@@ -12,7 +12,7 @@ import {
 } from 'nest-agent-query';
 import { fromAiSdk } from '../index.js';
 import type { FilesHandler } from 'nest-agent-query-files';
-import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query/adapters';
+import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query-adapters';
 import { Endpoint } from './endpoint.js';
 import { McpTools } from './mcp-tools.js';
 import { callFor, type ModelOptions, type ModelSettings, settingsOf } from './model-options.js';

@@ -7,7 +7,7 @@ import {
   type Range,
   rangeText,
   TEMPERATURES,
-} from 'nest-agent-query/adapters';
+} from 'nest-agent-query/agents';
 import { checkMcpServers, type McpServerOptions } from './mcp-options.js';
 
 /** Which model answers, what it is told, and within which limits. */

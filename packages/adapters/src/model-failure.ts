@@ -1,4 +1,4 @@
-import { type ErrorCode, QueryError } from '../query/index.js';
+import { type ErrorCode, QueryError } from 'nest-agent-query';
 import { type ErrorFacts, factsOf } from './error-facts.js';
 
 /** How endpoints say that a conversation has more tokens than the model can take. */

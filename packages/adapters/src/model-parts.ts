@@ -8,7 +8,7 @@ import {
   QueryError,
   type QueryPart,
   type Turn,
-} from '../query/index.js';
+} from 'nest-agent-query';
 import type { AnswerFile } from './answer-steps.js';
 
 /** A kind of files that a model may take as they are. */

@@ -1,4 +1,4 @@
-import { type Envelope, log, type Query, type QueryContext, type Turn } from '../query/index.js';
+import { type Envelope, log, type Query, type QueryContext, type Turn } from 'nest-agent-query';
 import type { AdapterSettings } from './adapter-options.js';
 import { type AnsweredCall, type AnswerStep, answerSteps } from './answer-steps.js';
 import { type ModelPart, PartReader } from './model-parts.js';
@@ -78,7 +78,8 @@ export async function readConversation(
     for (const step of answerSteps(turn)) steps.push(await readStep(step, reader, showsAnswerFiles));
     rest -= tokensOf(asked) + steps.reduce((sum, step) => sum + tokensOfStep(step), 0);
     if (rest < 0) {
-      notes.push(log(`The model is not shown the oldest ${index + 1} turns of the session`));
+      const oldest = index === 0 ? 'turn' : `${index + 1} turns`;
+      notes.push(log(`The model is not shown the oldest ${oldest} of the session`));
       break;
     }
     const [next] = turns;

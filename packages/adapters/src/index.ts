@@ -1,22 +1,8 @@
 /**
- * What agents and adapters of frameworks have in common, for their authors: `nest-agent-query/adapters`. It knows no framework.
+ * What adapters of frameworks have in common, for their authors: `nest-agent-query-adapters`. It knows no framework.
  *
- * WARNING: other packages depend on every name below, as on those of the package root.
+ * WARNING: other packages depend on every name below.
  */
-export {
-  HandedOver,
-  isInRange,
-  MODEL_NUMBERS,
-  type ModelInputKind,
-  type ModelKwarg,
-  newProcessDirectory,
-  type Range,
-  rangeText,
-  removeAbandonedDirectories,
-  settlesWithin,
-  TEMPERATURES,
-  textForLog,
-} from '../query/index.js';
 export { type AdapterOptions, adapterSettings, type AdapterSettings } from './adapter-options.js';
 export { type AnsweredCall, type AnswerFile, type AnswerStep, answerSteps } from './answer-steps.js';
 export {

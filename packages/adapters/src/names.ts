@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import mime from 'mime';
-import type { SessionRef } from '../query/index.js';
+import type { SessionRef } from 'nest-agent-query';
 
 /** The most bytes that the name of a file has. */
 const NAME_BYTES = 255;

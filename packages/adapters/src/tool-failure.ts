@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { QueryError } from '../query/index.js';
+import { QueryError } from 'nest-agent-query';
 
 const logger = new Logger('Tools');
 

@@ -1,4 +1,4 @@
-import type { Turn } from '../query/index.js';
+import type { Turn } from 'nest-agent-query';
 
 /** A tool call of an earlier answer, and its result. */
 export interface AnsweredCall {

@@ -1,4 +1,4 @@
-import type { FilePart, QueryContext } from '../query/index.js';
+import type { FilePart, QueryContext } from 'nest-agent-query';
 import type { ModelInput } from './model-parts.js';
 
 /** What every adapter can be told about the conversation that a model gets. */

@@ -1,0 +1,19 @@
+/**
+ * What packages with agents need besides the package root: `nest-agent-query/agents`.
+ *
+ * WARNING: other packages depend on every name below, as on those of the package root.
+ */
+export {
+  HandedOver,
+  isInRange,
+  MODEL_NUMBERS,
+  type ModelInputKind,
+  type ModelKwarg,
+  newProcessDirectory,
+  type Range,
+  rangeText,
+  removeAbandonedDirectories,
+  settlesWithin,
+  TEMPERATURES,
+  textForLog,
+} from '../query/index.js';
