@@ -117,11 +117,12 @@ const BUILT_ON: Record<string, string[]> = { playground: ['src/access/index.ts']
 
 /** The packages of this repository that each package imports, by their names. */
 const PACKAGES_OF: Record<string, string[]> = {
-  'nest-agent-query': ['nest-agent-query-client'],
+  'nest-agent-query': ['nest-agent-query-client', 'nest-agent-query-doctor'],
   'nest-agent-query-adapters': ['nest-agent-query'],
   'nest-agent-query-ai-sdk': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-files'],
   'nest-agent-query-bullmq': ['nest-agent-query'],
   'nest-agent-query-client': [],
+  'nest-agent-query-doctor': ['nest-agent-query-client'],
   'nest-agent-query-files': ['nest-agent-query'],
   'nest-agent-query-langgraph': ['nest-agent-query', 'nest-agent-query-adapters'],
   'nest-agent-query-mastra': ['nest-agent-query', 'nest-agent-query-adapters'],

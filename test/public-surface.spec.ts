@@ -128,6 +128,7 @@ const ENTRIES: Record<string, string[]> = {
     'refusalOf',
     'upTo',
   ],
+  'packages/doctor/src/index.ts': ['CHECKS', 'PROXIES', 'examine', 'jsonOfReport', 'remediesFor'],
   'packages/files/src/index.ts': ['FilesHandler', 'FilesLimits'],
   'packages/langgraph/src/index.ts': ['fromLangGraph'],
   'packages/mastra/src/index.ts': ['fromMastra'],

@@ -1,6 +1,6 @@
-import { examine } from '../src/cli/doctor/examine.js';
-import type { Finding } from '../src/cli/doctor/finding.js';
-import type { Report } from '../src/cli/doctor/report.js';
+import { examine } from 'nest-agent-query-doctor';
+import type { Finding } from 'nest-agent-query-doctor';
+import type { Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../src/cli/doctor/target.js';
 import { command } from './support/command-line.js';
 import { TLS_FILE } from './support/faulty-proxy.js';

@@ -1,5 +1,5 @@
-import { examine } from '../../src/cli/doctor/examine.js';
-import type { Report } from '../../src/cli/doctor/report.js';
+import { examine } from 'nest-agent-query-doctor';
+import type { Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../../src/cli/doctor/target.js';
 import { createApiKey } from '../../src/access/index.js';
 import { Module } from '@nestjs/common';

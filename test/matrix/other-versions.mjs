@@ -32,7 +32,9 @@ const OTHERS = [
 ];
 
 /** What every host may install; an adapter may refuse a framework that it cannot serve. */
-const INSTALLED = ['', '-client', '-files', '-bullmq'].map((ending) => `nest-agent-query${ending}`);
+const INSTALLED = ['', '-client', '-doctor', '-files', '-bullmq'].map(
+  (ending) => `nest-agent-query${ending}`,
+);
 
 /** @param packages the packed packages */
 export async function tryOtherVersions(packages, directory) {

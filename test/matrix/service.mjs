@@ -9,14 +9,14 @@ import { Program } from './program.mjs';
 const FOLDERS = [
   [
     'an empty folder',
-    ['', '-client'],
+    ['', '-client', '-doctor'],
     {},
     /a text of 5 characters: \\"Hello\\"[^]*npm install nest-agent-query-files/,
   ],
-  ['a host of Nest 11', ['', '-client'], OF_NEST_11, /This has arrived:/],
+  ['a host of Nest 11', ['', '-client', '-doctor'], OF_NEST_11, /This has arrived:/],
   [
     'a folder with the files agent',
-    ['', '-client', '-files'],
+    ['', '-client', '-doctor', '-files'],
     {},
     /"type":"done","data":{"status":"completed"}/,
   ],

@@ -10,7 +10,8 @@ export async function publishedPackages() {
   const others = (await readdir(join(ROOT, 'packages'), { withFileTypes: true }))
     .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
     .map(({ name }) => `packages/${name}`);
-  const folders = ['packages/client', '.', ...others.filter((folder) => folder !== 'packages/client')];
+  const first = ['packages/client', 'packages/doctor', '.'];
+  const folders = [...first, ...others.filter((folder) => !first.includes(folder))];
   const all = await Promise.all(
     folders.map(async (folder) => ({
       folder: join(ROOT, folder),

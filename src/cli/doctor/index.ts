@@ -1,8 +1,8 @@
 import { Command } from 'commander';
+import { examine, jsonOfReport } from 'nest-agent-query-doctor';
 import { StatusLine } from '../status-line.js';
 import { wholeNumber } from '../whole-number.js';
-import { examine } from './examine.js';
-import { jsonOfReport, type Look, textOfReport } from './report.js';
+import { type Look, textOfReport } from './report-text.js';
 import { targetOf } from './target.js';
 
 /** The options of the command, and those that hold for every command that asks a service. */

@@ -1,16 +1,9 @@
+import type { Target } from 'nest-agent-query-doctor';
 import { addressOf, credentialOf } from '../address.js';
 
-/** The endpoint of an agent as the user's clients reach it. */
-export interface Target {
-  /** Protocol, host and port. */
-  origin: URL;
-  /** The path of the endpoint, such as `/api/query`. */
-  path: string;
-  /** What every request has: the credential. */
-  headers: Record<string, string>;
-}
-
 /**
+ * What the doctor examines.
+ *
  * @param text the URL of the service, or that of its endpoint
  * @param endpoint the path of the endpoint below the URL, such as `query`
  * @param key an API key or a token

@@ -1,6 +1,11 @@
 import type { Head } from './exchange.js';
 
-/** The proxies whose settings the doctor knows. */
+/**
+ * The proxies whose settings the doctor knows.
+ *
+ * @example
+ * const names = report.proxies.map(({ name }) => PROXIES[name]); // ['nginx']
+ */
 export const PROXIES = {
   nginx: 'nginx',
   caddy: 'Caddy',
@@ -10,6 +15,7 @@ export const PROXIES = {
   cloudflare: 'Cloudflare',
 } as const;
 
+/** A proxy whose settings the doctor knows. */
 export type ProxyName = keyof typeof PROXIES;
 
 /** A proxy that has shown itself. */

@@ -1,16 +1,15 @@
 import { Help } from 'commander';
+import {
+  CHECKS,
+  type Finding,
+  PROXIES,
+  type Remedy,
+  remediesFor,
+  type Report,
+  type SeenProxy,
+  type Verdict,
+} from 'nest-agent-query-doctor';
 import { printableLine } from '../printable.js';
-import { CHECKS, type Finding, type Verdict } from './finding.js';
-import { type Remedy, remediesOf } from './fixes.js';
-import { PROXIES, type SeenProxy } from './proxies.js';
-
-/** What all checks have found. */
-export interface Report {
-  url: string;
-  proxies: SeenProxy[];
-  findings: Finding[];
-  exitCode: number;
-}
 
 const SYMBOLS: Record<Verdict, string> = { ok: '✔', warning: '!', problem: '✖', unknown: '?' };
 
@@ -46,19 +45,6 @@ export function textOfReport(report: Report, { isColoured, width }: Look): strin
 /** Breaks a text between words, and moves what follows a break below its beginning. */
 function wrapped(text: string, width: number, indent: number): string {
   return layout.boxWrap(text, width - indent).replaceAll('\n', `\n${' '.repeat(indent)}`);
-}
-
-/** The report for programs. */
-export function jsonOfReport({ url, proxies, findings, exitCode }: Report): string {
-  const shown = findings.map((finding) => {
-    const { check, verdict, measured } = finding;
-    return { check, verdict, measured, fixes: remediesFor(finding, proxies) };
-  });
-  return `${JSON.stringify({ url, proxies, findings: shown, exitCode }, null, 2)}\n`;
-}
-
-function remediesFor({ check, fix, subject = CHECKS[check] }: Finding, proxies: SeenProxy[]): Remedy[] {
-  return fix === undefined ? [] : remediesOf(fix, subject, proxies);
 }
 
 function remedyLines(remedies: Remedy[], width: number): string[] {

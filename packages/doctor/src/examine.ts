@@ -5,7 +5,7 @@ import { checkReachability } from './checks/reachability.js';
 import { checkRequests } from './checks/requests.js';
 import { checkSilence } from './checks/silence.js';
 import { checkStreaming } from './checks/streaming.js';
-import { EXIT } from '../exit-codes.js';
+import { EXIT } from './exit-codes.js';
 import { CHECKS, type CheckName, type Finding } from './finding.js';
 import { proxiesOf } from './proxies.js';
 import type { Report } from './report.js';
@@ -13,13 +13,20 @@ import type { Target } from './target.js';
 
 /** How far the checks go. */
 export interface Extent {
-  /** How long a stream is silent: seconds. */
+  /** How long a stream is silent, in seconds: most proxies have a limit of 60. */
   idle: number;
-  /** The largest body: bytes. */
+  /** The largest body that is sent, in bytes. */
   body: number;
 }
 
-/** Does all checks. It takes as long as the silence, and some seconds if that is shorter. */
+/**
+ * Does all checks. It takes as long as the silence, and some seconds if that is shorter. It never rejects because of the service: a
+ * connection that fails is a finding.
+ *
+ * @example
+ * const target = { origin: new URL('https://agent.example.com'), path: '/query', headers: {} };
+ * const { exitCode, findings } = await examine(target, { idle: 65, body: 8 * 1024 * 1024 });
+ */
 export async function examine(target: Target, { idle, body }: Extent): Promise<Report> {
   const caller = new Caller(target);
   const url = `${target.origin.origin}${target.path}`;
@@ -31,7 +38,7 @@ export async function examine(target: Target, { idle, body }: Extent): Promise<R
     url,
     proxies: proxiesOf(caller.heads),
     findings: all,
-    exitCode: exitCode ?? (hasProblem ? EXIT.failed : EXIT.ok),
+    exitCode: exitCode ?? (hasProblem ? EXIT.problem : EXIT.ok),
   };
 
   async function others(): Promise<Finding[]> {

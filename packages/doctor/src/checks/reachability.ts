@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.js';
 import { connectionFailure } from '../connection-failure.js';
-import { EXIT } from '../../exit-codes.js';
+import { EXIT } from '../exit-codes.js';
 import { type Exchange, textOf } from '../exchange.js';
 import { type Finding, ok, problem, seconds } from '../finding.js';
 import { whatCame, jsonOf, serviceProblem } from '../problem-body.js';
@@ -66,7 +66,7 @@ function refusalInWords(response: Exchange, wasSent: boolean): string {
 /** The list of runs shows the service: it is JSON of a known form, and starts nothing. */
 function notTheService(response: Exchange, url: string): Reached | undefined {
   if (response.head!.status === 200 && Array.isArray(jsonOf(response)?.['runs'])) return undefined;
-  return { finding: problem('reachable', otherAnswer(response, url)), exitCode: EXIT.failed };
+  return { finding: problem('reachable', otherAnswer(response, url)), exitCode: EXIT.problem };
 }
 
 function otherAnswer(response: Exchange, url: string): string {
@@ -86,8 +86,8 @@ function withoutDiagnostic(stream: TimedStream): Reached | undefined {
   const { exchange, events } = stream;
   if (events.some(({ type }) => type === 'diagnostic')) return undefined;
   if (stream.exchange.isMislabelled)
-    return { finding: problem('reachable', mislabelled(stream), 'compression'), exitCode: EXIT.failed };
-  return { finding: problem('reachable', whyNoDiagnostic()), exitCode: EXIT.failed };
+    return { finding: problem('reachable', mislabelled(stream), 'compression'), exitCode: EXIT.problem };
+  return { finding: problem('reachable', whyNoDiagnostic()), exitCode: EXIT.problem };
 
   function whyNoDiagnostic(): string {
     const { status } = exchange.head!;

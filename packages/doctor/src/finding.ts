@@ -15,7 +15,12 @@ export interface Finding {
   subject: string | undefined;
 }
 
-/** The checks in the order of the report, with their titles. */
+/**
+ * The checks in the order of the report, with their titles.
+ *
+ * @example
+ * const title = CHECKS[finding.check]; // 'Silent streams'
+ */
 export const CHECKS = {
   reachable: 'Service',
   buffering: 'Events one by one',
