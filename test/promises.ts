@@ -1096,7 +1096,8 @@ export const PROMISES = {
 
   'service.unknown-variable': {
     section: 'service',
-    sentence: 'A variable that resembles one of the service is named in a warning; a wrong value stops the start.',
+    sentence:
+      'A variable that resembles one of the service is named in a warning; a wrong value stops the start.',
   },
   'service.start-message': {
     section: 'service',
