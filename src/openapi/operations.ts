@@ -10,16 +10,24 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { ErrorCode } from '../query/index.js';
-import { QueryFilePart, QueryRunList, QuerySessionList, QueryTextPart, unionOf } from './models.js';
+import {
+  QueryFilePart,
+  QueryRun,
+  QueryRunList,
+  QuerySessionList,
+  QuerySessionPage,
+  QueryTextPart,
+  QueryTurnFile,
+  QueryTurnText,
+  TURN_ENVELOPES,
+  unionOf,
+} from './models.js';
 import {
   ACCEPTED_HEADERS,
   emptyResponse,
   fileResponses,
   problemResponses,
-  listResponse,
-  runResponse,
-  sessionResponse,
-  streamOrRunResponse,
+  jsonResponse,
   streamResponse,
 } from './responses.js';
 
@@ -41,17 +49,17 @@ const LAST_EVENT_ID = ApiHeader({
   description: '`{runId}.{seq}`, the id of the last event that you have: the stream continues after it.',
 });
 
+/** A parameter of the query. */
+function parameter(name: string, description: string, schema: object = { type: 'string' }) {
+  return ApiQuery({ name, required: false, schema, description });
+}
+
 const wholeNumber = (name: string, minimum: number, rest: object, description: string) =>
-  ApiQuery({ name, required: false, schema: { type: 'integer', minimum, ...rest }, description });
+  parameter(name, description, { type: 'integer', minimum, ...rest });
 
 /** The parameters of a page of a list. */
 const LIST_PAGE = [
-  ApiQuery({
-    name: 'after',
-    required: false,
-    schema: { type: 'string' },
-    description: '`next` of the page before.',
-  }),
+  parameter('after', '`next` of the page before.'),
   wholeNumber('limit', 1, { maximum: 500, default: 50 }, 'How many entries the page has at most.'),
 ];
 
@@ -108,8 +116,8 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         schema: { type: 'string', example: 'respond-async' },
         description: '`respond-async`: answer 202 with the run, and do not stream.',
       }),
-      streamResponse(),
-      runResponse(202, 'The run is admitted; no stream follows.', ACCEPTED_HEADERS),
+      streamResponse('The stream of the run.'),
+      jsonResponse(202, 'The run is admitted; no stream follows.', QueryRun, { headers: ACCEPTED_HEADERS }),
       problemResponses([
         'invalid_json',
         'invalid_query',
@@ -131,27 +139,20 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
   runs: () =>
     applyDecorators(
       ApiOperation({ summary: 'List your runs, newest first' }),
-      ApiQuery({
-        name: 'session',
-        required: false,
-        schema: { type: 'string' },
-        description: 'Only runs of this session.',
-      }),
-      ApiQuery({
-        name: 'status',
-        required: false,
-        schema: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'] },
-        description: 'Only runs with this status.',
+      parameter('session', 'Only runs of this session.'),
+      parameter('status', 'Only runs with this status.', {
+        type: 'string',
+        enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'],
       }),
       ...LIST_PAGE,
-      listResponse('A page of runs.', QueryRunList),
+      jsonResponse(200, 'A page of runs.', QueryRunList),
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
   sessions: () =>
     applyDecorators(
       ApiOperation({ summary: 'List your sessions, last used first' }),
       ...LIST_PAGE,
-      listResponse('A page of sessions.', QuerySessionList),
+      jsonResponse(200, 'A page of sessions.', QuerySessionList),
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
   run: () =>
@@ -165,7 +166,10 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         {},
         'The number of the last event that you have, if there is no `Last-Event-ID`.',
       ),
-      streamOrRunResponse(),
+      ApiExtraModels(QueryRun),
+      streamResponse('The stream of the run where `Accept` prefers it, otherwise the run.', {
+        'application/json': { schema: { $ref: getSchemaPath(QueryRun) } },
+      }),
       emptyResponse(204, 'The run has ended, and you have its last event.'),
       problemResponses(['invalid_query', ...ALWAYS, 'not_found', 'cursor_expired']),
     ),
@@ -173,8 +177,8 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
     applyDecorators(
       ApiOperation({ summary: 'Cancel a run' }),
       RUN_ID,
-      runResponse(200, 'The handler has stopped, or the run had ended before.'),
-      runResponse(202, 'The handler has not stopped in time; its run has ended all the same.'),
+      jsonResponse(200, 'The handler has stopped, or the run had ended before.', QueryRun),
+      jsonResponse(202, 'The handler has not stopped in time; its run has ended all the same.', QueryRun),
       problemResponses([...ALWAYS, 'not_found']),
     ),
   file: () =>
@@ -198,7 +202,9 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       SESSION_ID,
       wholeNumber('after', 0, { default: 0 }, 'How many turns to skip: `next` of the page before.'),
       wholeNumber('limit', 1, { maximum: 500, default: 50 }, 'How many turns the page has at most.'),
-      sessionResponse(),
+      jsonResponse(200, 'A page of turns.', QuerySessionPage, {
+        parts: [QueryTurnText, QueryTurnFile, ...Object.values(TURN_ENVELOPES)],
+      }),
       problemResponses(['invalid_query', ...ALWAYS, 'not_found']),
     ),
   erase: () =>

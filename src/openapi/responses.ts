@@ -1,15 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { type ErrorCode, STATUS_OF_CODE } from '../query/index.js';
-import {
-  ENVELOPES,
-  QueryProblem,
-  QueryRun,
-  QuerySessionPage,
-  QueryTurnFile,
-  QueryTurnText,
-  TURN_ENVELOPES,
-} from './models.js';
+import { ENVELOPES, QueryProblem } from './models.js';
 
 const STREAM_EXAMPLE =
   'data: {"type":"message","data":{"content":"Hello"}}\n\ndata: {"type":"done","data":{"status":"completed"}}\n\n';
@@ -30,43 +22,19 @@ const STREAM = {
   example: STREAM_EXAMPLE,
 };
 
-const RUN = { schema: { $ref: getSchemaPath(QueryRun) } };
-
-/** 200: the stream of a run. */
-export function streamResponse(): MethodDecorator {
+/**
+ * 200: the stream of a run.
+ *
+ * @param others what else `Accept` may select
+ */
+export function streamResponse(description: string, others = {}): MethodDecorator {
   return applyDecorators(
     ApiExtraModels(...ENVELOPES),
     ApiResponse({
       status: 200,
-      description: 'The stream of the run.',
-      headers: { 'Content-Location': LOCATION },
-      content: { 'text/event-stream': STREAM },
-    }),
-  );
-}
-
-/** 200: the stream of a run, or its JSON. */
-export function streamOrRunResponse(): MethodDecorator {
-  return applyDecorators(
-    ApiExtraModels(...ENVELOPES, QueryRun),
-    ApiResponse({
-      status: 200,
-      description: 'The stream of the run where `Accept` prefers it, otherwise the run.',
-      headers: { 'Content-Location': LOCATION },
-      content: { 'text/event-stream': STREAM, 'application/json': RUN },
-    }),
-  );
-}
-
-/** A response with a run. */
-export function runResponse(status: number, description: string, headers = {}): MethodDecorator {
-  return applyDecorators(
-    ApiExtraModels(QueryRun),
-    ApiResponse({
-      status,
       description,
-      headers: { ...NO_STORE, ...headers },
-      content: { 'application/json': RUN },
+      headers: { 'Content-Location': LOCATION },
+      content: { 'text/event-stream': STREAM, ...others },
     }),
   );
 }
@@ -77,28 +45,24 @@ export const ACCEPTED_HEADERS = {
   'Preference-Applied': text('`respond-async`.'),
 };
 
-/** 200: a page of a list. */
-export function listResponse(description: string, model: Type): MethodDecorator {
+/**
+ * A response with JSON.
+ *
+ * @param parts the models of which unions in the model consist
+ */
+export function jsonResponse(
+  status: number,
+  description: string,
+  model: Type,
+  { headers = {}, parts = [] }: { headers?: object; parts?: Type[] } = {},
+): MethodDecorator {
   return applyDecorators(
-    ApiExtraModels(model),
+    ApiExtraModels(model, ...parts),
     ApiResponse({
-      status: 200,
+      status,
       description,
-      headers: NO_STORE,
+      headers: { ...NO_STORE, ...headers },
       content: { 'application/json': { schema: { $ref: getSchemaPath(model) } } },
-    }),
-  );
-}
-
-/** 200: a page of a session. */
-export function sessionResponse(): MethodDecorator {
-  return applyDecorators(
-    ApiExtraModels(QuerySessionPage, QueryTurnText, QueryTurnFile, ...Object.values(TURN_ENVELOPES)),
-    ApiResponse({
-      status: 200,
-      description: 'A page of turns.',
-      headers: NO_STORE,
-      content: { 'application/json': { schema: { $ref: getSchemaPath(QuerySessionPage) } } },
     }),
   );
 }
