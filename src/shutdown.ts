@@ -31,7 +31,7 @@ export function stopOnSignals(
     isStopping = true;
     const { running, waiting } = load();
     logger.log(
-      `${signal}: ${running} runs are executing and ${waiting} are waiting. They have ${drainMs} ms to end. ` +
+      `${signal}: the service stops. Runs: ${running} executing, ${waiting} waiting. They have ${drainMs} ms to end. ` +
         'Another signal (Ctrl-C) ends the process at once.',
     );
     const bound = drainMs + stopDeadlineMs + REST_MS;

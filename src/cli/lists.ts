@@ -19,6 +19,8 @@ interface ListOptions {
 
 /** A list of the service, and how people see it. */
 interface List<Entry> {
+  /** What the entries are, as people call them. */
+  what: string;
   page: (limit: number, after: string | undefined) => Promise<{ entries: Entry[]; next: string | null }>;
   headings: string[];
   row: (entry: Entry) => string[];
@@ -35,6 +37,7 @@ export function runsCommand(): Command {
       const { session, status } = options;
       const client = connect(command);
       await printList<RunView>(options, {
+        what: 'runs',
         page: async (limit, after) => {
           const list = await client.runs({ session, status, limit, after });
           const { runs: entries, next } = checked(list, (each) =>
@@ -58,6 +61,7 @@ export function sessionsCommand(): Command {
     async (options: ListOptions, command: Command) => {
       const client = connect(command);
       await printList<SessionView>(options, {
+        what: 'sessions',
         page: async (limit, after) => {
           const list = await client.sessions({ limit, after });
           const { sessions: entries, next } = checked(list, (each) =>
@@ -92,7 +96,7 @@ async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>)
     next = page.next;
   } while (next !== null && entries.length < limit);
   if (json) await write(process.stdout, entries.map((entry) => `${printableJson(entry)}\n`).join(''));
-  else if (entries.length === 0) process.stderr.write('There are none.\n');
+  else if (entries.length === 0) process.stderr.write(`There are no ${list.what}.\n`);
   else {
     const rows = entries.map(list.row);
     await write(process.stdout, tableOf(list.headings, rows, widthOf(process.stdout), list.spare));

@@ -77,8 +77,8 @@ async function faultOf(path: string): Promise<string | undefined> {
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'There is no such file' : `It cannot be read (${code})`;
-    return `${JSON.stringify(path)} is no file to send. ${why}.`;
+    const why = code === 'ENOENT' ? 'There is no such file' : `The file cannot be read (${code})`;
+    return `${JSON.stringify(path)} cannot be sent. ${why}.`;
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { FLAGS, type Flag } from '../config/flags.js';
+import { ROWS } from '../config/variables.js';
 
 const AFTER_HELP = `
 The agent is files (the default), model, command or remote, or the path of a module whose default export is a
@@ -15,6 +15,20 @@ Examples:
 `;
 
 /**
+ * The flags, in the order of the help: each sets a variable, to `true` if nothing follows it. Secrets have none, because the list
+ * of processes of a machine shows flags to everybody.
+ */
+const FLAGS = ROWS.flatMap(([variable, { flag, argument, means, group, value }]) => {
+  if (argument === undefined) return [];
+  const name = flag ?? `--${variable.toLowerCase().replaceAll('_', '-')}`;
+  const plain = means.replaceAll('`', '').replace(/\[(.+?)\]\(.+?\)/g, '$1');
+  const isShown = argument !== '' && ![undefined, '', Infinity].includes(value as string);
+  const summary = isShown ? `${plain} (${String(value)})` : plain;
+  const option = new Option(argument === '' ? name : `${name} <${argument}>`, summary).helpGroup(group);
+  return { variable, option };
+});
+
+/**
  * `nest-agent-query serve`: the service, with a flag for each of its variables.
  *
  * @param name how the help calls the program that has this command alone
@@ -24,7 +38,7 @@ export function serveCommand(name = 'serve'): Command {
     .summary('Start the service.')
     .description('Start the service: POST /query in front of an agent.')
     .argument('[agent]', 'who answers');
-  for (const flag of FLAGS) command.addOption(optionOf(flag));
+  for (const { option } of FLAGS) command.addOption(option);
   return command
     .addHelpText('after', AFTER_HELP)
     .action((agent: string | undefined) =>
@@ -32,14 +46,10 @@ export function serveCommand(name = 'serve'): Command {
     );
 }
 
-function optionOf({ name, argument, summary, group }: Flag): Option {
-  return new Option(argument === '' ? name : `${name} <${argument}>`, summary).helpGroup(group);
-}
-
 /** The variables that flags set. */
 function variablesOf(command: Command): NodeJS.ProcessEnv {
-  const given = FLAGS.flatMap(({ name, variable }) => {
-    const value = command.getOptionValue(new Option(name).attributeName()) as string | true | undefined;
+  const given = FLAGS.flatMap(({ option, variable }) => {
+    const value = command.getOptionValue(option.attributeName()) as string | true | undefined;
     return value === undefined ? [] : [[variable, String(value)]];
   });
   return Object.fromEntries(given) as NodeJS.ProcessEnv;

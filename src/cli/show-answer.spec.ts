@@ -26,7 +26,7 @@ const said = (content: string): AnswerEnvelope => ({ type: 'message', data: { co
 const restarted = (from: number): AnswerEnvelope => ({ type: 'restarted', data: { attempt: 2, from } });
 
 const MARK = '--- What is above this line is void. The answer begins again. ---\n';
-const NOTE = 'The process of the agent was lost. The agent goes on (attempt 2).\n';
+const NOTE = 'The process of the agent ended. Another one continues the answer (attempt 2).\n';
 
 describe('An answer whose agent restarts', () => {
   it('is printed again after a line that says so, as far as it is valid', async () => {

@@ -81,7 +81,9 @@ export class AnswerView {
 
   /** What was printed cannot be taken back. So all that is still valid is printed again, after a line that says so. */
   async #restarted({ attempt, from }: RestartedEnvelope['data']): Promise<void> {
-    this.outputs.note(`The process of the agent was lost. The agent goes on (attempt ${attempt}).`);
+    this.outputs.note(
+      `The process of the agent ended. Another one continues the answer (attempt ${attempt}).`,
+    );
     const valid = upTo(this.#pieces, from);
     if (valid.length === this.#pieces.length) return;
     this.#pieces = valid;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
+import { eventParser } from 'nest-agent-query-client/streams';
 import type { DoneEnvelope, Envelope, Problem, RunEnd } from '../query/index.js';
-import { eventsOf, type StreamEvent } from './event-stream.js';
 import { inputsOf, type PartInput, type WirePart, wirePartOf } from './part-input.js';
 import { type ReceivedResponse, send } from './send.js';
 
@@ -135,7 +135,28 @@ function answerOf(response: ReceivedResponse): Answer {
   };
 }
 
-function endOf(events: StreamEvent[], { body, cut }: ReceivedResponse): RunEnd {
+interface Event {
+  /** Undefined in the plain profile. */
+  id: string | undefined;
+  envelope: Envelope;
+}
+
+/** The events of a stream. An event that was cut is left out. */
+function eventsOf(text: string): Event[] {
+  const events: Event[] = [];
+  eventParser({ onEvent: ({ id, data }) => events.push({ id, envelope: parsed(data) }) })(Buffer.from(text));
+  return events;
+}
+
+function parsed(data: string): Envelope {
+  try {
+    return JSON.parse(data) as Envelope;
+  } catch (error) {
+    throw new Error(`The data of an event is not JSON: ${data.slice(0, 200)}`, { cause: error });
+  }
+}
+
+function endOf(events: Event[], { body, cut }: ReceivedResponse): RunEnd {
   const last = events.at(-1)?.envelope;
   if (last?.type === 'done') return (last as DoneEnvelope).data;
   const received = last

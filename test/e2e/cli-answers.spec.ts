@@ -336,7 +336,7 @@ usage: 3 tokens in, 4 tokens out
   });
 
   it(promise('cli.manage'), async () => {
-    expect(await run('runs')).toEqual({ stdout: '', stderr: 'There are none.\n', code: 0 });
+    expect(await run('runs')).toEqual({ stdout: '', stderr: 'There are no runs.\n', code: 0 });
     const asked = run('ask', 'What is\nthis?', '--session', 's');
     await answer(1, message('An \x1b[31manswer.'));
     await asked;

@@ -70,7 +70,7 @@ describe('The command line', () => {
   );
 
   it.each([
-    [['ask', 'a', '-f', '/no/such.csv'], '"/no/such.csv" is no file to send. There is no such file.'],
+    [['ask', 'a', '-f', '/no/such.csv'], '"/no/such.csv" cannot be sent. There is no such file.'],
     [['ask', 'a', '-f', '/tmp'], '"/tmp" is a directory. Name its files.'],
     [['ask'], 'There is no text: stdin is empty.'],
     [['ask', '-5 + 3?'], `needs "--" before it: nest-agent-query ask -- "-5 + 3?"`],

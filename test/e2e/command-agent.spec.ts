@@ -163,7 +163,7 @@ describe('The agent command', () => {
     const pids = pidsIn(await answer.until('content'));
     own.process.kill('SIGTERM');
     if (signals === 2) {
-      await eventuallyElsewhere(() => own.output().includes('SIGTERM: 1 runs are executing'));
+      await eventuallyElsewhere(() => own.output().includes('Runs: 1 executing'));
       own.process.kill('SIGTERM');
     }
     expect(await own.exited).toBe(signals === 2 ? 143 : 0);

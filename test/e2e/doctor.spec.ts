@@ -98,7 +98,11 @@ const CASES: [title: string, faults: Faults, found: [check: string, verdict: str
       { hides: ['content-location', 'cache-control', 'x-accel-buffering'] },
       [
         ['content-location', 'problem', /^is lost/],
-        ['cache-control', 'warning', /^is lost: .*; X-Accel-Buffering: used up by a proxy, or removed$/],
+        [
+          'cache-control',
+          'warning',
+          /^is lost: .*; X-Accel-Buffering: does not arrive: a proxy has used or removed it$/,
+        ],
       ],
     ],
     [

@@ -217,7 +217,7 @@ describe('Several agents of a service', () => {
     expect(metrics).toContain('agent_query_runs_ended_total{module="support",status="failed"} 1\n');
     await askAgent(service, 'research', 'hold', { headers: DETACHED });
     expect(await service.stop()).toBe(0);
-    expect(service.output()).toContain('SIGTERM: 1 runs are executing and 0 are waiting.');
+    expect(service.output()).toContain('Runs: 1 executing, 0 waiting.');
   });
 
   it(promise('service.agents-shared', 'a reload of one agent is none of another'), async () => {

@@ -64,7 +64,7 @@ describe('The standalone service that gets a signal', () => {
     await asked.until('Hi');
     service.process.kill('SIGINT');
     while (!service.output().includes('Another signal')) await once(service.process.stdout!, 'data');
-    expect(service.output()).toContain('SIGINT: 1 runs are executing and 0 are waiting.');
+    expect(service.output()).toContain('Runs: 1 executing, 0 waiting.');
     service.process.kill('SIGINT');
     expect(await service.exited).toBe(130);
     expect(service.output()).toContain('nest-agent-query ends at once, because of a second signal (SIGINT).');

@@ -103,7 +103,7 @@ export interface SourceEnvelope extends Envelope {
   data: { url: string; title?: string };
 }
 
-/** How far long work has come: `done` of `total`, each a number from 0. */
+/** The progress of long work: `done` of `total`, each a number from 0. */
 export interface ProgressEnvelope extends Envelope {
   type: 'progress';
   data: { done: number; total?: number; unit?: string; label?: string };

@@ -261,7 +261,7 @@ describe('FilesHandler', () => {
       const handler = handlerWith({ expandedMiB: 1 });
       const content = await describeOne('a.zip', file, 'application/zip', handler);
       expect(content).toContain('1 file, 20 MB unpacked (compressed 1,020 to 1).');
-      expect(content).toContain('**It unpacks to far more than it weighs: unpack it with care.**');
+      expect(content).toContain('**Unpacked, it is far larger than the archive: unpack it with care.**');
     });
 
     it('stops unpacking a bomb that is an office document', async () => {

@@ -71,7 +71,7 @@ describe('A request', () => {
     });
 
     it('says that there is no Parquet yet', async () => {
-      expect(await ask('select 1 as parquet', ORDERS)).toContain('does not send files back yet');
+      expect(await ask('select 1 as parquet', ORDERS)).toContain('Parquet is not text');
     });
 
     it('joins tables of several files and sheets', async () => {
@@ -203,7 +203,7 @@ describe('A request', () => {
 
     it('says so if there is nothing, and what could not be read', async () => {
       const answer = await ask('find "nothing at all"', ORDERS, await fixture('encrypted.pdf'));
-      expect(answer).toContain('Nothing in 2 files has `nothing at all`.');
+      expect(answer).toContain('`nothing at all` was not found in 2 files.');
       expect(answer).toContain('`encrypted.pdf`: This PDF is encrypted');
     });
   });

@@ -21,8 +21,8 @@ const REASONS: Record<string, string> = {
   ERR_JWKS_NO_MATCHING_KEY: 'no key of the issuer matches it',
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'several keys of the issuer match it, and none has signed it',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'its signature is wrong',
-  ERR_JWS_INVALID: 'it has not the form of a JWT',
-  ERR_JWT_INVALID: 'it has not the form of a JWT',
+  ERR_JWS_INVALID: 'it does not have the form of a JWT',
+  ERR_JWT_INVALID: 'it does not have the form of a JWT',
 };
 
 /** The claims of RFC 7519 §4.1 that are checked. */

@@ -44,15 +44,11 @@ class CommandHandler extends AgentHandler {
   /** Passes on what the program writes. Ends when the program and all processes of its group are gone. */
   override async *handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
     const { signal } = context;
-    const slot = this.#slots.take();
+    if (!this.#slots.isFree) yield log('Waiting until another query has ended');
+    if (!(await this.#slots.take(signal))) return;
     const files = new RunFiles(this.settings.directory);
     let program: Program | undefined;
     try {
-      if (!slot.isGranted) {
-        yield log('Waiting until another query has ended');
-        await Promise.race([slot.granted, aborted(signal)]);
-      }
-      if (signal.aborted) return;
       program = await this.#start(query, context, files);
       const lines = new OutputLines(this.settings.lineLength);
       for await (const bytes of program.output()) {
@@ -66,7 +62,7 @@ class CommandHandler extends AgentHandler {
     } finally {
       await program?.stop();
       await files.remove();
-      slot.release();
+      this.#slots.release();
     }
   }
 
@@ -81,9 +77,4 @@ class CommandHandler extends AgentHandler {
     if (signal.aborted) void program.stop();
     return program;
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted)
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }

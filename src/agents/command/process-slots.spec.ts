@@ -1,25 +1,31 @@
 import { ProcessSlots } from './process-slots.js';
 
+const { signal: never } = new AbortController();
+
 describe('The slots of processes', () => {
   it('are granted in the order in which they were asked for', async () => {
-    const slots = new ProcessSlots(2);
-    const taken = [1, 2, 3, 4, 5].map(() => slots.take());
-    const granted = () => taken.map(({ isGranted }) => isGranted);
-    expect(granted()).toEqual([true, true, false, false, false]);
-    taken[1]!.release();
-    await taken[2]!.granted;
-    expect(granted()).toEqual([true, true, true, false, false]);
-    taken[3]!.release();
-    taken[0]!.release();
-    expect(granted()).toEqual([true, true, true, false, true]);
+    const slots = new ProcessSlots(1);
+    expect(slots.isFree).toBe(true);
+    const order: number[] = [];
+    const taken = [1, 2, 3].map((number) => slots.take(never).then(() => void order.push(number)));
+    await taken[0];
+    expect([slots.isFree, order]).toEqual([false, [1]]);
+    slots.release();
+    await taken[1];
+    slots.release();
+    await taken[2];
+    expect(order).toEqual([1, 2, 3]);
   });
 
-  it('are free again when all were released', () => {
+  it('are not for who has left, and free again when all were released', async () => {
     const slots = new ProcessSlots(1);
-    const [first, second] = [slots.take(), slots.take()];
-    second.release();
-    first.release();
-    expect(slots.take().isGranted).toBe(true);
-    expect(slots.take().isGranted).toBe(false);
+    const leaving = new AbortController();
+    expect(await slots.take(never)).toBe(true);
+    const second = slots.take(leaving.signal);
+    leaving.abort();
+    expect(await second).toBe(false);
+    expect(await slots.take(leaving.signal)).toBe(false);
+    slots.release();
+    expect(slots.isFree).toBe(true);
   });
 });

@@ -1,49 +1,46 @@
-/** The right to have one process, or a place in the queue for it. */
-export interface ProcessSlot {
-  readonly isGranted: boolean;
-  /** Resolves when the right is granted. */
-  readonly granted: Promise<void>;
-  /** Gives the right to the next in the queue, or leaves the queue. Call it once. */
-  release(): void;
-}
-
 /** Limits how many processes there are at the same time. Who comes first is served first. */
 export class ProcessSlots {
+  /** What lets the runs in the queue begin. */
   readonly #waiting = new Set<() => void>();
-  #free: number;
 
-  /** @param count how many processes there may be */
-  constructor(count: number) {
-    this.#free = count;
+  /** @param free how many processes there may be */
+  constructor(private free: number) {}
+
+  /** Whether `take` need not wait. */
+  get isFree(): boolean {
+    return this.free > 0;
   }
 
-  /** Takes a slot, or a place in the queue. */
-  take(): ProcessSlot {
-    let grant!: () => void;
-    let isGranted = false;
-    const granted = new Promise<void>((resolve) => {
-      grant = () => {
-        isGranted = true;
-        resolve();
+  /**
+   * Takes a slot, or waits for one. Who has one calls `release` once.
+   *
+   * @returns whether a slot was taken: not if the signal aborts before
+   */
+  async take(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (this.isFree) {
+      this.free -= 1;
+      return true;
+    }
+    return new Promise((resolve) => {
+      const leave = () => {
+        this.#waiting.delete(grant);
+        resolve(false);
       };
+      const grant = () => {
+        signal.removeEventListener('abort', leave);
+        resolve(true);
+      };
+      this.#waiting.add(grant);
+      signal.addEventListener('abort', leave, { once: true });
     });
-    if (this.#free > 0) {
-      this.#free -= 1;
-      grant();
-    } else this.#waiting.add(grant);
-    return {
-      get isGranted() {
-        return isGranted;
-      },
-      granted,
-      release: () => (isGranted ? this.#pass() : void this.#waiting.delete(grant)),
-    };
   }
 
-  #pass(): void {
+  /** Gives the slot to the next in the queue. */
+  release(): void {
     const [next] = this.#waiting;
     if (!next) {
-      this.#free += 1;
+      this.free += 1;
       return;
     }
     this.#waiting.delete(next);

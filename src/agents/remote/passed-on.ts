@@ -1,8 +1,5 @@
 import { hash } from 'node:crypto';
 
-/** The length of a digest. */
-const SHORT = 64;
-
 /** How many of the newest envelopes are remembered. */
 const REMEMBERED = 256;
 
@@ -49,7 +46,7 @@ export class PassedOn {
    * @returns whether it is new; undefined if another one was passed on in its place
    */
   take(seq: number, text: string): boolean | undefined {
-    const digest = digestOf(text);
+    const digest = hash('sha256', text, 'base64url');
     const expected = this.#expected.shift();
     if (expected !== undefined && expected !== digest) return undefined;
     this.#recent.push([seq, digest]);
@@ -75,9 +72,4 @@ export class PassedOn {
     const dropped = this.#recent.splice(0, this.#recent.length - length);
     this.#forgotten = dropped.at(-1)![0];
   }
-}
-
-/** A short text stands for itself: that costs less than a digest, and is no longer than one. */
-function digestOf(text: string): string {
-  return text.length <= SHORT ? text : hash('sha256', text, 'hex');
 }

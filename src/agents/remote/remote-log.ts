@@ -13,39 +13,25 @@ export interface Position {
 
 /** Reads the log of a remote run, each envelope once. A service that keeps no runs numbers nothing: then all is passed on. */
 export class RemoteLog {
-  #seq: number;
-  #hasEnded = false;
+  /** The number of the last envelope that was read. */
+  seq: number;
+  /** Whether `done` was read. */
+  hasEnded = false;
   readonly #passedOn: PassedOn;
 
-  /** @param runId the remote run; undefined where the remote service keeps none */
+  /** @param id the remote run; undefined where the remote service keeps none */
   constructor(
-    private runId: string | undefined,
+    public id: string | undefined,
     position?: Position,
   ) {
-    this.#seq = position?.seq ?? 0;
+    this.seq = position?.seq ?? 0;
     this.#passedOn = new PassedOn(position?.passedOn);
-  }
-
-  /** The id of the remote run; undefined where the remote service keeps none. */
-  get id(): string | undefined {
-    return this.runId;
-  }
-
-  /** The number of the last envelope that was read. */
-  get seq(): number {
-    return this.#seq;
-  }
-
-  /** Whether `done` was read. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
   }
 
   /** Undefined where there is nothing to resume. */
   get position(): Position | undefined {
-    return this.runId === undefined
-      ? undefined
-      : { run: this.runId, seq: this.#seq, passedOn: this.#passedOn.state };
+    const { id, seq } = this;
+    return id === undefined ? undefined : { run: id, seq, passedOn: this.#passedOn.state };
   }
 
   /**
@@ -57,9 +43,9 @@ export class RemoteLog {
   take({ id, data }: StreamEvent): Envelope | undefined {
     const seq = this.#seqOf(id);
     if (seq !== undefined) {
-      if (seq <= this.#seq) return undefined;
-      if (seq > this.#seq + 1) throw failed('The remote agent left out a part of its answer.');
-      this.#seq = seq;
+      if (seq <= this.seq) return undefined;
+      if (seq > this.seq + 1) throw failed('The remote agent left out a part of its answer.');
+      this.seq = seq;
     }
     const envelope = envelopeOf(data);
     if (envelope.type === 'done') return this.#end(envelope.data);
@@ -72,24 +58,24 @@ export class RemoteLog {
 
   /** The number of an event. A service whose events have none keeps no runs, whatever its headers say. */
   #seqOf(eventId: string | undefined): number | undefined {
-    if (this.runId === undefined) return undefined;
-    const seq = eventId?.startsWith(`${this.runId}.`) ? Number(eventId.slice(this.runId.length + 1)) : NaN;
+    if (this.id === undefined) return undefined;
+    const seq = eventId?.startsWith(`${this.id}.`) ? Number(eventId.slice(this.id.length + 1)) : NaN;
     if (Number.isSafeInteger(seq)) return seq;
-    if (this.#seq > 0) throw failed('The remote agent mixed another answer into its answer.');
-    this.runId = undefined;
+    if (this.seq > 0) throw failed('The remote agent mixed another answer into its answer.');
+    this.id = undefined;
     return undefined;
   }
 
   #end(data: unknown): undefined {
-    this.#hasEnded = true;
-    const failure = failureOfEnd(data, this.runId !== undefined);
+    this.hasEnded = true;
+    const failure = failureOfEnd(data, this.id !== undefined);
     if (failure) throw failure;
     if (this.#passedOn.isBehind) throw answersDiffer();
   }
 
   #restart(data: unknown): undefined {
     const from = (data as { from?: unknown } | null)?.from;
-    const isKnown = this.runId !== undefined && typeof from === 'number' && this.#passedOn.restart(from);
+    const isKnown = this.id !== undefined && typeof from === 'number' && this.#passedOn.restart(from);
     if (!isKnown) throw answersDiffer();
   }
 }

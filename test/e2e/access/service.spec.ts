@@ -94,7 +94,7 @@ describe('The configuration of the service', () => {
       message: { message: `nest-agent-query listens on ${service.url}`, agent: 'files' },
     });
     expect(entries.at(-1)).toMatchObject({
-      message: expect.stringMatching(/^SIGTERM: 0 runs are executing/),
+      message: expect.stringMatching(/^SIGTERM: the service stops. Runs: 0 executing/),
     });
     service = undefined;
   });

@@ -22,7 +22,7 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
   ],
   ['none with a signature', () => compact({ alg: 'none' }, CLAIMS), 'its algorithm is not accepted'],
   ['none in other letters', () => compact({ alg: 'nOnE' }, CLAIMS), 'its algorithm is not accepted'],
-  ['no algorithm', () => compact({}, CLAIMS), 'it has not the form of a JWT'],
+  ['no algorithm', () => compact({}, CLAIMS), 'it does not have the form of a JWT'],
   [
     'the public key as the secret',
     async (issuer) => {
@@ -109,7 +109,7 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
     (issuer) => compact({ alg: 'RS256', kid: issuer.key.kid }, '"ann"'),
     'its signature is wrong',
   ],
-  ['a header that is no JSON', () => compact('{', CLAIMS), 'it has not the form of a JWT'],
+  ['a header that is no JSON', () => compact('{', CLAIMS), 'it does not have the form of a JWT'],
   ['five parts', () => `${compact({ alg: 'dir' }, '')}.a.b`, 'no JWT'],
   [
     '12 KB',

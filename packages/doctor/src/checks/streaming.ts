@@ -117,7 +117,9 @@ function cacheControl({ exchange }: TimedStream): Finding {
   if (head?.status !== 200) return unknown('cache-control', 'there was no stream');
   const value = head.headers['cache-control'] ?? '';
   const accel =
-    head.headers['x-accel-buffering'] === undefined ? 'used up by a proxy, or removed' : 'arrives';
+    head.headers['x-accel-buffering'] === undefined
+      ? 'does not arrive: a proxy has used or removed it'
+      : 'arrives';
   const also = `; X-Accel-Buffering: ${accel}`;
   if (/\bno-transform\b/.test(value) && /\bno-(?:cache|store)\b/.test(value))
     return ok('cache-control', `${value}${also}`);

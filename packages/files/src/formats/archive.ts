@@ -32,7 +32,7 @@ export function describeArchive(entries: ArchiveEntry[], facts: { packed?: numbe
   const atLeast = facts.more ? 'At least ' : '';
   const sentences = [`${atLeast}${count(files.length, 'file')}, ${bytes(size)} unpacked${ratio}.`];
   if (facts.packed !== undefined && size > facts.packed * SUSPICIOUS_RATIO) {
-    sentences.push('**It unpacks to far more than it weighs: unpack it with care.**');
+    sentences.push('**Unpacked, it is far larger than the archive: unpack it with care.**');
   }
   const links = entries.filter(({ kind }) => kind === 'link').length;
   const special = entries.filter(({ kind }) => kind === 'special').length;

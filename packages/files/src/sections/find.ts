@@ -40,7 +40,7 @@ export async function* find(words: string, files: FileSource[], limits: FilesLim
   const total = `${isCut ? 'At least ' : ''}${count(found.length, 'passage')}`;
   const heading =
     found.length === 0
-      ? `Nothing in ${count(files.length, 'file')} has ${code(words)}.`
+      ? `${code(words)} was not found in ${count(files.length, 'file')}.`
       : `${total} with ${code(words)}${found.length > SHOWN ? `; the best ${SHOWN}` : ''}:`;
   yield [heading, lines.join('\n'), ...notes].filter((part) => part !== '').join('\n\n');
 }

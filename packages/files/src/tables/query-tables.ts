@@ -33,7 +33,7 @@ export async function queryTables(
   if (catalog.length === 0) return noTables(files, limits);
   if (/^show\s+tables$/i.test(statement)) return listOf(catalog);
   if (as === 'parquet') {
-    return 'This service does not send files back yet, and Parquet is no text. Use `as csv` or `as json`.';
+    return 'The result is shown as text, and Parquet is not text. Use `as csv` or `as json`.';
   }
   const used = catalog.filter(({ name }) => mentions(statement, name));
   if (used.length > MAX_TABLES)

@@ -67,7 +67,7 @@ export function fileOf(result: Result, form: 'csv' | 'json'): ResultFile {
   };
 }
 
-/** A file of an answer as Markdown. The stream has no envelope for files yet. */
+/** A result in its form, as Markdown. */
 export function showFile({ content, language, rows, isCut }: ResultFile): string {
   const note = isCut ? `(The first ${count(rows, 'row')}; there are more.)` : `(${count(rows, 'row')}.)`;
   return `${block(content, language)}\n\n${note}`;

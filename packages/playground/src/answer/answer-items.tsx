@@ -15,7 +15,9 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
   const { items, logs, sources, restarts } = turn.answer;
   return (
     <>
-      {restarts > 0 && <p class="quiet">The agent lost its process, and went on.</p>}
+      {restarts > 0 && (
+        <p class="quiet">The process of the agent ended. Another one has continued the answer.</p>
+      )}
       {logs.length > 0 && <Logs logs={logs} isLive={turn.isLive} />}
       {items.map((item, index) => {
         // A restart makes other items: their keys differ.
