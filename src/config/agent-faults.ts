@@ -6,37 +6,30 @@ interface Kind {
   agent: string;
   /** Those that must be set. */
   required: VariableName[];
-  /** All that belong to it. */
-  variables: VariableName[];
-  missing: (required: string[]) => string;
-  unused: (set: string[]) => string;
+  /** How to set them. */
+  advice: string;
+  /** The names of all that belong to it. */
+  own: RegExp;
 }
 
 const KINDS: Kind[] = [
   {
     agent: 'command',
     required: ['COMMAND'],
-    variables: ['COMMAND', 'COMMAND_PROCESSES'],
-    missing: ([variable]) =>
-      `${variable} is not set. Set it to the program that answers, such as ${variable}='python3 agent.py'.`,
-    unused: () =>
-      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.',
+    advice: "Set it to the program that answers, such as 'python3 agent.py'.",
+    own: /^COMMAND(?:_|$)/,
   },
   {
     agent: 'remote',
     required: ['REMOTE_URL'],
-    variables: ['REMOTE_URL', 'REMOTE_HEADERS'],
-    missing: ([variable]) => `${variable} does not say where the remote service is. Set ${variable}.`,
-    unused: () =>
-      'REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.',
+    advice: 'Set it to the URL of the service that answers.',
+    own: /^REMOTE_/,
   },
   {
     agent: 'model',
     required: ['MODEL_BASE_URL', 'MODEL'],
-    variables: ROWS.map(([name]) => name).filter((name) => /^(?:MODEL|MCP)(?:_|$)/.test(name)),
-    missing: (variables) => `${variables.join(' and ')} do not say which model answers. Set both.`,
-    unused: (set) =>
-      `${set.join(', ')} ${set.length === 1 ? 'has' : 'have'} no effect without AGENT=model. Set it, or unset them.`,
+    advice: 'Set both to name the model that answers.',
+    own: /^(?:MODEL|MCP)(?:_|$)/,
   },
 ];
 
@@ -63,23 +56,26 @@ function isOf({ agent }: Kind): (agent: ServiceAgent) => boolean {
   return ({ environment }) => environment.AGENT === agent;
 }
 
-function missing({ agent, required, missing }: Kind, { name, environment }: ServiceAgent): string[] {
+function missing({ agent, required, advice }: Kind, { name, environment }: ServiceAgent): string[] {
   if (required.every((variable) => environment[variable] !== '')) return [];
   const who = name === undefined ? 'AGENT' : `The agent ${JSON.stringify(name)}`;
-  return [`${who} is "${agent}", and ${missing(required.map((variable) => prefixOf(name) + variable))}`];
+  const needed = required.map((variable) => prefixOf(name) + variable).join(' and ');
+  return [`${who} is "${agent}", which needs ${needed}. ${advice}`];
 }
 
-function unused({ variables, unused }: Kind, given: NodeJS.ProcessEnv): string[] {
-  const set = variables.filter((name) => given[name]);
-  return set.length === 0 ? [] : [unused(set)];
+function unused({ agent, own }: Kind, given: NodeJS.ProcessEnv): string[] {
+  return ROWS.map(([name]) => name)
+    .filter((name) => own.test(name) && given[name])
+    .map((name) => `${name} has no effect without AGENT=${agent}. Set AGENT, or unset ${name}.`);
 }
 
-function withoutEffect({ agent, variables }: Kind, { name, own }: ServiceAgent): string[] {
+function withoutEffect(kind: Kind, { name, own }: ServiceAgent): string[] {
+  const prefix = prefixOf(name);
   return own
-    .filter((variable) => variables.includes(variable))
+    .filter((variable) => kind.own.test(variable))
     .map(
       (variable) =>
-        `${prefixOf(name)}${variable} has no effect: the agent ${JSON.stringify(name)} is not "${agent}".`,
+        `${prefix}${variable} has no effect: the agent ${JSON.stringify(name)} is not "${kind.agent}".`,
     );
 }
 

@@ -24,11 +24,11 @@ describe('The environment of the service', () => {
   it.each([
     [
       { AGENT: 'remote' },
-      ['AGENT is "remote", and REMOTE_URL does not say where the remote service is. Set REMOTE_URL.'],
+      ['AGENT is "remote", which needs REMOTE_URL. Set it to the URL of the service that answers.'],
     ],
     [
       { REMOTE_URL: 'http://host' },
-      ['REMOTE_URL and REMOTE_HEADERS have no effect without AGENT=remote. Set AGENT, or unset them.'],
+      ['REMOTE_URL has no effect without AGENT=remote. Set AGENT, or unset REMOTE_URL.'],
     ],
     [
       { AGENT: 'remote', REMOTE_URL: 'http://user:secret@host' },
@@ -40,11 +40,14 @@ describe('The environment of the service', () => {
     ],
     [
       { AGENT: 'model', MODEL: 'm' },
-      ['AGENT is "model", and MODEL_BASE_URL and MODEL do not say which model answers. Set both.'],
+      ['AGENT is "model", which needs MODEL_BASE_URL and MODEL. Set both to name the model that answers.'],
     ],
     [
       { MODEL: 'm', MCP_SERVERS: './mcp.json' },
-      ['MODEL, MCP_SERVERS have no effect without AGENT=model. Set it, or unset them.'],
+      [
+        'MODEL has no effect without AGENT=model. Set AGENT, or unset MODEL.',
+        'MCP_SERVERS has no effect without AGENT=model. Set AGENT, or unset MCP_SERVERS.',
+      ],
     ],
     [
       { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://user:secret@host' },
@@ -145,13 +148,12 @@ describe('The environment of the service', () => {
   it('refuses AGENT=command without a program, and a program without AGENT=command', () => {
     expect(faultsOf({ AGENT: 'command', COMMAND: 'cat', COMMAND_PROCESSES: '3' })).toEqual([]);
     expect(faultsOf({ AGENT: 'command' })).toEqual([
-      'AGENT is "command", and COMMAND is not set. Set it to the program that answers, such as ' +
-        "COMMAND='python3 agent.py'.",
+      `AGENT is "command", which needs COMMAND. Set it to the program that answers, such as 'python3 agent.py'.`,
     ]);
-    const ineffective =
-      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command. Set it, or unset them.';
-    expect(faultsOf({ COMMAND: 'cat' })).toEqual([ineffective]);
-    expect(faultsOf({ COMMAND_PROCESSES: '3' })).toEqual([ineffective]);
+    expect(faultsOf({ COMMAND: 'cat', COMMAND_PROCESSES: '3' })).toEqual([
+      'COMMAND has no effect without AGENT=command. Set AGENT, or unset COMMAND.',
+      'COMMAND_PROCESSES has no effect without AGENT=command. Set AGENT, or unset COMMAND_PROCESSES.',
+    ]);
   });
 
   it('lets programs see no variable of the service', () => {

@@ -252,16 +252,10 @@ describe('Several agents of a service', () => {
       'AGENTS has the name "metrics", which is a path of the service. Use another.',
     ],
     [{ AGENTS: 'a=files,a=files' }, 'AGENTS has the name "a" more than once.'],
-    [{ AGENTS: 'a=command' }, 'The agent "a" is "command", and A__COMMAND is not set.'],
-    [
-      { AGENTS: 'a=remote' },
-      'The agent "a" is "remote", and A__REMOTE_URL does not say where the remote service is.',
-    ],
+    [{ AGENTS: 'a=command' }, 'The agent "a" is "command", which needs A__COMMAND.'],
+    [{ AGENTS: 'a=remote' }, 'The agent "a" is "remote", which needs A__REMOTE_URL.'],
     [{ AGENTS: 'a=files', A__COMMAND: 'true' }, 'A__COMMAND has no effect: the agent "a" is not "command".'],
-    [
-      { AGENTS: 'a=files', COMMAND: 'true' },
-      'COMMAND and COMMAND_PROCESSES have no effect without AGENT=command.',
-    ],
+    [{ AGENTS: 'a=files', COMMAND: 'true' }, 'COMMAND has no effect without AGENT=command.'],
     [{ AGENTS: 'a=files', A__PORT: '1' }, 'A__PORT has no effect: PORT is the same for all agents.'],
     [
       { AGENTS: 'a=files', A__MAX_PART: '1' },
