@@ -1,4 +1,5 @@
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
+import { type Environment, LOG_LEVELS } from './config/variables.js';
 import { LogEntry } from './telemetry/log/log-entry.js';
 
 /** How much output may wait for a reader that does not read, in bytes. What is logged beyond that is lost. */
@@ -9,10 +10,6 @@ const HOLD_MS = 10;
 
 /** The levels of which entries may wait. A warning or an error is written at once. */
 const PATIENT = new Set<LogLevel>(['log', 'debug', 'verbose']);
-
-/** The levels, from the most important on. `info` is what Nest calls `log`. */
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
-export type LogLevelName = (typeof LOG_LEVELS)[number];
 
 /** The contexts in which Nest reports each module, route and step of its start. */
 const NEST_START = new Set([
@@ -37,7 +34,7 @@ export class ServiceLogger extends ConsoleLogger {
    */
   constructor(
     format: 'json' | 'text' = 'text',
-    least: LogLevelName = 'info',
+    least: Environment['LOG_LEVEL'] = 'info',
     private readonly outputs = new Outputs(process.stdout, process.stderr),
   ) {
     super({ json: format === 'json', logLevels: levelsTo(least) });
@@ -106,7 +103,7 @@ export class Outputs {
 
 type Output = Pick<NodeJS.WriteStream, 'writableLength' | 'cork' | 'uncork'>;
 
-function levelsTo(least: LogLevelName): LogLevel[] {
+function levelsTo(least: Environment['LOG_LEVEL']): LogLevel[] {
   const names = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(least) + 1);
   return [...new Set(names.map((name) => (name === 'info' ? 'log' : name)))];
 }

@@ -1,28 +1,26 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { AccessSettings } from './access.options.js';
 import type { Credential } from './credential.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
-import { checkedKeys } from './keys/api-key.js';
-import { KeyRing } from './keys/key-ring.js';
+import { type ApiKey, checkedKeys, digestOf } from './keys/api-key.js';
 import { KeysFile } from './keys/keys-file.js';
 import { invalidCredential, noCredential, severalCredentials } from './refusals.js';
 
 /** Tells whose a credential is. */
 export class Authenticator {
-  private constructor(
-    private readonly keys: KeyRing,
-    private readonly file: KeysFile | undefined,
-    private readonly jwt: JwtVerifier | undefined,
-  ) {}
+  /** The keys that are valid now. They change with their file. */
+  #digests: { name: string; digest: Buffer }[] = [];
+  #file: KeysFile | undefined;
+
+  private constructor(private readonly jwt: JwtVerifier | undefined) {}
 
   /** @throws {Error} the file of keys is not usable, or a package is missing */
   static async open({ keys, keysFile, jwt }: AccessSettings): Promise<Authenticator> {
-    const ring = new KeyRing(keys);
-    const verifier = jwt && (await JwtVerifier.open(jwt));
-    const file =
-      keysFile === undefined
-        ? undefined
-        : await KeysFile.open(keysFile, (ofFile) => ring.replace(checkedKeys([...keys, ...ofFile])));
-    return new Authenticator(ring, file, verifier);
+    const authenticator = new Authenticator(jwt && (await JwtVerifier.open(jwt)));
+    const take = (ofFile: ApiKey[]) => authenticator.#take(checkedKeys([...keys, ...ofFile]));
+    if (keysFile === undefined) take([]);
+    else authenticator.#file = await KeysFile.open(keysFile, take);
+    return authenticator;
   }
 
   /**
@@ -33,13 +31,25 @@ export class Authenticator {
   async ownerOf(credential: Credential): Promise<string> {
     if (credential.kind === 'none') throw noCredential();
     if (credential.kind === 'several') throw severalCredentials();
-    const name = this.keys.nameOf(credential.text);
+    const name = this.#nameOf(credential.text);
     if (name !== undefined) return `key:${name}`;
     if (this.jwt && credential.mayBeToken) return this.jwt.ownerOf(credential.text);
     throw invalidCredential('It is no API key of this service.');
   }
 
   close(): void {
-    this.file?.close();
+    this.#file?.close();
+  }
+
+  #take(keys: ApiKey[]): void {
+    this.#digests = keys.map(({ name, sha256 }) => ({ name, digest: Buffer.from(sha256, 'hex') }));
+  }
+
+  /** Every digest is compared, so that the time does not depend on which one is equal. */
+  #nameOf(key: string): string | undefined {
+    const digest = digestOf(key);
+    let found: string | undefined;
+    for (const each of this.#digests) if (timingSafeEqual(each.digest, digest)) found = each.name;
+    return found;
   }
 }

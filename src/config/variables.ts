@@ -114,7 +114,8 @@ function numbers<G extends Record<string, NumberOption>>(
 const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, ...others } = OPTIONS.runs;
 const { stopDeadlineMs, drainMs, ...ofRuns } = others;
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
+/** The levels, from the most important on. `info` is what Nest calls `log`. */
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
 const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
 const isNotEmpty = (entry: string) => entry !== '';
 

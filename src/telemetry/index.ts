@@ -13,4 +13,4 @@ export { QueryMetrics } from './metrics/query-metrics.js';
 export { type QueryHealth, QueryHealthIndicator } from './query-health.indicator.js';
 export { type Version, VersionController } from './version.controller.js';
 export { openTracer } from './traces/open-tracer.js';
-export type { TracerOptions } from './traces/tracer-options.js';
+export type { TracerOptions } from './traces/attributes.js';

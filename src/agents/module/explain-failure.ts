@@ -18,35 +18,25 @@ const TYPESCRIPT = /\.[cm]?tsx?$/;
  * @param path of the module that was imported
  */
 export async function explainFailure(thrown: unknown, path: string): Promise<ModuleFailure> {
-  const options = { cause: thrown };
-  if (!(thrown instanceof Error)) {
-    return new ModuleFailure('exception', `It throws while it is loaded: ${inspect(thrown)}`, options);
-  }
-  const { code, message } = thrown as NodeJS.ErrnoException;
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION')
-    return new ModuleFailure('dependency', unknownExtension(message, path), options);
-  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
-    const place = placeOf(await syntaxFaultOf(thrown, path));
-    return new ModuleFailure('dependency', `${message}.${place}\n${howToRun(path)}`, options);
-  }
+  const [reason, sentence] = await explained(thrown, path);
+  return new ModuleFailure(reason, sentence, { cause: thrown });
+}
+
+async function explained(thrown: unknown, path: string): Promise<[ModuleFailure['reason'], string]> {
+  if (!(thrown instanceof Error)) return ['exception', `It throws while it is loaded: ${inspect(thrown)}`];
+  const { name, code, message } = thrown as NodeJS.ErrnoException;
+  if (code === 'ERR_UNKNOWN_FILE_EXTENSION') return ['dependency', unknownExtension(message, path)];
   const notFound = notFoundIn(code, message);
-  if (notFound) return new ModuleFailure('dependency', notFound, options);
+  if (notFound) return ['dependency', notFound];
   const fault = await syntaxFaultOf(thrown, path);
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
+    return ['dependency', `${message}.${placeOf(fault)}\n${howToRun(path)}`];
   if (fault) {
     const source = fault.source ?? (await lineOf(fault));
-    return new ModuleFailure(
-      'syntax',
-      `Syntax error: ${fault.message}${placeOf({ ...fault, source })}`,
-      options,
-    );
+    return ['syntax', `Syntax error: ${fault.message}${placeOf({ ...fault, source })}`];
   }
-  if (thrown instanceof SyntaxError) return new ModuleFailure('syntax', `Syntax error: ${message}`, options);
-  const frames = framesOf(thrown);
-  return new ModuleFailure(
-    'exception',
-    `It throws while it is loaded: ${thrown.name}: ${message}${frames}`,
-    options,
-  );
+  if (thrown instanceof SyntaxError) return ['syntax', `Syntax error: ${message}`];
+  return ['exception', `It throws while it is loaded: ${name}: ${message}${framesOf(thrown)}`];
 }
 
 /** A module awaits something at its top level that never comes, and nothing else keeps the process alive. */

@@ -1,6 +1,13 @@
 import { type Attributes, type Span, SpanStatusCode } from '@opentelemetry/api';
 import type { RunEnd, TracedRun } from '../../query/index.js';
-import type { TracerOptions } from './tracer-options.js';
+
+/** How runs are named in traces. */
+export interface TracerOptions {
+  /** The name of the agent: `gen_ai.agent.name`, and a part of the name of the span. Default: none. */
+  agentName?: string;
+  /** Who provides the agent: `gen_ai.provider.name`, for example `openai`. Default `nest_agent_query`. */
+  providerName?: string;
+}
 
 /** Attributes of our own. Those of `gen_ai` and `error` are of the semantic conventions. */
 export const RUN_ID = 'nest_agent_query.run.id';

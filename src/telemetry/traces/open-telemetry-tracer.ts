@@ -8,9 +8,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { type ResumeTrace, RunTracer, type RunTrace, type TracedRun } from '../../query/index.js';
-import { AFTER, invocationOf } from './attributes.js';
-import type { TracerOptions } from './tracer-options.js';
-import { ResumeSpan } from './resume-span.js';
+import { AFTER, invocationOf, recordError, RUN_ID, type TracerOptions } from './attributes.js';
 import { RunSpans } from './run-spans.js';
 import { spanContextOf } from './span-contexts.js';
 
@@ -39,6 +37,22 @@ export class OpenTelemetryTracer extends RunTracer {
   resumed(after: number, callerTrace: string | undefined): ResumeTrace {
     const attributes = { [AFTER]: after };
     return new ResumeSpan(this.#tracer.startSpan('resume_run', { attributes }, callerContext(callerTrace)));
+  }
+}
+
+/** The span of a caller that resumes a run. It belongs to the trace of the caller, and is linked to the span of the run. */
+class ResumeSpan implements ResumeTrace {
+  constructor(private readonly span: Span) {}
+
+  found({ id, trace }: TracedRun): void {
+    this.span.setAttribute(RUN_ID, id);
+    const link = spanContextOf(trace);
+    if (link) this.span.addLink({ context: link });
+  }
+
+  ended(code: string | undefined): void {
+    if (code !== undefined) recordError(this.span, code);
+    this.span.end();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RunTracer } from '../../query/index.js';
-import type { TracerOptions } from './tracer-options.js';
+import type { TracerOptions } from './attributes.js';
 
 /**
  * Opens a tracer for OpenTelemetry. It needs the package `@opentelemetry/api` only. Spans go to the SDK that the process has
