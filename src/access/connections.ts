@@ -1,6 +1,6 @@
 import type http from 'node:http';
 import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
-import { defaultsOf, isInRange, OPTIONS, rangeText } from '../query/index.js';
+import { defaultsOf, OPTIONS, withDefaults } from '../query/index.js';
 
 /** Limits of the connections of a server. */
 export interface ConnectionLimits {
@@ -42,7 +42,7 @@ type HttpSocket = Socket & { _httpMessage?: object | null };
  *
  * @param server the server of the application, `app.getHttpServer()`
  * @param limits members that are absent or undefined have the values of `CONNECTION_DEFAULTS`
- * @throws {TypeError} a limit is out of its range, or a proxy is no address and no network
+ * @throws {TypeError} a limit is unknown or out of its range, or a proxy is no address and no network
  *
  * @example
  * const app = await NestFactory.create(AppModule);
@@ -53,17 +53,10 @@ export function limitConnections(
   server: http.Server,
   limits: { [K in keyof ConnectionLimits]?: ConnectionLimits[K] | undefined } = {},
 ): void {
-  const {
-    perAddress = CONNECTION_DEFAULTS.perAddress,
-    headMs = CONNECTION_DEFAULTS.headMs,
-    requestMs = CONNECTION_DEFAULTS.requestMs,
-    proxies = CONNECTION_DEFAULTS.proxies,
-  } = limits;
-  for (const [name, value] of Object.entries({ perAddress, headMs, requestMs })) {
-    const { range } = OPTIONS.connections[name as keyof typeof OPTIONS.connections];
-    if (!isInRange(value, range))
-      throw new TypeError(`limitConnections: ${name} is ${value}; it must be ${rangeText(range)}.`);
-  }
+  const faults: string[] = [];
+  const settings = withDefaults('limitConnections', limits, CONNECTION_DEFAULTS, OPTIONS.connections, faults);
+  if (faults.length > 0) throw new TypeError(faults.join('\n'));
+  const { perAddress, headMs, requestMs, proxies } = settings;
   const trusted = networksOf(proxies);
   const open = new Map<string, Set<HttpSocket>>();
   server.headersTimeout = headMs;

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { isInRange, OPTIONS, type Range, rangeText, RUN_DEFAULTS } from '../../query/index.js';
+import { OPTIONS, RUN_DEFAULTS, withDefaults } from '../../query/index.js';
 
 /** What program answers, and within which limits. */
 export interface CommandOptions {
@@ -32,29 +32,29 @@ export interface CommandSettings extends Pick<CommandOptions, 'command' | 'name'
   directory: string;
 }
 
-const OPTION_RANGES: Record<'processes' | 'stopDeadlineMs' | 'lineLength', Range> = {
-  processes: OPTIONS.command.processes.range,
-  stopDeadlineMs: OPTIONS.runs.stopDeadlineMs.range,
-  lineLength: OPTIONS.runs.envelopeLength.range,
+const DEFAULTS: CommandSettings = {
+  command: '',
+  name: undefined,
+  cwd: undefined,
+  env: undefined,
+  processes: OPTIONS.command.processes.value,
+  stopDeadlineMs: RUN_DEFAULTS.stopDeadlineMs,
+  lineLength: RUN_DEFAULTS.envelopeLength,
+  directory: tmpdir(),
 };
 
-/** @throws {RangeError} if a number is out of its range · {TypeError} if the command is empty */
+const NUMBERS = {
+  processes: OPTIONS.command.processes,
+  stopDeadlineMs: OPTIONS.runs.stopDeadlineMs,
+  lineLength: OPTIONS.runs.envelopeLength,
+};
+
+/** @throws {RangeError} if a number is out of its range, or an option is unknown · {TypeError} if the command is empty */
 export function settingsOf(options: CommandOptions): CommandSettings {
   if (typeof options.command !== 'string' || options.command.trim() === '')
     throw new TypeError('CommandOptions.command must be a text that is not empty.');
-  const settings: CommandSettings = {
-    command: options.command,
-    name: options.name,
-    cwd: options.cwd,
-    env: options.env,
-    processes: options.processes ?? OPTIONS.command.processes.value,
-    stopDeadlineMs: options.stopDeadlineMs ?? RUN_DEFAULTS.stopDeadlineMs,
-    lineLength: options.lineLength ?? RUN_DEFAULTS.envelopeLength,
-    directory: options.directory ?? tmpdir(),
-  };
-  for (const [name, range] of Object.entries(OPTION_RANGES) as [keyof typeof OPTION_RANGES, Range][]) {
-    if (isInRange(settings[name], range)) continue;
-    throw new RangeError(`CommandOptions.${name} is ${settings[name]}; it must be ${rangeText(range)}.`);
-  }
+  const faults: string[] = [];
+  const settings = withDefaults<CommandSettings>('CommandOptions', options, DEFAULTS, NUMBERS, faults);
+  if (faults.length > 0) throw new RangeError(faults.join('\n'));
   return settings;
 }
