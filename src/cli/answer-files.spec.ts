@@ -13,6 +13,8 @@ describe('The name of a saved file', () => {
     ['.bashrc', '_bashrc'],
     ['a\0b\n', 'a_b_'],
     ['name. . ', 'name_'],
+    ['con.txt', '_con.txt'],
+    ['console.txt', 'console.txt'],
   ])('of %j is %j', (name, expected) => {
     expect(safeName(name)).toBe(expected);
   });

@@ -82,7 +82,8 @@ async function saveAll(
 export function safeName(name: string): string {
   // eslint-disable-next-line no-control-regex
   const safe = name.replace(/[\0-\x1f\x7f/\\:*?"<>|]/g, '_').replace(/^\.+|[. ]+$/g, '_');
-  return safe === '' ? '_' : safe;
+  // On Windows these are devices, with any extension.
+  return safe === '' || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(safe) ? `_${safe}` : safe;
 }
 
 async function save(response: Response, sha256: string, directory: string, name: string): Promise<string> {
