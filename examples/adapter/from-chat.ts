@@ -1,5 +1,5 @@
 /** An example of an adapter: it makes a handler of a client of a chat model. */
-import { type Envelope, type HandlerFunction, message, toolCall, toolResult, usage } from 'nest-agent-query';
+import { type Envelope, type HandlerFunction, message, toolCall, toolResult } from 'nest-agent-query';
 import * as kit from 'nest-agent-query-adapters';
 
 /** What the client takes. */
@@ -38,7 +38,8 @@ export function fromChat(chat: ChatClient, options: kit.AdapterOptions = {}): Ha
         }
         if (chunk.type !== 'finish') continue;
         hasFinished = true;
-        yield usage({ inputTokens: chunk.inputTokens, outputTokens: chunk.outputTokens });
+        const used = kit.modelUsage(chunk);
+        if (used) yield used;
       }
     } catch (error) {
       // The caller reads what the failure means: too many requests, too long, not reachable. The log gets the cause.

@@ -1,5 +1,5 @@
 /**
- * What adapters of frameworks have in common, for their authors: `nest-agent-query-adapters`. It knows no framework.
+ * What adapters of frameworks have in common, for their authors: `nest-agent-query-adapters`. It depends on no framework.
  *
  * WARNING: other packages depend on every name below.
  */
@@ -12,9 +12,14 @@ export {
   type ConversationTurn,
   readConversation,
 } from './conversation.js';
+export { keepSteps } from './keep-steps.js';
 export { cutModel, modelFailure } from './model-failure.js';
+export { ModelGate } from './model-gate.js';
 export { type ModelInput, type ModelPart, plainTextOf } from './model-parts.js';
+export { type ModelCounts, modelUsage } from './model-usage.js';
 export { callId, fileName, threadOf } from './names.js';
+export { type PromptMessage, promptMessages, type PromptPart, stepMessages } from './prompt-messages.js';
 export { shownResult } from './shown-result.js';
+export { StepGate } from './step-gate.js';
 export { estimateTextTokens } from './text-tokens.js';
 export { toolFailure } from './tool-failure.js';

@@ -1,6 +1,13 @@
-import type { ModelMessage, StepResult, StopCondition, ToolSet } from 'ai';
+import {
+  type ModelMessage,
+  stepCountIs,
+  type StepResult,
+  type StopCondition,
+  streamText,
+  type ToolSet,
+} from 'ai';
 import { type Envelope, log, message, type Query, type QueryContext } from 'nest-agent-query';
-import { cutModel, modelFailure } from 'nest-agent-query-adapters';
+import { cutModel, modelFailure, ModelGate } from 'nest-agent-query-adapters';
 import {
   type AiSdkChoice,
   type AiSdkOptions,
@@ -9,7 +16,7 @@ import {
   checkSource,
   isAgent,
 } from './ai-sdk-options.js';
-import { isWrappable, ModelGate } from './model-gate.js';
+import { gatedModel } from './gated-model.js';
 import { isCut, PartEnvelopes, type StreamPart } from './part-envelopes.js';
 import { promptOf } from './prompt.js';
 import { StepCheckpoints } from './step-checkpoints.js';
@@ -39,9 +46,6 @@ export class AiSdkRun {
   async *envelopes(query: Query): AsyncGenerator<Envelope> {
     if (this.#checkpoints.before.isComplete) return;
     const { signal } = this.context;
-    const abort = () => this.#stop.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
     let hasBegun = false;
     let lastReason: string | undefined;
     try {
@@ -50,14 +54,15 @@ export class AiSdkRun {
       yield* notes;
       const parts = await this.#start(source, [...messages, ...this.#checkpoints.before.messages]);
       const translation = new PartEnvelopes(this.context.runId);
+      this.#gate.startReading();
       for await (const part of parts) {
-        this.#gate.taken();
+        this.#gate.stopReading();
         if (part.type === 'error') throw part.error as Error;
         // Most parts are of this type: what they cost is what an answer costs.
         if (part.type === 'text-delta') {
           hasBegun = true;
           if (part.text !== '') yield message(part.text);
-          this.#gate.wanted();
+          this.#gate.startReading();
           continue;
         }
         for (const envelope of translation.of(part)) {
@@ -67,7 +72,7 @@ export class AiSdkRun {
         if (isCut(part)) throw cutModel();
         if (part.type === 'finish-step') this.#checkpoints.stepEmitted();
         if (part.type === 'finish') lastReason = part.finishReason;
-        this.#gate.wanted();
+        this.#gate.startReading();
       }
       // A run that is asked to stop ends its stream in order.
       if (this.#failure !== undefined) throw this.#failure as Error;
@@ -76,7 +81,6 @@ export class AiSdkRun {
     } catch (error) {
       if (!signal.aborted) throw modelFailure(error, hasBegun) ?? error;
     } finally {
-      signal.removeEventListener('abort', abort);
       this.#checkpoints.end();
       this.#gate.open();
       this.#stop.abort();
@@ -92,21 +96,19 @@ export class AiSdkRun {
   }
 
   async #start(source: AiSdkSource, messages: ModelMessage[]): Promise<AsyncIterable<StreamPart>> {
-    const call = { messages, abortSignal: this.#stop.signal };
+    const call = { messages, abortSignal: AbortSignal.any([this.context.signal, this.#stop.signal]) };
     const { stepFinished } = this.#checkpoints;
     if (isAgent(source)) {
       const { fullStream } = await source.stream({ ...call, onStepFinish: stepFinished, ...QUIET });
       return fullStream as AsyncIterable<StreamPart>;
     }
-    const { streamText, stepCountIs, wrapLanguageModel } = await import('ai');
     const { instructions, system = instructions, stopWhen = stepCountIs(MAX_STEPS), ...options } = source;
-    const { model } = options;
     const { fullStream } = streamText({
       ...QUIET,
       ...options,
       ...(system !== undefined && { system }),
       ...call,
-      model: isWrappable(model) ? wrapLanguageModel({ model, middleware: this.#gate.middleware }) : model,
+      model: gatedModel(options.model, this.#gate),
       stopWhen: this.#countingAll(stopWhen),
       onStepFinish: async (step) => {
         await options.onStepFinish?.(step);

@@ -1,6 +1,6 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
-import { type Envelope, log, reasoning, source, toolCall, toolResult, usage } from 'nest-agent-query';
-import { fileName, shownResult, toolFailure } from 'nest-agent-query-adapters';
+import { type Envelope, log, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
+import { fileName, modelUsage, shownResult, toolFailure } from 'nest-agent-query-adapters';
 
 /** A part of the stream of the AI SDK. */
 export type StreamPart = TextStreamPart<ToolSet>;
@@ -87,27 +87,12 @@ export function isCut(part: StreamPart): boolean {
 
 function endOfStep({ usage: used, finishReason, response }: PartOf<'finish-step'>): Envelope[] {
   const early = EARLY_ENDS[finishReason];
-  return [
-    ...(used.inputTokens === undefined && used.outputTokens === undefined
-      ? []
-      : [
-          usage({
-            inputTokens: count(used.inputTokens) ?? 0,
-            outputTokens: count(used.outputTokens) ?? 0,
-            ...given('reasoningTokens', count(used.outputTokenDetails?.reasoningTokens)),
-            ...given('cachedInputTokens', count(used.inputTokenDetails?.cacheReadTokens)),
-            ...given('model', response.modelId),
-          }),
-        ]),
-    ...(early === undefined ? [] : [log(early)]),
-  ];
-}
-
-/** Endpoints send what they like. */
-function count(tokens: number | undefined): number | undefined {
-  return Number.isFinite(tokens) && tokens! >= 0 ? tokens : undefined;
-}
-
-function given<K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> {
-  return value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+  const envelope = modelUsage({
+    inputTokens: used.inputTokens,
+    outputTokens: used.outputTokens,
+    reasoningTokens: used.outputTokenDetails?.reasoningTokens,
+    cachedInputTokens: used.inputTokenDetails?.cacheReadTokens,
+    model: response.modelId,
+  });
+  return [...(envelope ? [envelope] : []), ...(early === undefined ? [] : [log(early)])];
 }

@@ -1,6 +1,6 @@
-import { Logger } from '@nestjs/common';
 import type { ModelMessage } from 'ai';
 import type { QueryContext } from 'nest-agent-query';
+import { keepSteps } from 'nest-agent-query-adapters';
 import type { FinishedStep } from './ai-sdk-options.js';
 
 /** What an attempt leaves to the next one. */
@@ -15,7 +15,6 @@ interface State {
 
 /** Stores a checkpoint after each step, and holds the next step back until it is stored. */
 export class StepCheckpoints {
-  static readonly #logger = new Logger('AI SDK');
   readonly #before: State;
   /** Resolves when everything of the newest step was emitted. */
   #emitted: Promise<void>;
@@ -56,11 +55,10 @@ export class StepCheckpoints {
     const messages = [...this.#before.messages, ...response.messages];
     const steps = this.#before.steps + stepNumber + 1;
     try {
-      await this.context.checkpoint({ messages, steps, isComplete: messages.at(-1)?.role !== 'tool' });
+      const isComplete = messages.at(-1)?.role !== 'tool';
+      await keepSteps(this.context, { messages, steps, isComplete });
     } catch (error) {
-      if (!(error instanceof RangeError)) return this.abort(error);
-      const { runId } = this.context;
-      StepCheckpoints.#logger.warn(`Run ${runId}: no checkpoint after step ${steps}. ${error.message}`);
+      this.abort(error);
     }
   };
 

@@ -29,7 +29,8 @@ export class GraphRun {
   static readonly #logger = new Logger('LangGraph');
 
   readonly #abort = new AbortController();
-  readonly #watch = new ModelWatch(this.#abort.signal);
+  readonly #signal: AbortSignal;
+  readonly #watch: ModelWatch;
   readonly #reader: AnswerReader;
   readonly #questions: Questions;
   readonly #threadId: string;
@@ -51,7 +52,9 @@ export class GraphRun {
     private readonly context: QueryContext,
     private readonly settings: LangGraphSettings,
   ) {
-    const { owner, session, runId } = context;
+    const { owner, session, runId, signal } = context;
+    this.#signal = AbortSignal.any([signal, this.#abort.signal]);
+    this.#watch = new ModelWatch(this.#signal);
     this.#threadId = session ? threadOf({ owner, id: session.id }) : runId;
     this.#thread = hasMemory(graph) ? new Thread(graph, this.#threadId) : undefined;
     this.#questions = new Questions(session !== undefined);
@@ -65,9 +68,6 @@ export class GraphRun {
   /** What the graph says and does. Nothing of it is executed any more when this has ended. */
   async *envelopes(): AsyncGenerator<Envelope> {
     const { signal } = this.context;
-    const stop = () => this.#abort.abort(signal.reason);
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
     let events: AsyncIterator<unknown> | undefined;
     try {
       const begin = await this.#begin();
@@ -84,7 +84,6 @@ export class GraphRun {
       yield* this.#watch.takeUsed();
       throw failureOf(error, (one) => this.#watch.failure(one));
     } finally {
-      signal.removeEventListener('abort', stop);
       this.#abort.abort();
       await this.#stop(events);
     }
@@ -136,7 +135,7 @@ export class GraphRun {
   async #execute(input: unknown): Promise<AsyncIterator<unknown>> {
     const config = configOf(this.settings, this.query, this.context, {
       thread: this.#threadId,
-      signal: this.#abort.signal,
+      signal: this.#signal,
       watch: this.#watch,
       tellsSteps: this.#storesSteps,
     });
@@ -146,17 +145,17 @@ export class GraphRun {
 
   /** The next item of the stream; undefined at its end. */
   async #next(events: AsyncIterator<unknown>): Promise<unknown> {
-    this.#watch.startReading();
+    this.#watch.gate.startReading();
     try {
       const step = await events.next();
       if (step.done !== true) return step.value;
       this.#hasEnded = true;
       return undefined;
     } catch (error) {
-      this.#hasEnded = !this.#abort.signal.aborted;
+      this.#hasEnded = !this.#signal.aborted;
       throw error;
     } finally {
-      this.#watch.stopReading();
+      this.#watch.gate.stopReading();
     }
   }
 

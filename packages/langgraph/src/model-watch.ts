@@ -1,11 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LLMResult } from '@langchain/core/outputs';
 import type { UsageEnvelope } from 'nest-agent-query';
+import { ModelGate } from 'nest-agent-query-adapters';
 import { tasksOf } from './graph-events.js';
 import { type MeteredMessage, usageOf } from './usage-of.js';
-
-/** How many tokens the models may be ahead of the reader. */
-const TOKENS_AHEAD = 64;
 
 type Metadata = Record<string, unknown> | undefined;
 
@@ -16,6 +13,8 @@ type Metadata = Record<string, unknown> | undefined;
 export class ModelWatch {
   readonly name = 'nest-agent-query';
   readonly awaitHandlers = true;
+  /** Holds models back that are too far ahead of the reader. */
+  readonly gate = new ModelGate();
 
   /** What is executed: the ids of models and tools, each tool with its task. */
   readonly #active = new Map<string, string | undefined>();
@@ -25,25 +24,11 @@ export class ModelWatch {
   readonly #begun = new Set<string>();
   readonly #failures = new WeakMap<object, { hasBegun: boolean }>();
   #used: UsageEnvelope[] = [];
-  #ahead = 0;
-  #isReading = false;
-  #waiting: (() => void)[] = [];
   #settled: (() => void) | undefined;
 
   /** @param signal ends every wait */
-  constructor(private readonly signal: AbortSignal) {
-    signal.addEventListener('abort', () => this.#release(), { once: true });
-  }
-
-  /** The reader waits for the next event of the graph. */
-  startReading(): void {
-    this.#isReading = true;
-    this.#release();
-  }
-
-  /** The reader has an event, and may keep the graph waiting. */
-  stopReading(): void {
-    this.#isReading = false;
+  constructor(signal: AbortSignal) {
+    signal.addEventListener('abort', () => this.gate.open(), { once: true });
   }
 
   /** What models have used since the last call. */
@@ -83,16 +68,9 @@ export class ModelWatch {
     this.#models.set(runId, metadata?.['ls_model_name']);
   }
 
-  /** Holds a model back that is too far ahead of the reader. */
   async handleLLMNewToken(_token: string, _index: unknown, runId: string): Promise<void> {
     this.#begun.add(runId);
-    this.#ahead += 1;
-    while (this.#ahead > TOKENS_AHEAD && !this.signal.aborted) {
-      // What the graph has made reaches a reader within one turn of the event loop.
-      await nextTurn();
-      if (this.#isReading) this.#ahead = 0;
-      else if (!this.signal.aborted) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
+    await this.gate.pass();
   }
 
   handleLLMEnd(output: LLMResult, runId: string): void {
@@ -133,12 +111,5 @@ export class ModelWatch {
     this.#begun.delete(runId);
     this.#active.delete(runId);
     if (this.#active.size === 0) this.#settled?.();
-  }
-
-  #release(): void {
-    if (this.#waiting.length === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const wake of waiting) wake();
   }
 }

@@ -1,5 +1,6 @@
 import type { UsageMetadata } from '@langchain/core/messages';
-import { usage, type UsageEnvelope } from 'nest-agent-query';
+import type { UsageEnvelope } from 'nest-agent-query';
+import { modelUsage } from 'nest-agent-query-adapters';
 
 /** What a message says about its cost. */
 export interface MeteredMessage {
@@ -15,15 +16,12 @@ export interface MeteredMessage {
 export function usageOf(message: MeteredMessage, model?: unknown): UsageEnvelope | undefined {
   const { usage_metadata: used, response_metadata: response } = message;
   if (!used) return undefined;
-  const reasoningTokens = used.output_token_details?.reasoning;
-  const cachedInputTokens = used.input_token_details?.cache_read;
   const names = [response?.['model_name'], response?.['model'], model];
-  const name = names.find((value): value is string => typeof value === 'string' && value !== '');
-  return usage({
+  return modelUsage({
     inputTokens: used.input_tokens,
     outputTokens: used.output_tokens,
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-    ...(name !== undefined && { model: name }),
+    reasoningTokens: used.output_token_details?.reasoning,
+    cachedInputTokens: used.input_token_details?.cache_read,
+    model: names.find((name) => typeof name === 'string' && name !== ''),
   });
 }

@@ -9,9 +9,8 @@ import {
   source,
   toolCall,
   toolResult,
-  usage,
 } from 'nest-agent-query';
-import { fileName, shownResult, toolFailure } from 'nest-agent-query-adapters';
+import { fileName, modelUsage, shownResult, toolFailure } from 'nest-agent-query-adapters';
 import { MastraFailure } from './failures.js';
 
 /** A chunk of an agent's stream. */
@@ -114,18 +113,8 @@ function sourceOf({ url, title }: Payload): Envelope | undefined {
 }
 
 function usageOf({ output, metadata, response }: Payload): Envelope | undefined {
-  const { usage: used } = (output ?? {}) as { usage?: Record<string, number | undefined> };
-  const { inputTokens = 0, outputTokens = 0, reasoningTokens, cachedInputTokens } = used ?? {};
-  // A provider that reports no usage.
-  if (inputTokens === 0 && outputTokens === 0) return undefined;
-  const model = ((metadata ?? response) as Payload | undefined)?.['modelId'];
-  return usage({
-    inputTokens,
-    outputTokens,
-    ...(reasoningTokens !== undefined && { reasoningTokens }),
-    ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-    ...(typeof model === 'string' && { model }),
-  });
+  const { usage: used } = (output ?? {}) as { usage?: Payload };
+  return modelUsage({ ...used, model: ((metadata ?? response) as Payload | undefined)?.['modelId'] });
 }
 
 /** What an agent has used that this agent calls as a tool. */

@@ -1,13 +1,18 @@
-import { Logger } from '@nestjs/common';
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
-import { cutModel, threadOf } from 'nest-agent-query-adapters';
+import {
+  cutModel,
+  keepSteps,
+  ModelGate,
+  type PromptMessage,
+  StepGate,
+  threadOf,
+} from 'nest-agent-query-adapters';
 import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
 import { failureOf } from './failures.js';
+import { gatedModel } from './gated-model.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
 import type { MastraAgent, MastraSettings } from './mastra-options.js';
-import { answerMessages, type Message, messagesOf } from './messages.js';
-import { ModelGate } from './model-gate.js';
-import { StepGate } from './step-gate.js';
+import { answerMessages, messagesOf } from './messages.js';
 
 /** What the framework gives to `prepareStep`, and takes from it, as far as it is used. */
 type PrepareStep = (step: { model: object }) => Promise<object | undefined> | object | undefined;
@@ -17,8 +22,6 @@ const STEP_ENDS = ['step-finish', 'finish'];
 
 /** An attempt of one run. */
 export class MastraRun {
-  static readonly #logger = new Logger('Mastra');
-
   readonly #gate = new StepGate();
   readonly #modelGate = new ModelGate();
   readonly #record: AnswerRecord;
@@ -38,9 +41,6 @@ export class MastraRun {
   /** The answer of the agent. */
   async *envelopes(): AsyncGenerator<Envelope> {
     const { signal, runId } = this.context;
-    const stop = () => this.#stopping.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
     let hasBegun = false;
     try {
       const { session } = this.context;
@@ -53,10 +53,10 @@ export class MastraRun {
       let isStepEnd = false;
       let hasFinished = false;
       for (;;) {
-        this.#modelGate.wanted();
+        this.#modelGate.startReading();
         const next = isStepEnd ? await this.#nextOrStep(chunks) : await chunks.next();
         if (next.done) break;
-        this.#modelGate.taken();
+        this.#modelGate.stopReading();
         const chunk = next.value;
         isStepEnd = STEP_ENDS.includes(chunk.type);
         hasFinished ||= chunk.type === 'finish';
@@ -71,15 +71,14 @@ export class MastraRun {
       if (signal.aborted) return;
       throw failureOf(error, hasBegun);
     } finally {
-      signal.removeEventListener('abort', stop);
       this.#stopping.abort();
       this.#gate.open();
       this.#modelGate.open();
     }
   }
 
-  async #start(input: Message[], hasMemory: boolean): Promise<AsyncIterable<MastraChunk>> {
-    const { owner, session } = this.context;
+  async #start(input: PromptMessage[], hasMemory: boolean): Promise<AsyncIterable<MastraChunk>> {
+    const { owner, session, signal } = this.context;
     const further = (await this.settings.stream?.(this.query, this.context)) ?? {};
     const thread = session && threadOf({ owner, id: session.id });
     const { fullStream } = await this.agent.stream(
@@ -87,7 +86,7 @@ export class MastraRun {
       {
         ...further,
         prepareStep: this.#prepareStep(further['prepareStep'] as PrepareStep | undefined),
-        abortSignal: this.#stopping.signal,
+        abortSignal: AbortSignal.any([signal, this.#stopping.signal]),
         ...(hasMemory && { memory: { thread, resource: owner } }),
       } as never,
     );
@@ -100,7 +99,7 @@ export class MastraRun {
       await this.#gate.pass();
       const changes = (await further?.(step)) as { model?: object } | undefined;
       const model = changes?.model ?? step.model;
-      return { ...changes, ...(isModel(model) && { model: this.#modelGate.gated(model) }) };
+      return { ...changes, ...(isModel(model) && { model: gatedModel(model, this.#modelGate) }) };
     };
   }
 
@@ -108,22 +107,10 @@ export class MastraRun {
   async #nextOrStep(chunks: AsyncIterator<MastraChunk>): Promise<IteratorResult<MastraChunk>> {
     const next = chunks.next();
     if (await this.#gate.isReachedBefore(next)) {
-      await this.#keep();
+      if (this.settings.restarts > 0) await keepSteps(this.context, this.#record.kept);
       this.#gate.release();
     }
     return next;
-  }
-
-  async #keep(): Promise<void> {
-    if (this.settings.restarts === 0) return;
-    try {
-      await this.context.checkpoint(this.#record.kept);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      const what =
-        'the steps of the agent are too long to be kept. After a restart it goes on from an earlier one.';
-      MastraRun.#logger.warn(`Run ${this.context.runId}: ${what}`);
-    }
   }
 }
 

@@ -1,7 +1,6 @@
-import { Logger } from '@nestjs/common';
 import type { AgentInputItem, Runner } from '@openai/agents';
 import { type Envelope, message, type Query, type QueryContext } from 'nest-agent-query';
-import { toolFailure } from 'nest-agent-query-adapters';
+import { keepSteps, toolFailure } from 'nest-agent-query-adapters';
 import { type AgentInput, AgentStream, type State } from './agent-stream.js';
 import { AnswerEvents } from './answer-events.js';
 import { argumentsOf } from './arguments.js';
@@ -22,8 +21,6 @@ interface Equipment {
 
 /** An attempt of one run. */
 export class AgentRun {
-  static readonly #logger = new Logger('OpenAIAgents');
-
   readonly #events: AnswerEvents;
   #stream: AgentStream;
   /** The agent with which the framework begins in this attempt. */
@@ -135,14 +132,7 @@ export class AgentRun {
     if (!this.equipment.settings.restarts) return;
     const { state, output } = this.#stream.result;
     const kept: KeptSteps = { agent: state.currentAgent.name, items: [...this.#before, ...output] };
-    try {
-      await this.context.checkpoint(kept);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      const what =
-        'the steps of the agent are too long to be kept. After a restart it goes on from an earlier one.';
-      AgentRun.#logger.warn(`Run ${this.context.runId}: ${what}`);
-    }
+    await keepSteps(this.context, kept);
   }
 
   /** What was used of which no event has told. */

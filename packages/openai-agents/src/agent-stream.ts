@@ -1,5 +1,6 @@
 import type { AgentInputItem, RunState, RunStreamEvent, StreamedRunResult } from '@openai/agents';
 import type { Envelope } from 'nest-agent-query';
+import { StepGate } from 'nest-agent-query-adapters';
 import type { AnyAgent } from './framework.js';
 
 export type State = RunState<unknown, AnyAgent>;
@@ -21,15 +22,11 @@ type Take = (event: RunStreamEvent) => Envelope | Envelope[] | undefined;
  */
 export class AgentStream {
   readonly #stopping = new AbortController();
-  readonly #stop = () => this.#stopping.abort();
+  readonly #gate = new StepGate();
   #result: Result | undefined;
   #envelopes: Envelope[] = [];
   #isOver = false;
   #error: unknown;
-  #hasBegun = false;
-  #isReleased = false;
-  /** Lets the framework begin its next step; undefined unless it waits for that. */
-  #pass: (() => void) | undefined;
   /** Tells the reader that something has happened. */
   #wake: () => void = () => undefined;
 
@@ -44,9 +41,8 @@ export class AgentStream {
   }
 
   async start(start: Start, take: Take): Promise<void> {
-    this.signal.addEventListener('abort', this.#stop, { once: true });
-    if (this.signal.aborted) this.#stop();
-    this.#result = await start({ beforeModel: this.#beforeModel, signal: this.#stopping.signal });
+    const signal = AbortSignal.any([this.signal, this.#stopping.signal]);
+    this.#result = await start({ beforeModel: () => this.#gate.pass(), signal });
     void this.#read(this.#result, take);
   }
 
@@ -64,10 +60,9 @@ export class AgentStream {
         return envelopes;
       }
       if (this.#isOver) break;
-      if (!this.#pass) await new Promise<void>((resolve) => (this.#wake = resolve));
-      else if (await this.#isRead()) {
+      if (await this.#gate.isReachedBefore(new Promise<void>((resolve) => (this.#wake = resolve)))) {
         await stepEnded();
-        this.#release();
+        this.#gate.release();
       }
     }
     if (this.#error !== undefined) throw this.#error as Error;
@@ -76,10 +71,8 @@ export class AgentStream {
 
   /** Stops what still executes, and waits for it. */
   async end(): Promise<void> {
-    this.signal.removeEventListener('abort', this.#stop);
-    this.#stop();
-    this.#isReleased = true;
-    this.#release();
+    this.#stopping.abort();
+    this.#gate.open();
     await this.#result?.completed.catch(() => undefined);
   }
 
@@ -97,27 +90,5 @@ export class AgentStream {
     }
     this.#isOver = true;
     this.#wake();
-  }
-
-  /** The first call of a model does not wait. */
-  readonly #beforeModel = async (): Promise<void> => {
-    const isFirst = !this.#hasBegun;
-    this.#hasBegun = true;
-    if (isFirst || this.#isReleased) return;
-    await new Promise<void>((resolve) => {
-      this.#pass = resolve;
-      this.#wake();
-    });
-  };
-
-  #release(): void {
-    this.#pass?.();
-    this.#pass = undefined;
-  }
-
-  /** While the framework waits, what it has emitted before is read within this tick. */
-  async #isRead(): Promise<boolean> {
-    await new Promise((resolve) => setImmediate(resolve));
-    return this.#envelopes.length === 0 && !this.#isOver;
   }
 }

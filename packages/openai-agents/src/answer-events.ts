@@ -1,6 +1,6 @@
 import type { RunStreamEvent } from '@openai/agents';
-import { type Envelope, message, reasoning, usage } from 'nest-agent-query';
-import { cutModel } from 'nest-agent-query-adapters';
+import { type Envelope, message, reasoning } from 'nest-agent-query';
+import { cutModel, modelUsage } from 'nest-agent-query-adapters';
 import { envelopesOfItem } from './item-envelopes.js';
 import { type ProviderEvent, reasoningOf } from './reasoning-deltas.js';
 import type { ToolFailure } from './result-envelopes.js';
@@ -44,8 +44,7 @@ export class AnswerEvents {
   usageBesides(total: { inputTokens: number; outputTokens: number }): Envelope | undefined {
     const inputTokens = total.inputTokens - this.#inputTokens;
     const outputTokens = total.outputTokens - this.#outputTokens;
-    if (inputTokens <= 0 && outputTokens <= 0) return undefined;
-    return usage({ inputTokens: Math.max(inputTokens, 0), outputTokens: Math.max(outputTokens, 0) });
+    return modelUsage({ inputTokens, outputTokens });
   }
 
   #modelEvent(event: ModelEvent): Envelope | undefined {
@@ -93,19 +92,14 @@ export class AnswerEvents {
 
   #usage({ response: { usage: used, providerData } }: ResponseDone): Envelope | undefined {
     const { inputTokens, outputTokens } = used;
-    // A provider that reports no usage.
-    if (inputTokens === 0 && outputTokens === 0) return undefined;
     this.#inputTokens += inputTokens;
     this.#outputTokens += outputTokens;
-    const model = modelOf(providerData) ?? this.#response.model;
-    const reasoningTokens = sumOf(used.outputTokensDetails, 'reasoning_tokens');
-    const cachedInputTokens = sumOf(used.inputTokensDetails, 'cached_tokens');
-    return usage({
+    return modelUsage({
       inputTokens,
       outputTokens,
-      ...(reasoningTokens !== undefined && { reasoningTokens }),
-      ...(cachedInputTokens !== undefined && { cachedInputTokens }),
-      ...(model !== undefined && { model }),
+      reasoningTokens: sumOf(used.outputTokensDetails, 'reasoning_tokens'),
+      cachedInputTokens: sumOf(used.inputTokensDetails, 'cached_tokens'),
+      model: modelOf(providerData) ?? this.#response.model,
     });
   }
 }

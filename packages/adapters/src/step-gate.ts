@@ -1,4 +1,13 @@
-/** Holds the framework back between two steps, until what it has done is emitted and stored. */
+/**
+ * Holds a framework back between two steps, until what it has done is emitted and stored.
+ *
+ * @example
+ * const next = events.next();
+ * if (await gate.isReachedBefore(next)) {
+ *   await keepSteps(context, state);
+ *   gate.release();
+ * }
+ */
 export class StepGate {
   #isOpen = false;
   #hasPassed = false;
