@@ -1,4 +1,4 @@
-import type { OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { stepCountIs } from 'ai';
 import {
   AgentHandler,
@@ -127,7 +127,11 @@ async function filesHandler(): Promise<FilesHandler | null> {
     const { FilesHandler: Reader } = await import('nest-agent-query-files');
     return new Reader();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    // Without `ERR_` where a host's Jest compiles to CommonJS.
+    if (!/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
+    new Logger('Model').warn(
+      'To show models what is in such files as tables, run npm install nest-agent-query-files.',
+    );
     return null;
   }
 }
