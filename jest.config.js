@@ -7,6 +7,9 @@ const missing = [
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
 ];
 
+/** Suites that take long: several processes on one database, and real proxies. `npm run chaos` executes them. */
+export const LONG = '/test/(e2e/cluster/(?!two-processes)|real-proxies)';
+
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {
   globalSetup: '<rootDir>/test/support/shared-postgres.mjs',
@@ -19,7 +22,7 @@ export default {
   maxWorkers: 3,
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   // The packages of frameworks, and the tests in a browser, need what `npm ci` does not install: CONTRIBUTING.md.
-  testPathIgnorePatterns: ['/node_modules/', ...missing],
+  testPathIgnorePatterns: ['/node_modules/', LONG, ...missing],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/packages/[^/]+/dist/'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

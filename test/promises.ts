@@ -178,7 +178,8 @@ export const PROMISES = {
   },
   'file.mime-type': {
     section: '2.3',
-    sentence: 'mimeType has the grammar type/subtype with optional parameters.',
+    sentence:
+      'mimeType has the grammar type/subtype with optional parameters, and only characters that a header can carry.',
   },
   'file.base64': {
     section: '2.3',
@@ -308,10 +309,18 @@ export const PROMISES = {
     section: '2.4',
     sentence: 'An Idempotency-Key that is empty or longer than 255 characters is 400.',
   },
+  'idempotency.repeated-header': {
+    section: '2.4',
+    sentence: 'A request with two headers Idempotency-Key or Last-Event-ID is 400.',
+  },
   'idempotency.owner': { section: '2.6', sentence: 'The Idempotency-Keys of two owners do not collide.' },
   'cancel.stopped': {
     section: '2.4',
     sentence: 'DELETE is 200 with the JSON of the run when its handler has really stopped.',
+  },
+  'cancel.body': {
+    section: '2.4',
+    sentence: 'Bodies of DELETE and GET requests are ignored, whatever their headers say.',
   },
   'cancel.deadline': {
     section: '2.4',
@@ -566,7 +575,7 @@ export const PROMISES = {
   'module.admit': {
     section: 'module',
     sentence:
-      'The option admit refuses a query with a code and a status of the host, before anything is kept.',
+      'The option admit refuses a query with a code and a status of the host, before anything is kept; what it returns is waited for.',
   },
   'module.admit-fails': {
     section: 'module',

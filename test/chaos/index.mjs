@@ -1,5 +1,6 @@
 /**
- * The short form of each program of this folder: what `npm run chaos` executes, on what `npm run build` has built.
+ * The suites that take long, and the short form of each program of this folder: what `npm run chaos` executes, on what
+ * `npm run build` has built.
  *
  *     npm run chaos                  # all of them, one after the other
  *     npm run chaos -- kill disks    # those whose names begin so
@@ -15,6 +16,7 @@ const hasCompiler = spawnSync('cc', ['--version']).status === 0;
 
 /** The name, the arguments, the last line, and why it cannot be executed here, if it cannot. */
 const PROGRAMS = [
+  ['suites', 'suites.mjs', 'all suites have passed'],
   ['kill', 'kill.mjs --rounds 2 --runs 40', 'nothing was lost'],
   ['kill-postgres', 'kill.mjs --rounds 2 --runs 40 --postgres', 'nothing was lost'],
   ['kill-processes', 'kill.mjs --rounds 2 --runs 40 --processes 2', 'nothing was lost'],

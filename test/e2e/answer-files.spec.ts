@@ -49,6 +49,23 @@ describeOnBothAdapters('A file of an answer on %s', (adapter) => {
     ask(url, 'Make a file', { headers: { 'x-caller': caller }, kwargs });
   const download = (url: string, path: string, headers: object = {}) =>
     get(url, path, { 'x-caller': 'ann', ...headers });
+  it(promise('files.download', 'of a type that no header can carry'), async () => {
+    const store = new MemoryRunStore();
+    const kept = store.file.bind(store);
+    store.file = (...ref) => {
+      const found = kept(...ref);
+      return found && { ...found, mimeType: 'a/b; x="\u0100"' };
+    };
+    const url = await start(answers({ content: Buffer.from(TEXT) }), { store });
+    const { runId } = await askAs(url).then(async (answer) => (await answer.whole(), answer));
+    const response = await download(url, `/query/${runId}/files/${digestOf(TEXT)}`);
+    expect([response.status, response.headers['content-type'], await response.whole()]).toEqual([
+      200,
+      'application/octet-stream',
+      TEXT,
+    ]);
+  });
+
   const pathOf = (runId: string, bytes: string | Uint8Array) => `/query/${runId}/files/${digestOf(bytes)}`;
 
   it(

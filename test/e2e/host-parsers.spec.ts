@@ -126,4 +126,25 @@ describeOnBothAdapters('In a host on %s', (adapter) => {
     ]);
     await host.close();
   });
+
+  it.each([
+    ['without a body', 'application/json', ''],
+    ['with a body that is no JSON', 'application/json', '{'],
+    ['with a body of another type', 'text/plain', 'x'],
+  ])(promise('cancel.body', '%s'), async (_, type, body) => {
+    const host = await start(adapter);
+    const { runId } = await request(host.url, {}, small).then(
+      async (answer) => (await answer.whole(), answer),
+    );
+    for (const method of ['DELETE', 'GET']) {
+      const headers = { 'content-type': type, 'content-length': body.length };
+      const response = await request(host.url, { method, path: `/query/${runId}`, headers }, body);
+      expect([method, response.status, (await response.json<{ id: string }>()).id]).toEqual([
+        method,
+        200,
+        runId,
+      ]);
+    }
+    await host.close();
+  });
 });

@@ -136,4 +136,19 @@ describeOnOneAdapter('A POST that is repeated with its Idempotency-Key, on %s', 
       expect([refused.status, (await refused.json<{ code: string }>()).code]).toEqual([400, 'invalid_query']);
     }
   });
+
+  it.each(['Idempotency-Key', 'Last-Event-ID'])(
+    promise('idempotency.repeated-header', '%s'),
+    async (name) => {
+      const headers = { [name]: ['a', 'b'] };
+      const refused = await request(host.url, { headers }, '{"parts":[{"type":"text","text":"a"}]}');
+      expect([refused.status, await refused.json()]).toEqual([
+        400,
+        expect.objectContaining({
+          code: 'invalid_query',
+          detail: `The request has the header ${name} more than once. Send it once.`,
+        }),
+      ]);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import http from 'node:http';
+import vm from 'node:vm';
 import { type CanActivate, type ExecutionContext, HttpException, UseGuards } from '@nestjs/common';
 import { message, QueryError, QueryModule, type RequestRefused, type RunListener } from '../../src/index.js';
 import { promise } from '../promises.js';
@@ -15,6 +16,15 @@ class StatusGuard implements CanActivate {
     if (status > 0) throw new HttpException('No.', status);
     return true;
   }
+}
+
+/** What `await` waits for, although it is no `Promise` of this realm. */
+function refusalOfAnotherKind(kind: 'other realm' | 'thenable'): Promise<void> {
+  const error = new QueryError('quota_exceeded', 'Used up.', { status: 402 });
+  if (kind === 'thenable')
+    return { then: (_: unknown, reject: (error: unknown) => void) => reject(error) } as never;
+  const reject = vm.runInNewContext('(error) => Promise.reject(error)') as (error: unknown) => Promise<void>;
+  return reject(error);
 }
 
 describeOnBothAdapters('Refusals, on %s', (adapter) => {
@@ -47,6 +57,7 @@ describeOnBothAdapters('Refusals, on %s', (adapter) => {
           const text = part?.type === 'text' ? part.text : '';
           if (text === 'quota') throw new QueryError('quota_exceeded', 'Used up.', { status: 402 });
           if (text === 'broken') throw new Error('secret');
+          if (text === 'other realm' || text === 'thenable') return refusalOfAnotherKind(text);
           if (text === 'forbidden') throw new HttpException('No.', 403);
         },
         limits: { textBytes: 100 },
@@ -94,6 +105,15 @@ describeOnBothAdapters('Refusals, on %s', (adapter) => {
       refusal('invalid_query', 400, 'ann', false),
     ]);
   });
+
+  it.each(['other realm', 'thenable'])(
+    promise('module.admit', 'a promise of another kind: %s'),
+    async (text) => {
+      expect((await ask(host.url, text)).status).toBe(402);
+      expect(refused).toEqual([refusal('quota_exceeded', 402, 'anonymous')]);
+      expect(scripted.calls).toEqual([]);
+    },
+  );
 
   it(promise('module.refusals', 'the admission'), async () => {
     const kwargs = { session_id: 's' };

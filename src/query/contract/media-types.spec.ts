@@ -37,6 +37,12 @@ describe('A declared media type', () => {
   it.each([
     ['text/plain', true],
     ['text/plain; charset="utf-8"', true],
+    ['a/b; x="é \\" \t"', true],
+    ['a/b; x="\u0100"', false],
+    ['a/b; x="\\\u0100"', false],
+    ['a/b; x="\u0000"', false],
+    ['a/b; x="\r\nSet-Cookie: a=b"', false],
+    ['a/b; x="\u007f"', false],
     ['text', false],
     ['text/', false],
     ['text/plain;', false],

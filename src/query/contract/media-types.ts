@@ -1,5 +1,7 @@
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const PARAMETER = `${TOKEN}=(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`;
+/** RFC 9110 §5.6.4: no control character but the tab, and nothing that a header cannot carry. */
+const QUOTED = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
+const PARAMETER = `${TOKEN}=(?:${TOKEN}|${QUOTED})`;
 /** RFC 9110 §8.3.1 */
 const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${PARAMETER})*$`);
 

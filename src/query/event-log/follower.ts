@@ -1,5 +1,6 @@
 import type { Awaitable, LogSlice, RunRef, RunStore } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
+import { isThenable } from '../ports/file-store.js';
 
 /** A log that can be followed. */
 export interface ReadableLog {
@@ -68,7 +69,7 @@ export class Follower {
       while (!this.#hasLeft && !this.#isReading && !this.#isBlocked) {
         this.#hasNews = false;
         const slice = this.log.read(this.cursor);
-        if (slice instanceof Promise) return this.#await(slice);
+        if (isThenable(slice)) return this.#await(Promise.resolve(slice));
         if (!this.#write(slice)) return;
       }
     } catch (error) {

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import { Logger, StreamableFile } from '@nestjs/common';
 import { create as contentDisposition } from 'content-disposition';
@@ -33,18 +34,29 @@ export async function fileReply(request: HostRequest, file: DownloadedFile): Pro
   const condition = header(request, 'if-range');
   const asked = condition === undefined || condition === etag ? header(request, 'range') : undefined;
   const range = asked === undefined ? undefined : rangeOf(asked, size);
-  const content = await begun(await file.read(range));
-  const body = new StreamableFile(content, {
-    type: mimeType,
+  const options = {
+    type: sendable(mimeType),
     disposition: dispositionOf(name),
     length: range ? range.end - range.start + 1 : size,
-  });
+  };
+  // Opened last: nothing after it throws.
+  const body = new StreamableFile(await begun(await file.read(range)), options);
   // What has been sent is not the file: the caller must not take it for one.
   body.setErrorHandler((_, response) => response.destroy?.());
   body.setErrorLogger((error) => logger.warn(`A download was cut: ${error.message}`));
   if (!range) return new Reply(200, body, headers);
   const contentRange = `bytes ${range.start}-${range.end}/${size}`;
   return new Reply(206, body, { ...headers, 'Content-Range': contentRange });
+}
+
+/** A store of the host may have kept a type that no header can carry. */
+function sendable(mimeType: string): string {
+  try {
+    validateHeaderValue('Content-Type', mimeType);
+    return mimeType;
+  } catch {
+    return 'application/octet-stream';
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { QueryError } from '../contract/errors.js';
-import { header, type HostRequest, rawRequest } from '../platform/host.js';
+import { header, type HostRequest, isRepeated, rawRequest } from '../platform/host.js';
 
 /** The id of an event: `{runId}.{seq}`. */
 export interface Cursor {
@@ -18,7 +18,8 @@ export function isQuery(request: HostRequest): boolean {
  *
  * @throws {QueryError} `invalid_query`
  */
-export function cursorOf(lastEventId: string | undefined): Cursor | undefined {
+export function cursorOf(request: HostRequest): Cursor | undefined {
+  const lastEventId = onlyHeader(request, 'Last-Event-ID');
   if (!lastEventId) return undefined;
   const [, runId, seq] = /^([\w-]{1,100})\.(\d{1,15})$/.exec(lastEventId) ?? [];
   if (runId !== undefined && seq !== undefined) return { runId, seq: Number(seq) };
@@ -31,12 +32,8 @@ export function cursorOf(lastEventId: string | undefined): Cursor | undefined {
  *
  * @throws {QueryError} `invalid_query`
  */
-export function cursorOfRun(
-  runId: string,
-  lastEventId: string | undefined,
-  after: string | undefined,
-): number {
-  const cursor = cursorOf(lastEventId);
+export function cursorOfRun(runId: string, request: HostRequest, after: string | undefined): number {
+  const cursor = cursorOf(request);
   if (cursor && cursor.runId !== runId) {
     throw new QueryError('invalid_query', 'Last-Event-ID belongs to another run than the path.');
   }
@@ -49,7 +46,8 @@ export function cursorOfRun(
  *
  * @throws {QueryError} `invalid_query`
  */
-export function idempotencyKeyOf(value: string | undefined): string | undefined {
+export function idempotencyKeyOf(request: HostRequest): string | undefined {
+  const value = onlyHeader(request, 'Idempotency-Key');
   if (value === undefined) return undefined;
   const key = /^"(.*)"$/.exec(value)?.[1] ?? value;
   if (key !== '' && key.length <= 255) return key;
@@ -68,4 +66,12 @@ function seqOf(after: string): number {
   if (seq <= Number.MAX_SAFE_INTEGER) return seq;
   const detail = `The parameter "after" must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`;
   throw new QueryError('invalid_query', detail);
+}
+
+/** A header that has one value: several would be joined to one that nobody has sent. */
+function onlyHeader(request: HostRequest, name: string): string | undefined {
+  const field = name.toLowerCase();
+  if (isRepeated(request, field))
+    throw new QueryError('invalid_query', `The request has the header ${name} more than once. Send it once.`);
+  return header(request, field);
 }

@@ -3,7 +3,6 @@ import {
   type ControllerOptions,
   Delete,
   Get,
-  Headers,
   HttpCode,
   Param,
   Post,
@@ -16,7 +15,7 @@ import {
 import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
 import { type HostRequest, RequestPath, WrittenByInterceptor } from '../platform/host.js';
-import { ReadsBody } from '../platform/host-parsers.js';
+import { UnparsedBody } from '../platform/host-parsers.js';
 import { Reply } from '../platform/reply.js';
 import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
@@ -43,7 +42,7 @@ export class QueryController {
   /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
   @Post()
   @HttpCode(200)
-  @ReadsBody()
+  @UnparsedBody()
   @WrittenByInterceptor()
   async submit(
     @FromRequest(SubmissionPipe) submission: Submission,
@@ -66,6 +65,7 @@ export class QueryController {
 
   /** Lists the runs of the caller. */
   @Get()
+  @UnparsedBody()
   @WrittenByInterceptor()
   async runs(
     @FromRequest(OwnerPipe) owner: string,
@@ -76,6 +76,7 @@ export class QueryController {
 
   /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
   @Get('sessions')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async sessions(
     @FromRequest(OwnerPipe) owner: string,
@@ -86,23 +87,24 @@ export class QueryController {
 
   /** Follows a run, or returns it as JSON. */
   @Get(':runId')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async run(
     @FromRequest(OwnerPipe) owner: string,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
-    @Headers('Last-Event-ID') lastEventId: string | undefined,
     @QueryParameter('after') after: string | undefined,
   ): Promise<EventStream | Reply> {
     const run = await this.agent.find(owner, runId);
     if (!prefersEventStream(request)) return new Reply(200, run);
-    const cursor = cursorOfRun(runId, lastEventId, after);
+    const cursor = cursorOfRun(runId, request, after);
     if (run.endedAt !== null && cursor === run.events) return new Reply(204);
     return new EventStream(this.agent.follow(owner, runId, cursor, { request: request as never }));
   }
 
   /** Cancels a run: 200 when its handler has stopped, 202 if it has not. */
   @Delete(':runId')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async cancel(@FromRequest(OwnerPipe) owner: string, @Param('runId') runId: string): Promise<Reply> {
     const { run, stopped } = await this.agent.cancel(owner, runId);
@@ -111,6 +113,7 @@ export class QueryController {
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */
   @Get(':runId/files/:sha256')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async file(
     @FromRequest(OwnerPipe) owner: string,
@@ -123,6 +126,7 @@ export class QueryController {
 
   /** Lists the turns of a session. */
   @Get('sessions/:sessionId')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async session(
     @FromRequest(OwnerPipe) owner: string,
@@ -135,6 +139,7 @@ export class QueryController {
 
   /** Erases a session. */
   @Delete('sessions/:sessionId')
+  @UnparsedBody()
   @WrittenByInterceptor()
   async erase(@FromRequest(OwnerPipe) owner: string, @Param('sessionId') sessionId: string): Promise<Reply> {
     await this.agent.erase(owner, sessionId);

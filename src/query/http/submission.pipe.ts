@@ -27,12 +27,12 @@ export class SubmissionPipe implements PipeTransform<PendingRequest, Promise<Sub
   async transform(pending: PendingRequest): Promise<Submission> {
     const { request } = pending;
     const owner = await this.owners.transform(pending);
-    const cursor = cursorOf(header(request, 'last-event-id'));
+    const cursor = cursorOf(request);
     if (cursor) {
       rawRequest(request).resume();
       return { cursor, owner, request: request as never };
     }
-    const idempotencyKey = idempotencyKeyOf(header(request, 'idempotency-key'));
+    const idempotencyKey = idempotencyKeyOf(request);
     const detached = prefersAsync(header(request, 'prefer'));
     const { query, release } = await this.reader.read(request, owner);
     return {

@@ -3,15 +3,18 @@ import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { refuseLateModule } from './late-module.js';
 
-const READS_BODY = 'nest-agent-query:reads-body';
+const UNPARSED_BODY = 'nest-agent-query:unparsed-body';
 
 /** The metadata key of a route's configuration in `@nestjs/platform-fastify`, as its `RouteConfig` decorator sets it. */
 const FASTIFY_ROUTE_CONFIG = '__fastify_route_config__';
 
-/** Marks a route that reads the request's body itself, as it arrives: the host's parsers must not read it. */
-export const ReadsBody = (): MethodDecorator => (target, key, descriptor) => {
-  SetMetadata(READS_BODY, true)(target, key, descriptor);
-  SetMetadata(FASTIFY_ROUTE_CONFIG, { [READS_BODY]: true })(target, key, descriptor);
+/**
+ * Marks a route whose bodies the host's parsers must not read: the route reads them itself, as they arrive, or ignores them. Many
+ * clients send `Content-Type` without a body, which a parser would refuse.
+ */
+export const UnparsedBody = (): MethodDecorator => (target, key, descriptor) => {
+  SetMetadata(UNPARSED_BODY, true)(target, key, descriptor);
+  SetMetadata(FASTIFY_ROUTE_CONFIG, { [UNPARSED_BODY]: true })(target, key, descriptor);
 };
 
 /** The members that are used of a layer of Express's router (npm `router` 2). */
@@ -60,7 +63,7 @@ export function sendContinue(request: IncomingMessage): void {
 }
 
 /**
- * Stops the host from reading the bodies of routes that are marked with `ReadsBody`. Every other route is served as
+ * Stops the host from reading the bodies of routes that are marked with `UnparsedBody`. Every other route is served as
  * before.
  *
  * The host's parsers would read such a body whole, with limits that are not ours, before a guard of the host has seen the
@@ -83,7 +86,7 @@ export class HostParsers implements OnModuleInit {
   /** Called by Nest when the host's parsers and routes are in Express's stack. */
   onModuleInit(): void {
     if (this.#adapter === 'express') this.#answerExpectContinue(this.#exemptOnExpress());
-    if (this.#adapter === 'fastify') this.#answerExpectContinue((path) => this.#fastifyPaths.has(path));
+    if (this.#adapter === 'fastify') this.#answerExpectContinue((request) => this.#fastifyPaths.has(pathOf(request)));
   }
 
   /** Undefined in an application that serves no HTTP. */
@@ -91,17 +94,22 @@ export class HostParsers implements OnModuleInit {
     return this.adapterHost.httpAdapter?.getType();
   }
 
-  /** Returns a function that tells whether a path belongs to a marked route. */
-  #exemptOnExpress(): (path: string) => boolean {
+  /** Returns a function that tells whether a request is for a marked route. */
+  #exemptOnExpress(): (request: IncomingMessage) => boolean {
     const { router } = this.adapterHost.httpAdapter.getInstance<{ router: { stack: Layer[] } }>();
     const marked = router.stack.filter(({ route }) =>
-      route?.stack.some(({ handle }) => Reflect.getMetadata(READS_BODY, handle) === true),
+      route?.stack.some(({ handle }) => Reflect.getMetadata(UNPARSED_BODY, handle) === true),
     );
-    const isMarked = (path: string) => marked.some((layer) => layer.match(path));
+    const isMarked = (request: IncomingMessage) => {
+      const [path, method] = [pathOf(request), request.method?.toLowerCase()];
+      return marked.some(
+        (layer) => layer.match(path) && layer.route!.stack.some((handler) => handler.method === method),
+      );
+    };
     for (const layer of router.stack.filter(({ handle }) => PARSER_NAMES.has(handle.name))) {
       const parse = layer.handle;
       const parseUnlessMarked: Layer['handle'] = (request, response, next) =>
-        request.method === 'POST' && isMarked(pathOf(request)) ? next() : parse(request, response, next);
+        isMarked(request) ? next() : parse(request, response, next);
       // Nest and other packages find parsers by their names.
       layer.handle = Object.defineProperty(parseUnlessMarked, 'name', { value: parse.name });
     }
@@ -113,7 +121,7 @@ export class HostParsers implements OnModuleInit {
       addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): void;
     }>();
     fastify.addHook('onRoute', (route) => {
-      if (!route.config?.[READS_BODY]) {
+      if (!route.config?.[UNPARSED_BODY]) {
         if ([route.method].flat().includes('POST'))
           route.preParsing = [continueBefore, route.preParsing ?? []].flat();
         return;
@@ -138,13 +146,13 @@ export class HostParsers implements OnModuleInit {
   }
 
   /** Sends `100 Continue` for other routes. Node would send it for every route if there were no listener. */
-  #answerExpectContinue(isMarked: (path: string) => boolean): void {
+  #answerExpectContinue(isMarked: (request: IncomingMessage) => boolean): void {
     const server = this.adapterHost.httpAdapter.getHttpServer() as Server;
     // The listener is the host's own, or that of another `QueryModule`, which knows all marked routes.
     if (server.listenerCount('checkContinue') > 0) return;
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
       awaitingContinue.set(request, response);
-      if (!isMarked(pathOf(request))) sendContinue(request);
+      if (!isMarked(request)) sendContinue(request);
       server.emit('request', request, response);
     });
   }

@@ -73,6 +73,13 @@ export function header(request: HostRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
+/** Whether the request has a header more than once. `header` joins their values. */
+export function isRepeated(request: HostRequest, name: string): boolean {
+  // HTTP/2 has no `headersDistinct`.
+  const { rawHeaders } = rawRequest(request);
+  return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length > 1;
+}
+
 /** A parameter of a route: the path of the request, for `Location`. */
 export const RequestPath = createParamDecorator((_: unknown, context: ExecutionContext) =>
   requestPath(context.switchToHttp().getRequest<HostRequest>()),

@@ -1,6 +1,14 @@
 /** A value; or a promise of it, if the store must wait for it. */
 export type Awaitable<T> = T | Promise<T>;
 
+/**
+ * Whether a value must be waited for. Hosts also return promises of other libraries and of other realms, which are no instances of
+ * `Promise` here (ECMA-262 §27.2: a thenable is what `await` waits for).
+ */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
 /** A part of a content: the numbers of its first and its last byte, from 0. */
 export interface ByteRange {
   start: number;

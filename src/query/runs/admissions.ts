@@ -5,7 +5,7 @@ import { QueryError } from '../contract/errors.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { Settings } from '../options/settings.js';
 import type { Query } from '../ports/agent-handler.js';
-import type { Awaitable } from '../ports/file-store.js';
+import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
 import { Runner } from './runner.js';
@@ -103,9 +103,9 @@ export class Admissions {
       const refused = isDraining()
         ? draining()
         : this.#refusal(typed as Query, { owner, detached, ...options });
-      const refusal = refused instanceof Promise ? await refused : refused;
+      const refusal = isThenable(refused) ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
-      hasSlot = reserved instanceof Promise ? await reserved : reserved;
+      hasSlot = isThenable(reserved) ? await reserved : reserved;
       const path = this.#pathOf(options.path);
       const asked = { owner, idempotency, detached, path };
       const admission = this.#admission(submitted, query, asked, hasSlot, refusal);
@@ -127,7 +127,7 @@ export class Admissions {
       const isAlone = this.#needsFilesAlone(admission);
       keepsFiles = !refusal && !isAlone && (await files.keep(runner.id, query));
       const admitted = store.admit(admission);
-      const { run, created, ahead } = admitted instanceof Promise ? await admitted : admitted;
+      const { run, created, ahead } = isThenable(admitted) ? await admitted : admitted;
       if (created) {
         runner.observation.admitted(run, query);
         trace?.admitted(run.status === 'waiting');
@@ -201,7 +201,7 @@ export class Admissions {
   ): Awaitable<QueryError | undefined> {
     try {
       const decision = this.settings.admit(query, { owner, request, idempotencyKey, detached });
-      return decision instanceof Promise ? decision.then(() => undefined, refusalOf) : undefined;
+      return isThenable(decision) ? Promise.resolve(decision).then(() => undefined, refusalOf) : undefined;
     } catch (error) {
       return refusalOf(error);
     }

@@ -1,5 +1,5 @@
 import type { RunEnd, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import type { Awaitable, FileStore } from '../ports/file-store.js';
+import { type Awaitable, type FileStore, isThenable } from '../ports/file-store.js';
 import type { StoreOperation } from '../ports/run-listener.js';
 import {
   type Admission,
@@ -108,7 +108,7 @@ export class ObservedStore extends RunStore {
   read(run: RunRef, after: number) {
     const since = performance.now();
     const slice = this.store.read(run, after);
-    if (slice instanceof Promise) this.#tellWhenSettled('read', since, slice);
+    if (isThenable(slice)) this.#tellWhenSettled('read', since, slice);
     return slice;
   }
 
@@ -143,12 +143,12 @@ export class ObservedStore extends RunStore {
       answer = call();
       return answer;
     } finally {
-      if (answer instanceof Promise) this.#tellWhenSettled(operation, since, answer);
+      if (isThenable(answer)) this.#tellWhenSettled(operation, since, answer);
       else this.#tell(operation, since);
     }
   }
 
-  #tellWhenSettled(operation: StoreOperation, since: number, answer: Promise<unknown>): void {
+  #tellWhenSettled(operation: StoreOperation, since: number, answer: PromiseLike<unknown>): void {
     const tell = () => this.#tell(operation, since);
     answer.then(tell, tell);
   }

@@ -2,6 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
 import type { Refusal } from '../contract/refusal-of.js';
 import type { RunListener } from '../ports/run-listener.js';
+import { isThenable } from '../ports/file-store.js';
 
 /** The message of each event. */
 type Messages = { [K in keyof Required<RunListener>]: Parameters<NonNullable<RunListener[K]>>[0] };
@@ -55,7 +56,7 @@ export class Observers {
           listener,
           message,
         );
-        if (told instanceof Promise) told.catch((error: unknown) => this.#report(name, error));
+        if (isThenable(told)) Promise.resolve(told).catch((error: unknown) => this.#report(name, error));
       } catch (error) {
         this.#report(name, error);
       }

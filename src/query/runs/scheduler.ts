@@ -3,7 +3,7 @@ import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
-import type { Awaitable } from '../ports/file-store.js';
+import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { Runner, RunnerEvents } from './runner.js';
 
@@ -172,7 +172,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     } catch (error) {
       taken = Promise.reject(error);
     }
-    if (taken instanceof Promise) this.#taking = this.#await(taken, count);
+    if (isThenable(taken)) this.#taking = this.#await(Promise.resolve(taken), count);
     else this.#startTaken(taken, count);
   }
 

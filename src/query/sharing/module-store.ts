@@ -1,5 +1,5 @@
 import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import type { Awaitable, FileStore } from '../ports/file-store.js';
+import { type Awaitable, type FileStore, isThenable } from '../ports/file-store.js';
 import {
   type Admission,
   type Admitted,
@@ -221,5 +221,5 @@ function own(run: RunRecord): RunRecord {
 
 /** Applies a function at once if the store has answered, so that no microtask is added. */
 function whenKnown<T, R>(value: Awaitable<T>, change: (value: T) => R): Awaitable<R> {
-  return value instanceof Promise ? value.then(change) : change(value);
+  return isThenable(value) ? Promise.resolve(value).then(change) : change(value);
 }

@@ -87,9 +87,14 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     // Written here: for a page of turns, the adapter's `JSON.stringify` would hold the event loop.
     const sent = isJson ? await jsonOf(body) : body;
     const type = isJson ? { 'Content-Type': 'application/json; charset=utf-8' } : {};
-    for (const [name, value] of Object.entries({ 'Cache-Control': 'no-store', ...type, ...headers }))
-      httpAdapter.setHeader(response, name, value);
-    httpAdapter.reply(response, sent, status);
+    try {
+      for (const [name, value] of Object.entries({ 'Cache-Control': 'no-store', ...type, ...headers }))
+        httpAdapter.setHeader(response, name, value);
+      httpAdapter.reply(response, sent, status);
+    } catch (error) {
+      if (body instanceof StreamableFile) body.getStream().destroy();
+      throw error;
+    }
   }
 
   async #stream({ envelopes }: EventStream, request: HostRequest, response: HostResponse): Promise<void> {

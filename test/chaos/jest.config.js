@@ -1,0 +1,9 @@
+import base, { LONG } from '../../jest.config.js';
+
+/** The suites that `npm test` leaves out because they take long. */
+export default {
+  ...base,
+  rootDir: '../..',
+  testMatch: ['**/test/**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', `^(?!.*${LONG})`],
+};
