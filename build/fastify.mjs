@@ -8,7 +8,7 @@ import { build } from 'rolldown';
  * would warn of it, or refuse it, in hosts with another version of Nest.
  */
 await build({
-  input: '@nestjs/platform-fastify/adapters/fastify-adapter.js',
+  input: fileURLToPath(new URL('adapter.mjs', import.meta.url)),
   platform: 'node',
   // The agents of the service share these. What the adapter takes from `@nestjs/common/internal` does not exist in Nest 11.
   external: ['@nestjs/common', '@nestjs/core', /^rxjs/, /^@fastify\/(multipart|static|view)$/],
