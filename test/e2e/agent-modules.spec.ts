@@ -246,13 +246,13 @@ describe('A module as the agent of the service', () => {
     }
     service = await serve({ AGENT: './agent.ts' }, directory);
     expect((await (await ask(service.url, 'typed')).answer()).text).toBe('typed');
-    const broken = { 'agent.ts': 'const a: string = 1 2;' };
-    expect(await refusal(broken, './agent.ts')).toMatch(
-      /Syntax error: .*\n<directory>\/agent.ts:1:21\nconst a/,
+    const broken = { 'broken.ts': 'const a: string = 1 2;' };
+    expect(await refusal(broken, './broken.ts')).toMatch(
+      /Syntax error: .*\n<directory>\/broken.ts:1:21\nconst a/,
     );
-    const stripped = { 'agent.ts': 'export enum A { B }' };
-    expect(await refusal(stripped, './agent.ts')).toMatch(
-      /enum is not supported.*\n<directory>\/agent.ts:1:8\n/,
+    const stripped = { 'stripped.ts': 'export enum A { B }' };
+    expect(await refusal(stripped, './stripped.ts')).toMatch(
+      /enum is not supported.*\n<directory>\/stripped.ts:1:8\n/,
     );
   });
 

@@ -86,7 +86,8 @@ export class HostParsers implements OnModuleInit {
   /** Called by Nest when the host's parsers and routes are in Express's stack. */
   onModuleInit(): void {
     if (this.#adapter === 'express') this.#answerExpectContinue(this.#exemptOnExpress());
-    if (this.#adapter === 'fastify') this.#answerExpectContinue((request) => this.#fastifyPaths.has(pathOf(request)));
+    if (this.#adapter === 'fastify')
+      this.#answerExpectContinue((request) => this.#fastifyPaths.has(pathOf(request)));
   }
 
   /** Undefined in an application that serves no HTTP. */
