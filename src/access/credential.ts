@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { headerValues } from '../query/index.js';
 
 /** What a caller has sent to show who it is. */
 export type Credential =
@@ -16,17 +17,13 @@ const BEARER = /^bearer +(.+)$/i;
  * `Authorization`, for example of a proxy, count as no credential.
  */
 export function credentialOf(request: IncomingMessage): Credential {
-  const bearers = valuesOf(request, 'authorization').flatMap((value) => BEARER.exec(value.trim())?.[1] ?? []);
-  const keys = valuesOf(request, 'x-api-key').map((value) => value.trim());
+  const bearers = headerValues(request, 'authorization').flatMap(
+    (value) => BEARER.exec(value.trim())?.[1] ?? [],
+  );
+  const keys = headerValues(request, 'x-api-key').map((value) => value.trim());
   const sent = new Set([...bearers, ...keys].filter((text) => text !== ''));
   const [text] = sent;
   if (text === undefined) return { kind: 'none' };
   if (sent.size > 1) return { kind: 'several' };
   return { kind: 'one', text, mayBeToken: bearers.includes(text) };
-}
-
-/** Each value of a header that was sent several times. Node's `headers` has only the first `Authorization`. */
-function valuesOf({ headers, headersDistinct }: IncomingMessage, name: string): string[] {
-  // Requests that a tool injects may have `headers` alone.
-  return (headersDistinct as typeof headersDistinct | undefined)?.[name] ?? [headers[name] ?? []].flat();
 }

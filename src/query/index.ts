@@ -80,6 +80,7 @@ export { loggerOf } from './platform/module-logger.js';
 export { textForLog } from './platform/text-for-log.js';
 export {
   header,
+  headerValues,
   type HostRequest,
   type HostResponse,
   pathAsSent,

@@ -1,5 +1,5 @@
 import { QueryError } from '../contract/errors.js';
-import { header, type HostRequest, isRepeated, rawRequest } from '../platform/host.js';
+import { header, type HostRequest, headerValues, rawRequest } from '../platform/host.js';
 
 /** The id of an event: `{runId}.{seq}`. */
 export interface Cursor {
@@ -71,7 +71,7 @@ function seqOf(after: string): number {
 /** A header that has one value: several would be joined to one that nobody has sent. */
 function onlyHeader(request: HostRequest, name: string): string | undefined {
   const field = name.toLowerCase();
-  if (isRepeated(request, field))
+  if (headerValues(rawRequest(request), field).length > 1)
     throw new QueryError('invalid_query', `The request has the header ${name} more than once. Send it once.`);
   return header(request, field);
 }

@@ -73,11 +73,15 @@ export function header(request: HostRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Whether the request has a header more than once. `header` joins their values. */
-export function isRepeated(request: HostRequest, name: string): boolean {
+/** Each value of a header that was sent several times. Node's `headers` joins them, or has only the first. */
+export function headerValues({ headers, rawHeaders }: IncomingMessage, name: string): string[] {
+  if (headers[name] === undefined) return [];
   // HTTP/2 has no `headersDistinct`.
-  const { rawHeaders } = rawRequest(request);
-  return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length > 1;
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]!.toLowerCase() === name,
+  );
+  // Requests that a tool injects may have no `rawHeaders` of their own.
+  return values.length > 0 ? values : [headers[name]].flat();
 }
 
 /** A parameter of a route: the path of the request, for `Location`. */
