@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { FilesLimits } from '../packages/files/src/index.js';
 import { ROWS } from '../src/config/variables.js';
@@ -14,14 +11,7 @@ import {
   STREAM_DEFAULTS,
 } from '../src/index.js';
 import { STORED_RETENTION_DEFAULTS } from '../src/stores/runs/retention-options.js';
-import { codeBlocks, compiled, documentsIn, read, ROOT, tableRows } from './support/documents.js';
-
-const run = promisify(execFile);
-/** Imports of packages whose frameworks only `npm run adapters` installs. */
-const LATER = existsSync(join(ROOT, 'packages/node_modules'))
-  ? undefined
-  : /from 'nest-agent-query-(?:langgraph|mastra|openai-agents)'/;
-const DOCUMENTS = documentsIn('.', 'docs', 'examples/browser', 'examples/nest-host');
+import { DOCUMENTS, read, ROOT, tableRows } from './support/documents.js';
 
 describe.each(DOCUMENTS)('%s', (document) => {
   it('has links that lead somewhere', () => {
@@ -47,82 +37,6 @@ function anchorsOf(document: string): string[] {
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replace(/\s/g, '-'),
   );
-}
-
-describe('The TypeScript of the documents', () => {
-  let directory: string;
-  let diagnostics: readonly ts.Diagnostic[];
-
-  beforeAll(async () => {
-    // Where the package finds itself by its name, and the frameworks if they are installed.
-    directory = await mkdtemp(join(ROOT, LATER ? '' : 'packages', '.examples-'));
-    const files: string[] = [];
-    for (const document of DOCUMENTS) {
-      for (const { language, name, code } of codeBlocks(document)) {
-        if (language !== 'ts' || LATER?.test(code)) continue;
-        files.push(await put(document, name, code));
-      }
-    }
-    // What the page about testing tests is the handler of another page.
-    await put('docs/testing.md', HANDLER, handler());
-    const program = ts.createProgram(files, {
-      module: ts.ModuleKind.NodeNext,
-      target: ts.ScriptTarget.ES2023,
-      lib: ['lib.es2023.d.ts', 'lib.dom.asynciterable.d.ts'],
-      strict: true,
-      experimentalDecorators: true,
-      emitDecoratorMetadata: true,
-      skipLibCheck: true,
-      types: ['node'],
-      noEmit: true,
-    });
-    diagnostics = ts.getPreEmitDiagnostics(program);
-  });
-
-  afterAll(() => rm(directory, { recursive: true }));
-
-  async function put(document: string, name: string, code: string): Promise<string> {
-    const folder = join(directory, basename(document, '.md'));
-    await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, name), code);
-    await writeFile(join(folder, name.replace(/\.ts$/, '.js')), compiled(code));
-    return join(folder, name);
-  }
-
-  it.each(DOCUMENTS.filter((document) => codeBlocks(document).some(({ language }) => language === 'ts')))(
-    'of %s has no error of types',
-    (document) => {
-      const folder = join(directory, basename(document, '.md'), '/');
-      const errors = diagnostics
-        .filter(({ file }) => file?.fileName.startsWith(folder))
-        .map(
-          ({ file, messageText }) =>
-            `${basename(file!.fileName)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-        );
-      expect(errors).toEqual([]);
-    },
-  );
-
-  it.each(
-    codeBlocks('docs/testing.md')
-      .map(({ name }) => name)
-      .filter((name) => name.endsWith('.spec.ts')),
-  )('of docs/testing.md passes as a test: %s', async (name) => {
-    // A test that is started by a test would report to it.
-    const env = { ...process.env };
-    delete env['NODE_TEST_CONTEXT'];
-    const { stdout } = await run(process.execPath, ['--test', name.replace(/\.ts$/, '.js')], {
-      cwd: join(directory, 'testing'),
-      env,
-    });
-    expect(stdout).toMatch(/^(?:#|ℹ) pass 1$/m);
-  });
-});
-
-const HANDLER = 'dictionary.handler.ts';
-
-function handler(): string {
-  return codeBlocks('docs/handlers.md').find(({ name }) => name === HANDLER)!.code;
 }
 
 describe.each(['CONTRIBUTING.md', 'docs/architecture.md', 'docs/performance.md'])('%s', (document) => {

@@ -2,7 +2,8 @@
  * Executes the tests on other versions of Nest and Node, and the commands of `@nestjs/cli`, each in a copy of this checkout:
  * `npm run matrix` executes all, `npm run matrix -- nest-11` one of them. `versions.mjs` has the versions.
  */
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { forEachNamed, npm, run } from './commands.mjs';
@@ -31,8 +32,10 @@ async function tryInCopy(name, { node, nest, specs, attempt }) {
     const env = await installNode(node, directory);
     const checkout = join(directory, 'checkout');
     await copyCheckout(checkout);
-    if (nest === LOCKED_NEST) await linkPackages(checkout);
-    else {
+    if (nest === LOCKED_NEST) {
+      await takePackages(checkout);
+      await takeBuild(checkout);
+    } else {
       await npm(['ci'], { cwd: checkout, env });
       await installNest(nest, { cwd: checkout, env });
     }
@@ -63,10 +66,18 @@ async function copyCheckout(target) {
 }
 
 /** Takes the packages that are installed here: an installation takes minutes, and has the same result on each Node. */
-async function linkPackages(target) {
+async function takePackages(target) {
   const packages = [join(ROOT, 'node_modules'), join(target, 'node_modules')];
   // Links are not possible to another file system.
   await run('cp', ['-al', ...packages]).catch(() => run('cp', ['-a', ...packages]));
+}
+
+/** Takes what has been built here, for the same reasons. What has changed since is built again. */
+async function takeBuild(target) {
+  for (const folder of ['.', ...(await readdir(join(ROOT, 'packages'))).map((name) => join('packages', name))]) {
+    const built = join(ROOT, folder, 'dist');
+    if (existsSync(built)) await cp(built, join(target, folder, 'dist'), { recursive: true });
+  }
 }
 
 /** Replaces the packages of Nest by those of another major version. Others, such as the throttler, stay. */

@@ -12,14 +12,12 @@ export interface CodeBlock {
   code: string;
 }
 
-/** The Markdown files of some folders, relative to the root of the repository. */
-export function documentsIn(...folders: string[]): string[] {
-  return folders.flatMap((folder) =>
-    readdirSync(join(ROOT, folder))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join(folder, name)),
-  );
-}
+/** The Markdown files that readers of the repository meet, relative to its root. */
+export const DOCUMENTS = ['.', 'docs', 'examples/browser', 'examples/nest-host'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
 
 export function read(document: string): string {
   return readFileSync(join(ROOT, document), 'utf8');

@@ -212,7 +212,7 @@ describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_,
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 });
@@ -267,7 +267,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
         for (const { received } of runs) expect(received).toHaveLength(1);
         await until(() => Object.values(watched.agent.load()).every((count) => count === 0));
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 
@@ -303,7 +303,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
@@ -333,7 +333,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
