@@ -74,7 +74,10 @@ async function takePackages(target) {
 
 /** Takes what has been built here, for the same reasons. What has changed since is built again. */
 async function takeBuild(target) {
-  for (const folder of ['.', ...(await readdir(join(ROOT, 'packages'))).map((name) => join('packages', name))]) {
+  for (const folder of [
+    '.',
+    ...(await readdir(join(ROOT, 'packages'))).map((name) => join('packages', name)),
+  ]) {
     const built = join(ROOT, folder, 'dist');
     if (existsSync(built)) await cp(built, join(target, folder, 'dist'), { recursive: true });
   }
