@@ -27,15 +27,13 @@ export async function listRuns(
 ): Promise<{ runs: RunRecord[]; next: ListPosition | undefined }> {
   const { after } = page;
   const ownerJson = JSON.stringify(owner);
-  const isUnfinished = status === 'waiting' || status === 'running';
   const entries: Entry[] = await db
     .selectFrom('runs')
     .select(['id as key', 'created_at as at'])
     .select(lengthOf('session', 'outcome').as('length'))
     .where('owner', '=', ownerJson)
-    // The unfinished runs of all owners are fewer than the runs of one: they are found by their end.
-    .$if(isUnfinished, (of) => of.where('ended_at', 'is', null))
-    .$if(!isUnfinished, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
+    // Not both: SQLite would have to guess which of them is found in fewer runs.
+    .$if(sessionId === undefined, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
     .$if(sessionId !== undefined, (of) => of.where('session_key', '=', keyOf(owner, sessionId!)))
     .$if(status !== undefined, (of) => of.where('status', '=', status!))
     .$if(after !== undefined, (of) =>

@@ -20,10 +20,12 @@ const TABLES = [
      checkpoint_seq bigint, void text, trace text, path text
    )`,
   `create unique index runs_idempotency on runs (idempotency_key)`,
-  // The status, so that a list of few of many runs does not read the others.
-  `create index runs_listed on runs (owner_hash, created_at, status)`,
+  `create index runs_listed on runs (owner_hash, created_at)`,
+  // A list of one status costs as much as its page, however many other runs there are.
+  `create index runs_status on runs (owner_hash, status, created_at)`,
   // Most runs may have no session. Those of a session are listed in the order of their times.
   `create index runs_session on runs (session_key, created_at) where session_key is not null`,
+  `create index runs_session_status on runs (session_key, status, created_at) where session_key is not null`,
   `create index runs_orphaned on runs (process, created_at) where ended_at is null`,
   `create index runs_ready on runs (module, round, ready_at, created_at)
      where status = 'waiting' and ready_at is not null`,

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CompiledQuery, Kysely, type RootOperationNode, sql } from 'kysely';
+import Sqlite from 'libsql';
+import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
+import type { RunsPage } from '../../query/index.js';
+import { LibsqlDriver } from '../drivers/libsql-driver.js';
+import { PostgresDriver } from '../drivers/postgres-driver.js';
+import { keyOf, ownerHashOf } from '../schema/keys.js';
+import { sqliteDialect } from '../drivers/sqlite-dialect.js';
+import type { Db, Tables } from '../schema/tables.js';
+import { listRuns } from './lists.js';
+
+/** So many runs have the owner and the session of the tests, and have completed. */
+const RUNS = 3_000;
+const OWNER = 'ann';
+const FILTERS: Partial<RunsPage>[] = [
+  { status: 'failed' },
+  { status: 'waiting' },
+  { sessionId: 's' },
+  { sessionId: 's', status: 'failed' },
+  {},
+];
+
+const page = (filter: Partial<RunsPage>): RunsPage => ({
+  after: { at: RUNS, key: '' },
+  limit: 10,
+  ...filter,
+});
+
+async function fill(db: Db, runs = 'runs'): Promise<void> {
+  await sql`insert into ${sql.table(runs)}
+      (id, owner, owner_hash, session_key, session, status, created_at, ended_at, process)
+    with recursive number(n) as (select 1 union all select n + 1 from number where n < ${sql.lit(RUNS)})
+    select 'run-' || n, ${JSON.stringify(OWNER)}, ${sql.lit(ownerHashOf(OWNER))}, ${keyOf(OWNER, 's')}, '"s"',
+      'completed', n, n, '' from number`.execute(db);
+}
+
+/** Does some work, and returns the statements that it passed, with `explain` before them. */
+async function explained(db: Db, explain: string, work: (db: Db) => Promise<unknown>) {
+  const nodes: RootOperationNode[] = [];
+  const transformQuery = ({ node }: { node: RootOperationNode }) => {
+    nodes.push(node);
+    return node;
+  };
+  await work(db.withPlugin({ transformQuery, transformResult: async ({ result }) => result }));
+  const plans: unknown[][] = [];
+  for (const node of nodes) {
+    const query = db.getExecutor().compileQuery(node, { queryId: 'explained' });
+    plans.push(
+      (await db.executeQuery(CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]))).rows,
+    );
+  }
+  return plans;
+}
+
+interface Plan {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+}
+
+/** The most rows that a step of a plan of Postgres has read. */
+function mostRowsOf(plan: Plan): number {
+  const rows = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'];
+  return Math.max(rows, ...(plan.Plans ?? []).map(mostRowsOf));
+}
+
+describe('However many runs there are,', () => {
+  let directory: string;
+  let server: TestDatabase;
+  let connection: Sqlite.Database;
+  let file: Db;
+  let postgres: PostgresDriver;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-costs-'));
+    server = await openDatabase();
+    const path = join(directory, 'runs.db');
+    await (await LibsqlDriver.open(path)).close();
+    connection = new Sqlite(path);
+    const execute = async (text: string, parameters: readonly unknown[]) => {
+      const statement = connection.prepare(text);
+      return statement.reader ? { rows: statement.all(parameters) } : statement.run(parameters);
+    };
+    file = new Kysely<Tables>({ dialect: sqliteDialect(execute) });
+    postgres = await PostgresDriver.open(new URL(server.url), {});
+    await fill(file);
+    await fill(postgres.db, 'agent_query.runs');
+    await sql`analyze ${sql.table('agent_query.runs')}`.execute(postgres.db);
+  }, 30_000);
+  afterAll(async () => {
+    connection.close();
+    await postgres.close();
+    await server.close();
+    await rm(directory, { recursive: true });
+  });
+
+  it.each(FILTERS)('a list of %j costs as much as its page, in a file', async (filter) => {
+    const plans = await explained(file, 'explain query plan', (db) => listRuns(db, OWNER, page(filter)));
+    const [first] = (plans[0] as { detail: string }[]).map(({ detail }) => detail);
+    const equal = [
+      filter.sessionId ? 'session_key=?' : 'owner_hash=?',
+      ...(filter.status ? ['status=?'] : []),
+    ];
+    expect(first).toMatch(/^SEARCH runs USING INDEX runs_/);
+    expect(first).toContain(`(${[...equal, 'created_at<?'].join(' AND ')})`);
+  });
+
+  it.each(FILTERS)('a list of %j costs as much as its page, in Postgres', async (filter) => {
+    const plans = await explained(postgres.db, 'explain (analyze, format json)', (db) =>
+      listRuns(db, OWNER, page(filter)),
+    );
+    for (const [row] of plans as { 'QUERY PLAN': [{ Plan: Plan }] }[][]) {
+      expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
+    }
+  });
+});
