@@ -1,13 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
-import type { Driver } from './driver.js';
+import { DISK_FULL, type Driver } from './driver.js';
 
 /** The pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
 const BACKOFF = { least: 25, most: 2_000 };
 
 /** During an outage, `attempt` tries the database at most once in this time, in milliseconds. */
 const PROBE_MS = 1_000;
+
+/** What a full disk must have space for before queries are admitted again, in bytes: more than most of them write. */
+const PROBE_BYTES = 256 * 1024;
 
 /**
  * A database that may have outages. During an outage, work is either refused (`attempt`) or waits (`persist`).
@@ -18,6 +22,8 @@ export class Database {
   static readonly #logger = new Logger('Database');
   #outageSince: number | undefined;
   #probedAt = 0;
+  /** Whether the outage is a full disk. Then reads are not refused, and what can be written at times does not end it. */
+  #isFull = false;
   readonly #closing = new AbortController();
   /** The time of the database, when it was asked last, and when that was. */
   #clock = { time: Date.now(), at: performance.now() };
@@ -32,7 +38,9 @@ export class Database {
   /** Asks the database for its time. */
   async synchronize(): Promise<void> {
     const before = performance.now();
-    const time = await this.attempt(() => this.driver.now());
+    const ask = () => this.driver.now();
+    // A file answers with the clock of this process, which says nothing about an outage.
+    const time = this.driver.isShared ? await this.attempt(ask) : await ask();
     this.#clock = { time, at: (before + performance.now()) / 2 };
   }
 
@@ -42,10 +50,7 @@ export class Database {
    * @throws {QueryError} `unavailable`: the database cannot be used at present
    */
   async attempt<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    if (this.#outageSince !== undefined) {
-      if (Date.now() - this.#probedAt < PROBE_MS) throw new DatabaseUnavailable();
-      this.#probedAt = Date.now();
-    }
+    if (this.#outageSince !== undefined && !this.#isFull) this.#startProbe();
     try {
       const value = await work(this.driver.db);
       this.#endOutage();
@@ -80,7 +85,8 @@ export class Database {
   }
 
   /** Does the same as `attempt`, in a transaction whose statements are passed at once; see `Driver.transactAtOnce`. */
-  attemptAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async attemptAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    if (this.#isFull) await this.#findSpace();
     return this.attempt(() => this.driver.transactAtOnce(work));
   }
 
@@ -90,7 +96,8 @@ export class Database {
   }
 
   /** Does the same as `attempt`, in a transaction. */
-  attemptTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async attemptTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    if (this.#isFull) await this.#findSpace();
     return this.attempt(() => this.driver.transact(work));
   }
 
@@ -103,6 +110,22 @@ export class Database {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.driver.close();
+  }
+
+  /** @throws {DatabaseUnavailable} the last probe was a moment ago */
+  #startProbe(): void {
+    if (Date.now() - this.#probedAt < PROBE_MS) throw new DatabaseUnavailable();
+    this.#probedAt = Date.now();
+  }
+
+  /** @throws {DatabaseUnavailable} the disk is still full */
+  async #findSpace(): Promise<void> {
+    this.#startProbe();
+    const text = randomBytes(PROBE_BYTES / 2).toString('hex');
+    await this.attempt((db) => db.insertInto('probes').values({ text }).execute());
+    await this.attempt((db) => db.deleteFrom('probes').execute());
+    this.#isFull = false;
+    this.#endOutage();
   }
 
   #pause(delay: number): Promise<void> {
@@ -122,6 +145,7 @@ export class Database {
   #isOutage(error: unknown): boolean {
     const reason = this.driver.outageOf(error);
     if (reason === undefined) return false;
+    this.#isFull = reason === DISK_FULL;
     if (this.#outageSince === undefined && !this.#closing.signal.aborted) {
       this.#outageSince = Date.now();
       Database.#logger.error(
@@ -132,7 +156,7 @@ export class Database {
   }
 
   #endOutage(): void {
-    if (this.#outageSince === undefined) return;
+    if (this.#outageSince === undefined || this.#isFull) return;
     const seconds = ((Date.now() - this.#outageSince) / 1000).toFixed(1);
     this.#outageSince = undefined;
     Database.#logger.log(`The database ${this.driver.name} can be used again after ${seconds} s.`);

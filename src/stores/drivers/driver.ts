@@ -1,6 +1,9 @@
 import type { Signals } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
+/** The reason of `Driver.outageOf` for a disk without space. Small writes may still find some. */
+export const DISK_FULL = 'the disk is full';
+
 /** What differs between the databases. A driver owns all connections to one database. */
 export interface Driver {
   /** The database as the operator reads it: a path, or host, database and schema. It contains no password. */

@@ -4,16 +4,12 @@ import { Kysely, sql } from 'kysely';
 import { LocalSignals } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import type { Driver } from './driver.js';
+import { DISK_FULL, type Driver } from './driver.js';
 import { isOwnError } from './final-errors.js';
 import { GroupCommit } from './group-commit.js';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { SqliteThread } from './sqlite-thread.js';
 
-/**
- * Errors that other statements will meet too, and what the operator reads about each. An error belongs to the first entry
- * with which its SQLite code begins.
- */
 /** The beginnings of the codes of errors that are final: the statement or its data is wrong. */
 const FINAL = [
   'SQLITE_CONSTRAINT',
@@ -24,12 +20,17 @@ const FINAL = [
   'SQLITE_TOOBIG',
 ];
 
+/**
+ * Errors that other statements will meet too, and what the operator reads about each. An error belongs to the first entry
+ * with which its SQLite code begins.
+ */
 const OUTAGES: [code: string, reason: string][] = [
-  ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_FULL', DISK_FULL],
   ['SQLITE_IOERR', 'the disk failed'],
   ['SQLITE_READONLY', 'the file, or its directory, cannot be written'],
   ['SQLITE_CANTOPEN', 'the file cannot be opened'],
   ['SQLITE_BUSY', 'the file is locked by another process'],
+  ['SQLITE_REPLACED', 'the file was deleted or replaced. Put it back, or start the service again'],
 ];
 
 /** A SQLite file that belongs to this process alone. The contents of files are in the directory `<path>.files`. */
@@ -120,6 +121,9 @@ export class LibsqlDriver implements Driver {
   async close(): Promise<void> {
     try {
       await this.purge();
+    } catch (error) {
+      // The write-ahead log keeps what could not be moved. The next start reads it.
+      if (this.outageOf(error) === undefined) throw error;
     } finally {
       await this.thread.end();
     }

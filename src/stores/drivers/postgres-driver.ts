@@ -3,7 +3,7 @@ import pg from 'pg';
 import { isOwnError } from './final-errors.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import type { Driver } from './driver.js';
+import { DISK_FULL, type Driver } from './driver.js';
 import { PostgresPool } from './postgres-pool.js';
 import { PostgresSignals } from './postgres-signals.js';
 
@@ -58,6 +58,8 @@ const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
+/** SQLSTATE of a disk without space. */
+const FULL = '53100';
 
 /** A Postgres database, which several processes may share. */
 export class PostgresDriver implements Driver {
@@ -145,6 +147,7 @@ export class PostgresDriver implements Driver {
     if (isOwnError(error)) return undefined;
     const code = codeOf(error);
     if (/^E[A-Z_]+$/.test(code)) return `the server cannot be reached (${code})`;
+    if (code === FULL) return DISK_FULL;
     const isFinal = code.length === 5 && FINAL_CLASSES.has(code.slice(0, 2)) && !RECOVERABLE.has(code);
     return isFinal ? undefined : (error as Error).message;
   }

@@ -6,6 +6,7 @@
  * each of them. As in Postgres, a transaction in which a statement has failed takes nothing but its rollback: what was sent
  * together with that statement must not be committed. The file is JavaScript, so that Node can start it from the sources too.
  */
+import { statSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'libsql';
 
@@ -13,12 +14,21 @@ import Database from 'libsql';
 const PREPARED = 100;
 
 const database = new Database(workerData);
+/** The file that is open. Its path may name another file later, or none. */
+const opened = identity();
 /** @type {Map<string, { statement: import('libsql').Statement, isReader: boolean }>} */
 const statements = new Map();
 
 let isInTransaction = false;
+let isReplaced = false;
 /** The error of the transaction. */
 let failure;
+
+/** Which file the path names now. */
+function identity() {
+  const { dev, ino } = statSync(workerData, { bigint: true, throwIfNoEntry: false }) ?? {};
+  return `${dev} ${ino}`;
+}
 
 /** @param {string} sql */
 function prepared(sql) {
@@ -39,6 +49,9 @@ function execute(sql, parameters) {
     failure = undefined;
   }
   if (failure) throw failure;
+  if (isReplaced && sql !== 'rollback') {
+    throw Object.assign(new Error('The file was deleted or replaced.'), { code: 'SQLITE_REPLACED' });
+  }
   const { statement, isReader } = prepared(sql);
   const answer = isReader
     ? { rows: statement.all(parameters) }
@@ -48,6 +61,7 @@ function execute(sql, parameters) {
 }
 
 parentPort.on('message', (batch) => {
+  isReplaced = identity() !== opened;
   const answers = batch.map(([sql, parameters]) => {
     try {
       return [execute(sql, parameters)];

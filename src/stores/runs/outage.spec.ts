@@ -1,6 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
 import pg from 'pg';
@@ -93,6 +94,75 @@ it('On a full disk, runs wait until there is space again, and queries are refuse
     }
   };
   await checkOutage(store, fill, async () => void (await pages(1_000_000)));
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+/** Collects what the operator reads about the database, during some work. `later` lets the next probe be due. */
+async function watched(work: (said: string[], later: () => void) => Promise<void>): Promise<void> {
+  const said: string[] = [];
+  const spies = (['log', 'error'] as const).map((level) =>
+    jest.spyOn(Logger.prototype, level).mockImplementation((sentence: string) => void said.push(sentence)),
+  );
+  const now = Date.now.bind(Date);
+  let passed = 0;
+  const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + passed);
+  await work(said, () => void (passed += 2_000));
+  for (const spy of [...spies, clock]) spy.mockRestore();
+}
+
+it('On a full disk, a small write that finds space does not make the service ready, and reads are answered', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-full-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.recover(eventsOf());
+  const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(driver.db);
+  await store.admit(admissionOf());
+  await pages(1);
+  await watched(async (said, later) => {
+    const parts = [{ type: 'text' as const, text: 'x'.repeat(100_000) }];
+    while ((await refusal(() => store.admit(admissionOf({ parts })))).code !== 'unavailable');
+    for (let i = 0; i < 3; i++) {
+      later();
+      expect((await store.runs('anonymous', { after: undefined, limit: 1 })).runs).toHaveLength(1);
+      expect((await refusal(() => store.check())).code).toBe('unavailable');
+      later();
+      expect((await refusal(() => store.admit(admissionOf({ parts: [] })))).code).toBe('unavailable');
+    }
+    expect(said).toEqual([expect.stringContaining('cannot be used: the disk is full.')]);
+    await pages(1_000_000);
+    later();
+    await store.check();
+    expect((await store.admit(admissionOf({ parts }))).created).toBe(true);
+    expect(said.slice(1)).toEqual([expect.stringContaining('can be used again')]);
+  });
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+it('While another file or none has the path of its file, the store refuses queries, and runs wait', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-replaced-'));
+  const path = join(directory, 'runs.db');
+  const store = new SqlRunStore(await LibsqlDriver.open(path));
+  await store.recover(eventsOf());
+  const { run } = await store.admit(admissionOf());
+  await watched(async (said, later) => {
+    await rename(path, `${path}.away`);
+    const appended = store.append(run, textOf('while it is away'));
+    expect((await refusal(() => store.admit(admissionOf()))).code).toBe('unavailable');
+    await writeFile(path, '');
+    for (const work of [() => store.check(), () => store.admit(admissionOf()), () => store.find('a', 'b')]) {
+      later();
+      expect((await refusal(work)).code).toBe('unavailable');
+    }
+    expect(said).toEqual([expect.stringContaining('cannot be used: the file was deleted or replaced.')]);
+    await rename(`${path}.away`, path);
+    later();
+    await store.check();
+    await appended;
+    expect(await logOf(store, run.owner, run.id)).toEqual([textOf('while it is away')]);
+  });
+  await rm(path);
   await store.close();
   await rm(directory, { recursive: true });
 });

@@ -3,6 +3,7 @@ import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 /** The statements that create the tables: both databases understand all of them. `Tables` says what the columns are. */
 const TABLES = [
   `create table processes (id text primary key, heartbeat bigint not null)`,
+  `create table probes (text text not null)`,
 
   `create table sessions (
      key text primary key, owner text not null, owner_hash bigint not null, id text not null, title text,

@@ -14,6 +14,8 @@ export interface Tables {
     /** A counter that the process raises as long as it lives. */
     heartbeat: number;
   };
+  /** What is written, and deleted again, to find out whether a full disk has space again. */
+  probes: { text: string };
   sessions: {
     key: string;
     /** JSON. */
