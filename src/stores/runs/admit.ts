@@ -14,7 +14,15 @@ import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/run-files.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { countWaiting, loadOf, lockOwners, nextRound, type OwnerRef, ownerRefOf } from './owner-queue.js';
+import {
+  countWaiting,
+  hasWaiting,
+  loadOf,
+  lockOwners,
+  nextRound,
+  type OwnerRef,
+  ownerRefOf,
+} from './owner-queue.js';
 import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
@@ -248,8 +256,8 @@ async function refuseToWait(
   owner: OwnerRef,
   { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,
 ): Promise<void> {
-  const { module, key } = owner;
-  if (maxWaitingPerOwner !== Infinity && (await countWaiting(db, module, key)) >= maxWaitingPerOwner) {
+  const { module } = owner;
+  if (maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner))) {
     throw ownerAtCapacity(maxWaitingPerOwner);
   }
   let waiting = await countWaiting(db, module);

@@ -76,16 +76,30 @@ export async function loadOf(
   return { active: Number(active), hasDeferred: deferred !== null };
 }
 
-/** How many runs wait: of a module, or of one owner in it. */
-export async function countWaiting(db: Db, module: string, key?: string): Promise<number> {
+/** How many runs of a module wait. */
+export async function countWaiting(db: Db, module: string): Promise<number> {
   const { count } = await db
-    .selectFrom('runs')
-    .select((of) => of.fn.countAll<string | number>().as('count'))
-    .where('status', '=', WAITING)
+    .selectFrom('waiting_counts')
+    .select((of) => of.fn.sum<string | number | null>('runs').as('count'))
     .where('module', '=', module)
-    .$if(key !== undefined, (of) => of.where('owner_key', '=', key!))
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+/** Whether at least so many runs of an owner wait. Reads no more of them. */
+export async function hasWaiting(db: Db, { module, key }: OwnerRef, count: number): Promise<boolean> {
+  if (count === 0) return true;
+  const last = await db
+    .selectFrom('runs')
+    .select('id')
+    .where('status', '=', WAITING)
+    .where('module', '=', module)
+    .where('owner_key', '=', key)
+    .orderBy('deferred_at')
+    .offset(count - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return last !== undefined;
 }
 
 /**

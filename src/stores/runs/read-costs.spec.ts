@@ -11,6 +11,7 @@ import { keyOf, ownerHashOf } from '../schema/keys.js';
 import { sqliteDialect } from '../drivers/sqlite-dialect.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { listRuns } from './lists.js';
+import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './owner-queue.js';
 
 /** So many runs have the owner and the session of the tests, and have completed. */
 const RUNS = 3_000;
@@ -55,6 +56,15 @@ async function explained(db: Db, explain: string, work: (db: Db) => Promise<unkn
   return plans;
 }
 
+/** Lets these runs of the owner wait, or end. */
+async function setStatus(db: Db, status: string, ...ids: string[]): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ status, ready_at: 1, owner_key: ownerRefOf(OWNER, '').key })
+    .where('id', 'in', ids)
+    .execute();
+}
+
 interface Plan {
   'Actual Rows': number;
   'Actual Loops': number;
@@ -89,7 +99,6 @@ describe('However many runs there are,', () => {
     postgres = await PostgresDriver.open(new URL(server.url), {});
     await fill(file);
     await fill(postgres.db, 'agent_query.runs');
-    await sql`analyze ${sql.table('agent_query.runs')}`.execute(postgres.db);
   }, 30_000);
   afterAll(async () => {
     connection.close();
@@ -117,4 +126,46 @@ describe('However many runs there are,', () => {
       expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
     }
   });
+
+  it.each(['a file', 'Postgres'])(
+    'an admission reads counts, and no waiting runs of others, in %s',
+    async (name) => {
+      const db = name === 'a file' ? file : postgres.db;
+      const all = Array.from({ length: 100 }, (_, index) => `run-${index + 1}`);
+      const owner = ownerRefOf(OWNER, '');
+      const counted = () => Promise.all([countWaiting(db, ''), countWaiting(db, 'other')]);
+      expect(await counted()).toEqual([0, 0]);
+      await setStatus(db, 'waiting', ...all);
+      expect(await counted()).toEqual([100, 0]);
+      await setStatus(db, 'waiting', ...all);
+      await setStatus(db, 'running', 'run-1', 'run-2');
+      await db.deleteFrom('runs').where('id', '=', 'run-3').execute();
+      expect(await counted()).toEqual([97, 0]);
+      expect(await hasWaiting(db, owner, 97)).toBe(true);
+      expect(await hasWaiting(db, owner, 98)).toBe(false);
+      expect(await hasWaiting(db, ownerRefOf('bob', ''), 1)).toBe(false);
+      expect(await hasWaiting(db, ownerRefOf('bob', ''), 0)).toBe(true);
+
+      const explain = name === 'a file' ? 'explain query plan' : 'explain (analyze, format json)';
+      const [counting, limited, ...rounds] = await explained(db, explain, async (of) => {
+        await countWaiting(of, '');
+        await hasWaiting(of, owner, 5);
+        await nextRound(of, owner);
+      });
+      if (name === 'a file') {
+        expect(counting).toMatchObject([
+          { detail: expect.stringMatching(/^SEARCH waiting_counts USING .*module=/) },
+        ]);
+        expect(limited).toMatchObject([
+          { detail: expect.stringMatching(/USING INDEX runs_waiting .*owner_key=/) },
+        ]);
+        expect(JSON.stringify(rounds)).toMatch(/INDEX runs_ready \(module=.*INDEX runs_active \(owner_key=/);
+      } else {
+        for (const [row] of [counting, limited, ...rounds] as { 'QUERY PLAN': [{ Plan: Plan }] }[][]) {
+          expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(16);
+        }
+        expect(JSON.stringify(rounds[0])).toContain('"Index Name":"runs_ready"');
+      }
+    },
+  );
 });

@@ -1,6 +1,44 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 
-/** The statements that create the tables: both databases understand all of them. `Tables` says what the columns are. */
+/**
+ * When a run begins or ends to wait: after what, the condition, the row that has the module, and how many more wait then.
+ * Triggers count, so that no statement can forget to.
+ */
+const WAITS = [
+  ['insert', `new.status = 'waiting'`, 'new', 1],
+  ['update of status', `new.status = 'waiting' and old.status <> 'waiting'`, 'new', 1],
+  ['update of status', `old.status = 'waiting' and new.status <> 'waiting'`, 'old', -1],
+  ['delete', `old.status = 'waiting'`, 'old', -1],
+] as const;
+
+const COUNT_IN_SQLITE = WAITS.map(
+  ([event, condition, row, more], index) => `create trigger runs_wait_${index} after ${event} on runs
+     when ${condition} begin
+       insert into waiting_counts values (${row}.module, 0, ${more})
+         on conflict (module, slot) do update set runs = runs + excluded.runs;
+     end`,
+);
+
+/**
+ * Deferred: the row of a count is locked during the commit only, after all other locks of the transaction. By connection, so
+ * that few commits wait for one another.
+ */
+const COUNT_IN_POSTGRES = [
+  `create function count_waiting() returns trigger language plpgsql set search_path from current as $$ begin
+     insert into waiting_counts values (coalesce(new.module, old.module), pg_backend_pid() % 16, tg_argv[0]::bigint)
+       on conflict (module, slot) do update set runs = waiting_counts.runs + excluded.runs;
+     return null;
+   end $$`,
+  ...WAITS.map(
+    (
+      [event, condition, , more],
+      index,
+    ) => `create constraint trigger runs_wait_${index} after ${event} on runs
+       deferrable initially deferred for each row when (${condition}) execute function count_waiting('${more}')`,
+  ),
+];
+
+/** The statements that create the tables and indexes: both databases understand all of them. `Tables` says what the columns are. */
 const TABLES = [
   `create table processes (id text primary key, heartbeat bigint not null)`,
   `create table probes (text text not null)`,
@@ -30,7 +68,8 @@ const TABLES = [
   `create index runs_orphaned on runs (process, created_at) where ended_at is null`,
   `create index runs_ready on runs (module, round, ready_at, created_at)
      where status = 'waiting' and ready_at is not null`,
-  `create index runs_waiting on runs (module, owner_key, deferred_at) where status = 'waiting'`,
+  // Not by module: Postgres would take it for as good as the one before, and read all runs that wait.
+  `create index runs_waiting on runs (owner_key, deferred_at) where status = 'waiting'`,
   `create index runs_active on runs (owner_key, status, round)
      where owner_key is not null and ready_at is not null and ended_at is null`,
   `create index runs_restarting on runs (owner_key, round) where status = 'waiting' and attempt > 1`,
@@ -38,6 +77,10 @@ const TABLES = [
   `create index runs_ended on runs (ended_at, log_length)`,
   // Of two indexes that it takes for equally good, SQLite uses the newer one. For the queue of a session this must be the one.
   `create index runs_queue on runs (session_key, queue_position) where ended_at is null`,
+
+  `create table waiting_counts (
+     module text not null, slot bigint not null, runs bigint not null, primary key (module, slot)
+   )`,
 
   `create table log (
      run_id text not null, first bigint not null, last bigint not null, start_offset bigint not null,
@@ -88,7 +131,9 @@ const TABLES = [
  * The migrations, in the order in which they are applied. Each is applied once. WARNING: never change a migration that was
  * released; add a new one.
  */
-const MIGRATIONS: Record<string, readonly string[]> = { '0001_tables': TABLES };
+const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
+  '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
+};
 
 const MIGRATION_TABLE = 'migrations';
 
@@ -120,15 +165,15 @@ export async function migrate(kysely: Kysely<never>, schema: string | undefined)
 async function apply(
   db: Kysely<unknown>,
   schema: string | undefined,
-  statements: readonly string[],
+  statements: (typeof MIGRATIONS)[string],
 ): Promise<void> {
   if (schema === undefined) {
-    for (const statement of statements) await sql.raw(statement).execute(db);
+    for (const statement of statements.sqlite) await sql.raw(statement).execute(db);
     return;
   }
   // In one message: the transaction ends the setting.
   const path = `set local search_path to "${schema.replaceAll('"', '""')}"`;
-  await sql.raw([path, ...statements].join(';\n')).execute(db);
+  await sql.raw([path, ...statements.postgres].join(';\n')).execute(db);
 }
 
 async function refuseUnknown(kysely: Kysely<never>, schema: string | undefined): Promise<void> {

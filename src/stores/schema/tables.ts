@@ -95,6 +95,8 @@ export interface Tables {
     /** See `Admission.path`. */
     path: string | null;
   };
+  /** How many runs of a module wait: the sum of its slots. Triggers of `runs` keep it. */
+  waiting_counts: { module: string; slot: number; runs: number };
   /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */
   log: {
     run_id: string;
