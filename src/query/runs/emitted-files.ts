@@ -39,7 +39,7 @@ export class EmittedFiles {
       throw new QueryError('answer_too_fast', detail);
     }
     this.#behind.push(value);
-    this.#storing ??= this.#takeAll().finally(() => (this.#storing = undefined));
+    this.#storing ??= this.#takeAll();
   }
 
   async #takeAll(): Promise<void> {
@@ -56,5 +56,7 @@ export class EmittedFiles {
       this.#behind = [];
       this.taking.fail(error);
     }
+    // In the tick in which nothing was left: a value that comes later begins anew.
+    this.#storing = undefined;
   }
 }

@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
+import pg from 'pg';
 import { eventually } from '../../../test/support/conditions.js';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import type { Signal, SignalReceiver } from '../../query/index.js';
@@ -132,6 +134,21 @@ describe('The signals of processes on one database', () => {
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('are all sent, whenever they come after a statement', async () => {
+    const [one, two] = [await join('a'), await join('a')];
+    const query = jest.spyOn(pg.Client.prototype, 'query');
+    for (let late = 0; late < 12; late++) {
+      one.signals.send(newsOf(`before ${late}`));
+      await new Promise((resolve) => setImmediate(resolve));
+      await (query.mock.results.at(-1)!.value as Promise<unknown>);
+      for (let i = 0; i < late; i++) await Promise.resolve();
+      one.signals.send(newsOf(`${late}`));
+      await eventually(() => two.received.has(`${late}`));
+      query.mockClear();
+    }
+    query.mockRestore();
   });
 
   it('are split where they exceed a notification', async () => {

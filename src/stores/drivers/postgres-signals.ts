@@ -49,7 +49,7 @@ export class PostgresSignals extends Signals {
 
   send(signal: Signal): void {
     if (!this.#receiver || this.#isClosed) return;
-    if (this.#unsent.size === 0 && !this.#sending) setImmediate(() => void this.#flush());
+    if (this.#unsent.size === 0) setImmediate(() => void this.#flush());
     const key = signal.type === 'ready' ? 'ready' : `${signal.type} ${signal.runId}`;
     // What is said last is sent last: a process that follows again after it has left is a follower.
     this.#unsent.delete(key);
@@ -113,8 +113,9 @@ export class PostgresSignals extends Signals {
   }
 
   /** Sends everything that waits. Never rejects. */
-  #flush(): Promise<void> {
-    return (this.#sending ??= this.#sendAll().finally(() => (this.#sending = undefined)));
+  async #flush(): Promise<void> {
+    if (this.#unsent.size > 0) this.#sending ??= this.#sendAll();
+    await this.#sending;
   }
 
   async #sendAll(): Promise<void> {
@@ -129,6 +130,8 @@ export class PostgresSignals extends Signals {
         this.#lose(client!, error as Error);
       }
     }
+    // In the tick in which nothing was left: a signal that comes later begins anew.
+    this.#sending = undefined;
   }
 
   /** The signals as JSON, with the sender first, in texts that are short enough for a notification. */
