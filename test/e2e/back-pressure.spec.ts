@@ -1,7 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { interval, map, Observable } from 'rxjs';
-import { type Envelope, MemoryRunStore, message, type QueryModuleOptions } from '../../src/index.js';
+import { interval, map, Observable, of } from 'rxjs';
+import {
+  type Envelope,
+  MemoryRunStore,
+  message,
+  type Query,
+  type QueryModuleOptions,
+} from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, follow, FULL, get } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
@@ -9,6 +15,9 @@ import { describeOnBothAdapters, type Host, startAgent } from '../support/host.j
 import { ticks } from '../support/slow-run-store.js';
 
 const KIB = 'x'.repeat(1024);
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 describeOnBothAdapters('Back-pressure on %s', (adapter) => {
   let host: Host;
@@ -85,8 +94,6 @@ describeOnBothAdapters('Back-pressure on %s', (adapter) => {
     const { state, handler } = counting(60_000);
     await start({ handler, store: new MemoryRunStore({ logLength: 4 * 1024 * 1024 }) });
     const reply = await ask(host.url, 'Hello', { isStalled: true });
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
     const held = () => (collect(), process.memoryUsage().heapUsed);
     const before = held();
     let bytes = 0;
@@ -101,6 +108,29 @@ describeOnBothAdapters('Back-pressure on %s', (adapter) => {
     const done = 'data: {"type":"done","data":{"status":"completed"}}\n\n'.length;
     expect(bytes).toBe(frames.reduce((sum, data) => sum + frame + data, done));
     expect(most).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it(promise('backpressure.bounded-memory', 'also of the runs that end after a stalled one'), async () => {
+    const queries: WeakRef<Query>[] = [];
+    const { state, handler: endless } = counting();
+    await start({
+      handler: (query) => {
+        if (query.kwargs['session_id'] === undefined) return endless();
+        queries.push(new WeakRef(query));
+        return of(message('Hi'));
+      },
+    });
+    const stalled = await ask(host.url, 'Hello', { headers: FULL, isStalled: true });
+    await hasPaused(state);
+    await cancel(host.url, stalled.runId);
+    for (let i = 0; i < 50; i++)
+      await (await ask(host.url, 'Hello', { kwargs: { session_id: 's' } })).answer();
+    await ticks(100);
+    collect();
+    const kept = queries.filter((query) => query.deref()).length;
+    expect(await stalled.allEvents()).toHaveLength(state.emitted + 1);
+    expect(queries).toHaveLength(50);
+    expect(kept).toBeLessThan(10);
   });
 
   it(promise('run.outlives-connection'), async () => {

@@ -34,6 +34,9 @@ export interface RunnerEvents {
   cancelledLate(run: RunRecord): void;
 }
 
+/** Whose run it is, and the session that it belongs to, if any. */
+export type SessionOfRun = Pick<RunRecord, 'owner' | 'sessionId'>;
+
 /** How a run left this process. */
 export interface Ending {
   /** The run as the store ended it; undefined if this process did not end it. */
@@ -122,9 +125,10 @@ export class Runner implements FollowersListener {
     return this.run.id;
   }
 
-  /** Whether the run belongs to this session. */
-  isOf(owner: string, sessionId: string): boolean {
-    return this.run.owner === owner && this.run.sessionId === sessionId;
+  /** The session that the run belongs to, if any. */
+  get session(): SessionOfRun {
+    const { owner, sessionId } = this.run;
+    return { owner, sessionId };
   }
 
   get owner(): string {

@@ -1,11 +1,12 @@
 import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
+import type { RunFollowers } from '../event-log/run-followers.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Runner, RunnerEvents } from './runner.js';
+import type { Runner, RunnerEvents, SessionOfRun } from './runner.js';
 
 /** The present load of the service. */
 export interface Load {
@@ -54,8 +55,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #running = new Set<Runner>();
   /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
   readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
-  /** Runs that have left this process while they had followers, in the order of their ends. */
-  readonly #followed = new Set<Runner>();
+  /** Of runs of sessions that have left this process while they had followers: those, and whose session it is. */
+  readonly #followed = new Map<RunFollowers, SessionOfRun>();
   /** Slots of overdue handlers. */
   #keptSlots = 0;
   /** Slots for runs that are being admitted or taken. */
@@ -101,8 +102,10 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** Resolves when the followers of the ended runs of a session have left, which they do at the end of the log. */
   async unfollowed(owner: string, sessionId: string): Promise<void> {
-    const ended = [...this.#followed].filter((runner) => runner.isOf(owner, sessionId));
-    await Promise.all(ended.map(({ followers }) => followers.emptied()));
+    const ended = [...this.#followed].filter(
+      ([, session]) => session.owner === owner && session.sessionId === sessionId,
+    );
+    await Promise.all(ended.map(([followers]) => followers.emptied()));
   }
 
   add(runner: Runner): void {
@@ -312,13 +315,11 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     for (const resolve of this.#slotWaiters.splice(0)) resolve();
   }
 
-  /** The followers of a run that has ended read what is left of the log, and leave. */
-  #keepFollowed(runner: Runner): void {
-    for (const oldest of this.#followed) {
-      if (oldest.followers.size > 0) break;
-      this.#followed.delete(oldest);
-    }
-    if (runner.followers.size > 0) this.#followed.add(runner);
+  /** The followers of a run that has ended read what is left of the log, and leave. The runner itself is not kept for them. */
+  #keepFollowed({ followers, session }: Runner): void {
+    if (session.sessionId === undefined || followers.size === 0) return;
+    this.#followed.set(followers, session);
+    void followers.emptied().then(() => this.#followed.delete(followers));
   }
 
   /** The run has ended, but its handler still executes. */
