@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { CompactSign, type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { createApiKey } from '../../../src/access/index.js';
 import { message } from '../../../src/index.js';
 import { promise } from '../../promises.js';
@@ -12,6 +12,12 @@ import { OperatorLog } from '../../support/operator-log.js';
 const ISSUER = 'https://idp.example';
 const now = () => Math.floor(Date.now() / 1000);
 const CLAIMS = { sub: 'ann', iss: ISSUER, aud: AUDIENCE, exp: now() + 600 };
+
+/** A token whose claims are this JSON, with members that `JSON.stringify` cannot write. */
+const tokenOfJson = (members: string) =>
+  new CompactSign(Buffer.from(`${JSON.stringify(CLAIMS).slice(0, -1)},${members}}`))
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(Buffer.from(SECRET));
 
 /** Attacks on tokens, and what the operator reads of each. */
 const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string>, reason: string][] = [
@@ -83,6 +89,19 @@ const ATTACKS: [name: string, token: (issuer: Issuer) => string | Promise<string
     'a time that is a text',
     (issuer) => issuer.token({ exp: '9999999999' }),
     'its claim "exp" is missing or wrong',
+  ],
+  ['an end without bound', () => tokenOfJson('"exp":1e400'), 'its claim "exp" is missing or wrong'],
+  [
+    'an end beyond the safe integers',
+    (issuer) => issuer.token({ exp: 2 ** 53 }),
+    'its claim "exp" is missing or wrong',
+  ],
+  ['a begin without bound', () => tokenOfJson('"nbf":-1e400'), 'its claim "nbf" is missing or wrong'],
+  ['a time of issue without bound', () => tokenOfJson('"iat":1e400'), 'its claim "iat" is missing or wrong'],
+  [
+    'a time of issue that is a text',
+    (issuer) => issuer.token({ iat: 'now' }),
+    'its claim "iat" is missing or wrong',
   ],
   [
     'a begin in the future',
@@ -161,6 +180,13 @@ describeOnOneAdapter('Attacks on tokens, on %s', (adapter) => {
       expect(reply.status).toBe(200);
       await reply.whole();
     }
+  });
+
+  it(promise('access.forged', 'but not where its times have fractions of a second'), async () => {
+    const claims = { exp: now() + 600.5, nbf: now() - 0.5, iat: now() - 0.5 };
+    const reply = await ask(host.url, 'Hi', { headers: bearer(await issuer.token(claims)) });
+    expect(reply.status).toBe(200);
+    await reply.whole();
   });
 
   it(promise('access.forged', 'without a key id, where several keys match'), async () => {
