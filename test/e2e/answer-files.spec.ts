@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { jest } from '@jest/globals';
 import { RequestMethod } from '@nestjs/common';
 import { concat, from, of } from 'rxjs';
 import {
@@ -341,6 +343,44 @@ describeOnBothAdapters('A file of an answer on %s', (adapter) => {
     await cancelled.promise;
     expect(await asked.allEnvelopes()).toEqual([{ type: 'done', data: { status: 'cancelled' } }]);
     await eventually(() => host!.agent.spoolUse().files === 0);
+  });
+
+  it(promise('cancel.stopped', 'also while the disk writes what a file has brought so far'), async () => {
+    const [writing, slow, asked] = [deferred(), deferred(), deferred()];
+    const probe = await open(import.meta.filename);
+    const handles = Object.getPrototypeOf(probe) as FileHandle;
+    await probe.close();
+    const writes = jest.spyOn(handles, 'writeFile').mockImplementation(async function (
+      this: FileHandle,
+      bytes,
+    ) {
+      writing.resolve();
+      await slow.promise;
+      await this.write(bytes as Uint8Array);
+    });
+    let pieces = 0;
+    const content = async function* () {
+      for (; pieces < 20; pieces++) yield LARGE.subarray(0, 2_000_000);
+    };
+    const url = await start(
+      async function* (_, { signal }) {
+        signal.addEventListener('abort', () => asked.resolve());
+        yield file({ name: 'large', content: content() });
+      },
+      { runs: { stopDeadlineMs: 10_000 } },
+    );
+    const { runId } = await askAs(url);
+    await writing.promise;
+    const cancelling = request(url, {
+      method: 'DELETE',
+      path: `/query/${runId}`,
+      headers: { 'x-caller': 'ann' },
+    });
+    await asked.promise;
+    slow.resolve();
+    const { status } = await cancelling;
+    writes.mockRestore();
+    expect([status, pieces, host!.agent.spoolUse().files]).toEqual([200, 0, 0]);
   });
 
   it(

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { of } from 'rxjs';
-import { message, type QueryModuleOptions } from '../../src/index.js';
+import { concat, NEVER, of } from 'rxjs';
+import { type Envelope, file, message, type QueryModuleOptions } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL } from '../support/client.js';
@@ -89,5 +89,19 @@ describeOnOneAdapter('The limits of runs on %s', (adapter) => {
     await host!.close();
     host = undefined;
     await rm(directory, { recursive: true });
+  });
+
+  const small = file({ name: 'a', content: Buffer.alloc(600) });
+  it.each<[string, Envelope[], string]>([
+    ['40 texts of 1 Mi characters', Array(40).fill(message('x'.repeat(1024 * 1024))), 'answer_too_fast'],
+    ['two files', [small, small], 'limit_exceeded'],
+    ['one file', [small], 'run_timeout'],
+    ['20,000 short texts', Array(20_000).fill(message('x')), 'run_timeout'],
+  ])(promise('backpressure.observable', '%s behind a file that does not end'), async (_, behind, code) => {
+    const endless = file({ name: 'endless', content: new ReadableStream<Uint8Array>() });
+    const handler = () => concat(of(endless, ...behind), NEVER);
+    const { url } = await start(handler, { runs: { timeoutMs: 500 }, limits: { filesBytes: 1000 } });
+    const [done] = await (await ask(url)).allEnvelopes();
+    expect(done).toMatchObject({ type: 'done', data: { error: { code } } });
   });
 });

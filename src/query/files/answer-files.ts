@@ -23,6 +23,7 @@ export interface ReceivedFile {
 /** Receives the files of one answer, one after another: in memory if they are small, in temporary files if they are large. */
 export class AnswerFiles {
   #totalBytes = 0;
+  #isStopped = false;
   /** Ends the wait for bytes. */
   #stopReading: (() => void) | undefined;
 
@@ -60,9 +61,16 @@ export class AnswerFiles {
     }
   }
 
-  /** The file that is being read is not wanted any more: its content is told so, and `receive` rejects. */
+  /** No file is wanted any more: the content that is being read is told so, and `receive` rejects. */
   stop(): void {
+    this.#isStopped = true;
     this.#stopReading?.();
+  }
+
+  /** @throws {QueryError} `limit_exceeded`: the answer may not have so many bytes besides those that were received */
+  expect(bytes: number): void {
+    const { filesBytes } = this.limits;
+    if (this.#totalBytes + bytes > filesBytes) throw ofAnswer(limitExceeded('filesBytes', filesBytes));
   }
 
   async #read(source: ByteSource, writer: ContentWriter, { writes }: Contents): Promise<void> {
@@ -70,7 +78,9 @@ export class AnswerFiles {
       for (;;) {
         const step = await new Promise<IteratorResult<unknown>>((resolve, reject) => {
           this.#stopReading = () => reject(new Error('The run has stopped.'));
-          source.next().then(resolve, reject);
+          // It may have stopped while the disk wrote what was read before.
+          if (this.#isStopped) this.#stopReading();
+          else source.next().then(resolve, reject);
         });
         if (step.done) return;
         write(writer, bytesOf(step.value));

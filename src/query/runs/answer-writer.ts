@@ -91,11 +91,14 @@ export class AnswerWriter {
   }
 
   get #inOrder(): EmittedFiles {
-    this.#files ??= {
-      contents: this.services.files.ofAnswer(),
+    if (this.#files) return this.#files.order;
+    const contents = this.services.files.ofAnswer();
+    this.#files = {
+      contents,
       order: new EmittedFiles({
         store: (data) => this.#storeFile(data),
         take: (value) => this.#write(value as Envelope),
+        expect: (bytes) => contents.expect(bytes),
         fail: (error) => this.run.stopFailed(error),
       }),
     };

@@ -10,7 +10,8 @@ describe('The values of an answer with files', () => {
     for (let late = 0; late < MICROTASKS; late++) {
       let stored!: () => void;
       const file = new Promise<void>((resolve) => (stored = resolve));
-      const answer = new EmittedFiles({ store: () => file, take: (value) => taken.push(value), fail });
+      const take = (value: unknown) => taken.push(value);
+      const answer = new EmittedFiles({ store: () => file, take, expect: () => undefined, fail });
       answer.take({ type: 'file' });
       stored();
       for (let i = 0; i < late; i++) await Promise.resolve();
