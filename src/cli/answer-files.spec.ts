@@ -12,6 +12,8 @@ describe('The name of a saved file', () => {
     ['', '_'],
     ['.bashrc', '_bashrc'],
     ['a\0b\n', 'a_b_'],
+    ['ann\u202efdp.exe', 'ann_fdp.exe'],
+    ['a\u061cb\u200fc\u2066d\u2069.exe', 'a_b_c_d_.exe'],
     ['name. . ', 'name_'],
     ['con.txt', '_con.txt'],
     ['console.txt', 'console.txt'],

@@ -78,10 +78,9 @@ async function saveAll(
   }
 }
 
-/** A name that is no path, no hidden file, and valid on every system. */
+/** A name that is no path, no hidden file, valid on every system, and read in the order of its characters. */
 export function safeName(name: string): string {
-  // eslint-disable-next-line no-control-regex
-  const safe = name.replace(/[\0-\x1f\x7f/\\:*?"<>|]/g, '_').replace(/^\.+|[. ]+$/g, '_');
+  const safe = name.replace(/[\p{Cc}\p{Bidi_C}/\\:*?"<>|]/gu, '_').replace(/^\.+|[. ]+$/g, '_');
   // On Windows these are devices, with any extension.
   return safe === '' || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(safe) ? `_${safe}` : safe;
 }

@@ -271,7 +271,7 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.getByRole('progressbar', { name: 'Counting 1 of 4 rows' }).waitFor();
       call.emit(toolCall('1', 'add', { a: 1 }), toolResult('1', 'No number.', { isError: true }));
       call.emit(message('Done.'), file({ name: 'a.png', mimeType: 'image/png', content: PICTURE }));
-      call.emit(file({ name: 'a.csv', mimeType: 'text/csv', content: Buffer.from('a,b') }));
+      call.emit(file({ name: 'a\u202e.csv', mimeType: 'text/csv', content: Buffer.from('a,b') }));
       call.emit(
         source('https://example.com/', { title: 'The source' }),
         usage({ inputTokens: 1, outputTokens: 2 }),
@@ -286,13 +286,13 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.getByText('add failed').click();
       await shows('No number.');
       await page.locator('img[alt="a.png"]').waitFor();
-      await button('View a.csv').click();
-      await page.getByRole('dialog', { name: 'a.csv' }).getByText('a,b').waitFor();
+      await button('View a_.csv').click();
+      await page.getByRole('dialog', { name: 'a_.csv' }).getByText('a,b').waitFor();
       expect(await barriers()).toEqual([]);
       await button('Close').click();
       const downloading = page.waitForEvent('download');
-      await button('Download a.csv').click();
-      expect((await downloading).suggestedFilename()).toBe('a.csv');
+      await button('Download a_.csv').click();
+      expect((await downloading).suggestedFilename()).toBe('a_.csv');
       expect(await page.getByRole('link', { name: 'The source' }).getAttribute('rel')).toBe(
         'noopener noreferrer',
       );

@@ -14,6 +14,11 @@ export function timeAgo(time: string): string {
   return unit ? relative.format(Math.round(ms / length!), unit) : 'just now';
 }
 
+/** The name of a file without marks that turn the direction of text: they would hide its type. */
+export function readableName(name: string): string {
+  return name.replace(/\p{Bidi_C}/gu, '_');
+}
+
 /** Bytes in words. */
 export function sizeOf(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

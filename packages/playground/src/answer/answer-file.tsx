@@ -3,7 +3,7 @@ import type { FileEnvelope } from 'nest-agent-query-client';
 import { TextDialog } from '../dialogs/text-dialog.js';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
-import { sizeOf } from '../text.js';
+import { readableName, sizeOf } from '../text.js';
 
 /** Larger images are shown when the user asks for them, in bytes. */
 const IMAGE = 20_000_000;
@@ -22,7 +22,8 @@ interface Props {
 
 /** A file of an answer. Its content needs the credential of the user, so that the page fetches it. */
 export function AnswerFile({ file, runId, conversation }: Props) {
-  const { name, mimeType, size } = file;
+  const { mimeType, size } = file;
+  const name = readableName(file.name);
   const [isBroken, setBroken] = useState(false);
   const isImage = IMAGES.test(mimeType) && !isBroken;
   const [address, setAddress] = useState<string>();
