@@ -1068,7 +1068,8 @@ export const PROMISES = {
   },
   'cluster.signals-lost': {
     section: '2.11',
-    sentence: 'Followers at other processes continue when the connection for signals is lost.',
+    sentence:
+      'When the connection for signals is lost, followers at other processes continue, and runs of other processes are cancelled.',
   },
   'cluster.clocks': {
     section: '2.11',

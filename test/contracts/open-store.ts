@@ -31,6 +31,7 @@ export function eventsOf(events: Partial<RecoveryEvents> = {}): RecoveryEvents {
   return {
     restarts: () => 0,
     maxRunningPerOwner: () => Infinity,
+    asked: nothing,
     lost: nothing,
     recovered: nothing,
     ready: nothing,

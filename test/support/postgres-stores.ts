@@ -19,7 +19,7 @@ export interface Member {
   store: SqlRunStore;
   driver: PostgresDriver;
   /** What the store has told: the ids of runs. */
-  told: { lost: string[]; recovered: string[]; ready: number };
+  told: { lost: string[]; recovered: string[]; ready: number; asked: Set<string> };
   /** Ends the process as a crash would: its lease stays. */
   crash(): Promise<void>;
 }
@@ -65,9 +65,10 @@ export class PostgresStores {
     const now = driver.now.bind(driver);
     driver.now = async () => (await now()) + clockAheadMs;
     const store = new SqlRunStore(driver, { leaseMs, retention });
-    const told: Member['told'] = { lost: [], recovered: [], ready: 0 };
+    const told: Member['told'] = { lost: [], recovered: [], ready: 0, asked: new Set() };
     const events: Partial<RecoveryEvents> = {
       restarts: () => restarts,
+      asked: (runId, what) => told.asked.add(`${what} ${runId}`),
       lost: (runId) => told.lost.push(runId),
       recovered: (runId) => told.recovered.push(runId),
       ready: () => told.ready++,

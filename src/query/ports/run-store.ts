@@ -132,6 +132,11 @@ export interface RecoveryEvents {
    * a module that this process does not know. Asked again and again.
    */
   maxRunningPerOwner(module: string): number | undefined;
+  /**
+   * Another process has asked something of a run that this process executes: see `RunStore.cancel` and `RunStore.detach`.
+   * Told again and again while the run executes.
+   */
+  asked(runId: string, what: 'cancel' | 'detach'): void;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
   lost(runId: string): void;
   /**
@@ -320,6 +325,25 @@ export abstract class RunStore {
 
   /** From now on an unfinished run continues when nobody follows it. Returns whether that is new. */
   abstract detach(run: RunRef): Awaitable<boolean>;
+
+  /**
+   * Asks the process that executes the run to cancel it: that process is told by `RecoveryEvents.asked`, also if a signal is
+   * lost. Called where processes share the store. Default: there are no others.
+   *
+   * @throws {QueryError} `unavailable`
+   */
+  cancel(run: RunRef): Awaitable<void> {
+    void run;
+  }
+
+  /**
+   * Returns whether the run continues when nobody follows it, as any process may have asked by now. Called where processes share
+   * the store, before a run is cancelled because nobody follows it. Default: no other process has asked.
+   */
+  isDetached(run: RunRef): Awaitable<boolean> {
+    void run;
+    return false;
+  }
 
   /**
    * Stores the state of a handler, together with everything that was appended before. The next attempt begins with it.

@@ -352,6 +352,34 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
   });
 });
 
+describe('AgentService with a store that processes share', () => {
+  class SharedRunStore extends MemoryRunStore {
+    override readonly signals = { isShared: true, send: () => undefined, listen: () => undefined };
+    isDetachedElsewhere = false;
+    override isDetached = () => this.isDetachedElsewhere;
+  }
+
+  it.each([
+    [true, 'running'],
+    [false, 'cancelled'],
+  ])(
+    'asks whether a run goes on before it is cancelled without followers: %s',
+    async (isDetached, status) => {
+      const store = new SharedRunStore();
+      const watched = new Watched(store, { disconnect: 'cancel' });
+      const run = watched.query('first');
+      const call = await watched.scripted.callFor('first');
+      store.isDetachedElsewhere = isDetached;
+      run.leave();
+      if (!isDetached) await call.stopped;
+      await pass(1);
+      expect(await watched.agent.find('anonymous', run.runId!)).toMatchObject({ status });
+      await watched.agent.cancel('anonymous', run.runId!);
+      expect(watched.agent.load()).toEqual(IDLE);
+    },
+  );
+});
+
 describe('AgentService with a store that fails', () => {
   class FailingRunStore extends MemoryRunStore {
     failing: 'append' | 'finish' | 'admit' | 'take' | undefined;

@@ -113,7 +113,6 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
         take: (count) => store.take(count),
         adopt: (run) => this.#admissions.adopt(run),
         offer: () => this.#dispatcher.offer(),
-        cancelledLate: (run) => this.#cancelInBackground([run]),
       },
       loggerOf('Scheduler', settings.name),
     );

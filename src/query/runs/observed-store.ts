@@ -89,6 +89,14 @@ export class ObservedStore extends RunStore {
     return this.store.detach(run);
   }
 
+  override cancel(run: RunRef): Awaitable<void> {
+    return this.store.cancel(run);
+  }
+
+  override isDetached(run: RunRef): Awaitable<boolean> {
+    return this.store.isDetached(run);
+  }
+
   checkpoint(run: AttemptRef, state: string): Awaitable<void> {
     return this.#timed('checkpoint', () => this.store.checkpoint(run, state));
   }

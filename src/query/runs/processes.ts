@@ -38,6 +38,7 @@ export class Processes implements SignalReceiver {
     await this.store.recover({
       restarts: () => restarts,
       maxRunningPerOwner: () => maxRunningPerOwner,
+      asked: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => {
         if (ended) new Observation(this.observers).ended(ended);
@@ -50,7 +51,7 @@ export class Processes implements SignalReceiver {
   }
 
   /** Part of `SignalReceiver`. */
-  receive(signal: Signal, from: string): void {
+  receive(signal: Signal, from = ''): void {
     switch (signal.type) {
       case 'ready':
         return this.scheduler.ready();
@@ -78,7 +79,7 @@ export class Processes implements SignalReceiver {
 
   /**
    * Cancels a run that waits, or that another process executes, and waits until it has ended or its handler should have
-   * stopped.
+   * stopped. The other process ends the run in any case: it is asked in the database, and a signal only makes it look sooner.
    *
    * @param run the run
    * @param stopDeadlineMs how long its handler may take to stop
@@ -89,6 +90,7 @@ export class Processes implements SignalReceiver {
     const group = this.groups.of(run.id);
     const watcher = new Watcher(group);
     const since = performance.now();
+    let isAsked = false;
     try {
       for (let found = run; ; found = await this.#find(run)) {
         const passedMs = performance.now() - since;
@@ -98,6 +100,8 @@ export class Processes implements SignalReceiver {
         if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
         if (found.status === 'waiting') await this.#endWaiting(found);
         else {
+          if (!isAsked) await this.store.cancel(run);
+          isAsked = true;
           this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
           signals.send({ type: 'cancel', runId: run.id });
           await watcher.news(LOOK_MS);

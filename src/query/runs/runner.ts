@@ -30,8 +30,6 @@ export interface RunnerEvents {
   stoppedLate(runner: Runner): void;
   /** A run waits for its next attempt. */
   handedOver(): void;
-  /** The run was cancelled while it waited, but another process has started it by then. */
-  cancelledLate(run: RunRecord): void;
 }
 
 /** Whose run it is, and the session that it belongs to, if any. */
@@ -257,11 +255,21 @@ export class Runner implements FollowersListener {
   /** Part of `FollowersListener`: applies the disconnect policy. */
   unfollowed(): void {
     if (this.#end || this.disconnect === 'continue') return;
-    if (this.disconnect === 'cancel') return this.stop({ status: 'cancelled' });
+    if (this.disconnect === 'cancel') return this.#cancelUnfollowed();
     const { graceMs } = this.disconnect;
-    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () =>
-      this.stop({ status: 'cancelled' }),
-    );
+    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () => this.#cancelUnfollowed());
+  }
+
+  #cancelUnfollowed(): void {
+    const { store, logger } = this.services;
+    if (!store.signals.isShared) return this.stop({ status: 'cancelled' });
+    // Another process may have been asked to let the run continue, and its signal may be lost.
+    const asked = Promise.resolve(store.isDetached(this.run)).then((isDetached) => {
+      if (isDetached) this.ignoreDisconnects();
+      else if (this.followers.size === 0 && this.disconnect !== 'continue')
+        this.stop({ status: 'cancelled' });
+    });
+    asked.catch((error: Error) => logger.error(`Run ${this.id}: it goes on unfollowed.`, error.stack));
   }
 
   #release(): void {
@@ -374,8 +382,6 @@ export class Runner implements FollowersListener {
       this.trace?.ended(finished.run.end);
     } else void this.#leaveTrace();
     this.events.finished(this, finished?.next);
-    const isUnstarted = this.#outcome === 'finish' && !finished && this.#record!.status === 'waiting';
-    if (isUnstarted) this.events.cancelledLate(this.#record!);
     this.#resolveEnded({ run: finished?.run, stopped });
   }
 
@@ -395,7 +401,15 @@ export class Runner implements FollowersListener {
 
   async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
     const { store } = this.services;
-    if (this.#outcome === 'finish') return store.finish(this.#record!, this.#end!, this.#answer.kept);
+    if (this.#outcome === 'finish') {
+      const finished = await store.finish(this.#record!, this.#end!, this.#answer.kept);
+      // The run waited here, but another process has started it by now.
+      if (!finished && this.#record!.status === 'waiting') {
+        await store.cancel(this.#record!);
+        store.signals.send({ type: 'cancel', runId: this.id });
+      }
+      return finished;
+    }
     if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
     return undefined;
   }

@@ -40,8 +40,6 @@ export interface SchedulerEvents {
   adopt(run: RunRecord): Runner;
   /** Runs are ready, but this process has no slot for them. */
   offer(): void;
-  /** See `RunnerEvents`. */
-  cancelledLate(run: RunRecord): void;
 }
 
 /**
@@ -220,11 +218,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** Part of `RunnerEvents`. */
   handedOver(): void {
     this.enqueued();
-  }
-
-  /** Part of `RunnerEvents`. */
-  cancelledLate(run: RunRecord): void {
-    this.events.cancelledLate(run);
   }
 
   /**

@@ -152,6 +152,14 @@ export class ModuleStore extends RunStore {
     return this.store.detach(this.#ref(run));
   }
 
+  override cancel(run: RunRef): Awaitable<void> {
+    return this.store.cancel(this.#ref(run));
+  }
+
+  override isDetached(run: RunRef): Awaitable<boolean> {
+    return this.store.isDetached(this.#ref(run));
+  }
+
   checkpoint(run: AttemptRef, state: string): Awaitable<void> {
     return this.store.checkpoint(this.#ref(run), state);
   }

@@ -92,6 +92,7 @@ export class SharedStore {
       // A module that this process does not have may have no handler that can continue.
       maxRunningPerOwner: (module) => this.#members.get(module)?.events?.maxRunningPerOwner(module),
       restarts: (module) => this.#members.get(module)?.handler.restarts ?? 0,
+      asked: (runId, what) => this.#tellAll((events) => events.asked(runId, what)),
       lost: (runId) => this.#tellAll((events) => events.lost(runId)),
       recovered: (runId, ended) => this.#recoveredRun(runId, ended),
       ready: () => this.#tellAll((events) => events.ready()),

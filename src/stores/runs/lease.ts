@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { ExpressionBuilder } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../drivers/database.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 
 /**
  * A process's right to its runs, and its watch over the rights of the others.
@@ -81,20 +83,21 @@ export class Lease {
     return performance.now() - this.#renewedAt > this.leaseMs / 2;
   }
 
-  /** Sends a heartbeat. False if the lease has ended. */
-  async renew(): Promise<boolean> {
+  /** Sends a heartbeat. Returns what is asked of the runs of this process; undefined if the lease has ended. */
+  async renew(): Promise<AskedRun[] | undefined> {
     const now = performance.now();
-    const { numUpdatedRows } = await this.database.attempt((db) =>
+    const lease = await this.database.attempt((db) =>
       db
         .updateTable('processes')
         .set((of) => ({ heartbeat: of('heartbeat', '+', 1) }))
         .where('id', '=', this.#processId)
+        .returning((of) => jsonArrayFrom(askedRuns(of, this.#processId)).as('asked'))
         .executeTakeFirst(),
     );
-    if (numUpdatedRows === 0n) return false;
+    if (!lease) return undefined;
     this.#renewedAt = now;
     await this.database.synchronize();
-    return true;
+    return lease.asked;
   }
 
   /** Returns which of these leases have ended. The others cannot end before the transaction does. */
@@ -138,6 +141,22 @@ export class Lease {
       .attempt((db) => db.deleteFrom('processes').where('id', '=', this.#processId).execute())
       .catch(() => undefined);
   }
+}
+
+/** What other processes may have asked of a run: 1 if they have, otherwise 0. */
+export interface AskedRun {
+  id: string;
+  cancelled: number;
+  detached: number;
+}
+
+function askedRuns(of: ExpressionBuilder<Tables, 'processes'>, process: string) {
+  return of
+    .selectFrom('runs')
+    .select(['runs.id', 'runs.cancelled', 'runs.detached'])
+    .where('runs.process', '=', process)
+    .where('runs.ended_at', 'is', null)
+    .where((run) => run.or([run('runs.cancelled', '=', 1), run('runs.detached', '=', 1)]));
 }
 
 /** Selects those of these leases that have not ended. `forKeyShare` delays the end of them until the transaction has ended. */

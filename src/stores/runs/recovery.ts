@@ -4,7 +4,7 @@ import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
 import { finish } from './finish.js';
-import type { Lease } from './lease.js';
+import type { AskedRun, Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { readAnswer } from './read-log.js';
@@ -115,13 +115,21 @@ export class Recovery {
   }
 
   async #renew(): Promise<void> {
-    if (await this.lease.renew()) return;
+    const asked = await this.lease.renew();
+    if (asked) return this.#tellAsked(asked);
     const runs = this.localRuns.disown();
     Recovery.#logger.warn(
       `This process was silent for more than ${this.lease.leaseMs} ms: other processes own its ${runs.length} runs now.`,
     );
     for (const { id } of runs) this.#events!.lost(id);
     await this.lease.acquire();
+  }
+
+  #tellAsked(asked: AskedRun[]): void {
+    for (const { id, cancelled, detached } of asked) {
+      if (cancelled) this.#events!.asked(id, 'cancel');
+      if (detached) this.#events!.asked(id, 'detach');
+    }
   }
 
   async #recoverRound(): Promise<void> {
@@ -157,7 +165,7 @@ export class Recovery {
 
   async #recover(run: OrphanedRun): Promise<void> {
     const events = this.#events!;
-    const mayRestart = run.attempt <= events.restarts(run.module);
+    const mayRestart = !run.cancelled && run.attempt <= events.restarts(run.module);
     const ended = mayRestart ? undefined : await this.#interrupt(run);
     const isRecovered = mayRestart ? await this.#takeBack(run) : ended !== undefined;
     // Another process was faster.
@@ -171,7 +179,7 @@ export class Recovery {
     return database.attemptTransaction((db) => takeBack(db, database.driver, run, limits.of, database.now()));
   }
 
-  async #interrupt({ id: runId, attempt, process }: OwnedAttempt): Promise<RunRecord | undefined> {
+  async #interrupt({ id: runId, attempt, process, cancelled }: OrphanedRun): Promise<RunRecord | undefined> {
     const row = await this.database.attempt((db) =>
       db.selectFrom('runs').select('void').where('id', '=', runId).executeTakeFirst(),
     );
@@ -180,7 +188,7 @@ export class Recovery {
       process,
       attempt,
       log: undefined,
-      end: INTERRUPTED,
+      end: cancelled ? ({ status: 'cancelled' } as const) : INTERRUPTED,
       endedAt: this.database.now(),
       answer: await this.database.attempt((db) => readAnswer(db, runId, voidRanges(row?.void ?? null))),
     };
@@ -217,14 +225,14 @@ export class Recovery {
   }
 }
 
-type OrphanedRun = OwnedAttempt & { module: string };
+type OrphanedRun = OwnedAttempt & { module: string; cancelled: number };
 
 /** The runs that execute in processes that are gone. */
 function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
   return (
     db
       .selectFrom('runs')
-      .select(['id', 'attempt', 'process', 'module'])
+      .select(['id', 'attempt', 'process', 'module', 'cancelled'])
       .where('ended_at', 'is', null)
       // A run that waits belongs to no process.
       .where('status', '=', 'running')

@@ -311,6 +311,32 @@ describe('Two processes on one database', () => {
   });
 });
 
+describe('A process on a database', () => {
+  it('learns what others ask of its runs, also without a signal', async () => {
+    const one = await stores.open({ leaseMs: LEASE_MS });
+    const two = await stores.open({ leaseMs: LEASE_MS });
+    const [cancelled, detached, other] = [await admit(one), await admit(one), await admit(one)];
+    await two.store.cancel(cancelled);
+    await two.store.detach(detached);
+    await two.store.cancel({ ...other, owner: 'bob' });
+    expect(await one.store.isDetached(detached)).toBe(true);
+    expect(await one.store.isDetached(other)).toBe(false);
+    await eventually(() => one.told.asked.size > 0);
+    expect(one.told.asked).toEqual(new Set([`cancel ${cancelled.id}`, `detach ${detached.id}`]));
+    expect(two.told.asked.size).toBe(0);
+  });
+
+  it('ends a run of a lost process that was to be cancelled as cancelled, whatever attempts it has', async () => {
+    const one = await stores.open({ leaseMs: LEASE_MS });
+    const two = await stores.open({ leaseMs: LEASE_MS, restarts: 3 });
+    const run = await admit(one);
+    await two.store.cancel(run);
+    await one.crash();
+    await eventually(() => two.told.recovered.length > 0);
+    expect(await find(two, run)).toMatchObject({ status: 'cancelled', attempt: 1 });
+  });
+});
+
 describe('The times of runs', () => {
   it('are those of the database, whatever the clocks of the processes say', async () => {
     const aheadMs = 3 * 60 * 60_000;

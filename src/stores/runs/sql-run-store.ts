@@ -228,6 +228,26 @@ export class SqlRunStore extends RunStore {
     return numUpdatedRows > 0n;
   }
 
+  override async cancel({ owner, id }: RunRef): Promise<void> {
+    await this.#database.attemptAtOnce((db) =>
+      db
+        .updateTable('runs')
+        .set({ cancelled: 1 })
+        .where('id', '=', id)
+        .where('owner', '=', JSON.stringify(owner))
+        .where('ended_at', 'is', null)
+        .execute(),
+    );
+  }
+
+  override isDetached({ owner, id }: RunRef): Promise<boolean> {
+    // `persist`, because the run waits for the end of an outage.
+    return this.#database.persist(async (db) => {
+      const run = db.selectFrom('runs').select('id').where('id', '=', id).where('detached', '=', 1);
+      return (await run.where('owner', '=', JSON.stringify(owner)).executeTakeFirst()) !== undefined;
+    });
+  }
+
   async checkpoint({ owner, id, attempt }: AttemptRef, state: string): Promise<void> {
     const run = this.#localRuns.findUnfinished(owner, id);
     if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw interrupted();

@@ -55,8 +55,8 @@ const TABLES = [
      session_key text, session text, queue_position bigint, status text not null, created_at bigint not null,
      ready_at bigint, deferred_at bigint, round bigint not null default 0, started_at bigint, ended_at bigint,
      outcome text, last_seq bigint, log_length bigint, parts text, kwargs text, idempotency_key text, digest text,
-     process text not null, attempt bigint not null default 1, detached bigint not null default 0, checkpoint text,
-     checkpoint_seq bigint, void text, trace text, path text
+     process text not null, attempt bigint not null default 1, detached bigint not null default 0,
+     cancelled bigint not null default 0, checkpoint text, checkpoint_seq bigint, void text, trace text, path text
    )`,
   `create unique index runs_idempotency on runs (idempotency_key)`,
   `create index runs_listed on runs (owner_hash, created_at)`,

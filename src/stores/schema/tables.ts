@@ -84,6 +84,8 @@ export interface Tables {
     round: Generated<number>;
     /** When the run became the first of its session while its owner was at the limit. Null when it is ready. */
     deferred_at: number | null;
+    /** 1 if a process has asked the owner to cancel the run, otherwise 0. */
+    cancelled: Generated<number>;
     /** The state of the last checkpoint, as JSON. */
     checkpoint: string | null;
     /** The number of the newest envelope at the last checkpoint. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { cancel } from '../../support/client.js';
 import type { Member } from '../../support/cluster/member.js';
 import { CONNECTIONS_OF_SERVICE, occupyConnections } from '../../support/postgres.js';
 import type { Site } from './site.js';
@@ -94,13 +95,18 @@ export const FAULTS: Record<string, Fault> = {
       await site.cluster.select(`select pg_terminate_backend(pid) ${CONNECTIONS_OF_SERVICE}`);
     },
   },
-  /** The network swallows what is sent on the connections for signals, and says nothing. */
+  /** The network swallows what is sent on the connections for signals, and says nothing. A cancel arrives all the same. */
   silence: {
     interrupts: false,
     inject: async (site) => {
+      const [owner, other] = site.shuffled();
+      const unwanted = site.cluster.ask(owner!, { steps: [{ emit: 1 }, { gate: 'never' }] });
+      await unwanted.until('"1 "');
       site.struck([]);
       const silenced = site.members.map((member) => site.proxyOf(member).silenceListeners());
       site.check(!silenced.includes(0), `connections for signals: ${silenced.join(', ')}`);
+      const { status } = await (await cancel(other!.url, unwanted.runId!)).json<{ status: string }>();
+      site.check(status === 'cancelled', `a cancel without signals: ${status}`);
     },
   },
 };

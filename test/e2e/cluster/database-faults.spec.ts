@@ -1,4 +1,4 @@
-import { ask, get } from '../../support/client.js';
+import { ask, cancel, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import type { Caller } from '../../support/cluster/caller.js';
 import { PostgresProxy } from '../../chaos/postgres-proxy.mjs';
@@ -83,8 +83,11 @@ describe('Several processes, when Postgres fails', () => {
     const c = await cluster.add('c', { database: proxy.url });
     const asked = cluster.ask(a, { steps: [{ emit: 3 }, { gate: 'silent' }, { emit: 50, everyMs: 10 }] });
     const follower = cluster.follow(c, await asked.admitted());
-    await follower.until('"3 "');
+    const unwanted = cluster.ask(c, { steps: [{ emit: 3 }, { gate: 'never' }] });
+    await Promise.all([follower.until('"3 "'), unwanted.until('"3 "')]);
     expect(proxy.silenceListeners()).toBe(1);
+    const cancelled = await cancel(b.url, unwanted.runId!);
+    expect(await cancelled.json()).toMatchObject({ status: 'cancelled' });
     cluster.gates.open('silent');
     await expectCompleted([asked, follower]);
     expect(follower.cuts).toEqual([]);
