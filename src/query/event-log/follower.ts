@@ -81,7 +81,7 @@ export class Follower {
   drained(): void {
     this.#isBlocked = false;
     this.notify();
-    this.group.advanced();
+    this.group.advanced(this);
   }
 
   /** The reader has gone: nothing more is written. */
@@ -104,7 +104,7 @@ export class Follower {
         this.#isReading = false;
         if (this.#hasLeft) return;
         if (this.#write(slice) || this.#hasNews) this.notify();
-        this.group.advanced();
+        this.group.advanced(this);
       })
       .catch((error: unknown) => this.#fail(error));
   }

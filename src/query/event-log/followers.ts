@@ -57,7 +57,7 @@ export class Followers {
     const index = this.#members.indexOf(member);
     if (index === -1) return;
     this.#members.splice(index, 1);
-    this.advanced();
+    this.advanced(member);
     if (this.#members.length > 0) return;
     this.#onEmptied?.();
     this.#emptied = this.#onEmptied = undefined;
@@ -102,8 +102,13 @@ export class Followers {
     return new Promise((resolve) => (this.#onAdvance = resolve));
   }
 
-  /** A follower has read on. */
-  advanced(): void {
+  /**
+   * Followers have read on.
+   *
+   * @param member the one that has, or that leaves. Default: several may have
+   */
+  advanced(member?: Member): void {
+    void member;
     this.#onAdvance?.();
     this.#onAdvance = undefined;
   }
