@@ -119,7 +119,12 @@ const BUILT_ON: Record<string, string[]> = { playground: ['src/access/index.ts']
 const PACKAGES_OF: Record<string, string[]> = {
   'nest-agent-query': ['nest-agent-query-client', 'nest-agent-query-doctor'],
   'nest-agent-query-adapters': ['nest-agent-query'],
-  'nest-agent-query-ai-sdk': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-files'],
+  'nest-agent-query-ai-sdk': [
+    'nest-agent-query',
+    'nest-agent-query-adapters',
+    'nest-agent-query-client',
+    'nest-agent-query-files',
+  ],
   'nest-agent-query-bullmq': ['nest-agent-query'],
   'nest-agent-query-client': [],
   'nest-agent-query-doctor': ['nest-agent-query-client'],

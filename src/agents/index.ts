@@ -16,4 +16,5 @@ export {
   settlesWithin,
   TEMPERATURES,
   textForLog,
+  withoutSecrets,
 } from '../query/index.js';

@@ -77,7 +77,7 @@ export { defaultsOf, OPTIONS, type Range } from './options/table.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
-export { textForLog } from './platform/text-for-log.js';
+export { textForLog, withoutSecrets } from './platform/text-for-log.js';
 export {
   header,
   headerValues,

@@ -1,6 +1,8 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 
 /** A request that the service of a test got. */
 export interface RemoteCall {
@@ -90,6 +92,21 @@ export function problem(
   return (response) => {
     response.writeHead(status, { 'Content-Type': 'application/problem+json', ...headers });
     response.end(JSON.stringify({ type: 'about:blank', title: 'Title', status, detail, code }));
+  };
+}
+
+/** A refusal whose text begins so, and never ends. */
+export function endlessRefusal(status: number, beginning: string) {
+  return async (response: http.ServerResponse): Promise<void> => {
+    response.writeHead(status, { 'Content-Type': 'text/plain' }).write(beginning);
+    const bytes = Buffer.alloc(64 * 1024, 'x');
+    const forever = Readable.from(
+      (function* () {
+        for (;;) yield bytes;
+      })(),
+    );
+    // It ends when the other side closes the connection.
+    await pipeline(forever, response).catch(() => undefined);
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type Respond,
   stream,
 } from '../../../test/support/literal-service.js';
+import { endlessRefusal } from '../../../test/support/remote-service.js';
 
 describe('The client, sending requests,', () => {
   let service: LiteralService;
@@ -26,6 +27,18 @@ describe('The client, sending requests,', () => {
       status: 413,
       message: 'The service answered 413, and gave no reason.',
     });
+  });
+
+  it('reads the beginning of a refusal that never ends, and closes its connection', async () => {
+    let closed!: Promise<unknown>;
+    const refuse = endlessRefusal(400, 'x');
+    const respond: Respond = (request, response) => {
+      closed = once(response, 'close');
+      void refuse(response);
+    };
+    await start([respond]);
+    expect(await failureOf(client.ask('x'))).toMatchObject({ code: 'refused', status: 400 });
+    await closed;
   });
 
   it('repeats a request for JSON that was cut, and sends headers that a function returns', async () => {

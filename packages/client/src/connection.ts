@@ -5,6 +5,7 @@ import {
   refusalOf,
   responseCut,
 } from './agent-query-error.js';
+import { beginningOf } from './beginning-of.js';
 import { Retries } from './retries.js';
 import { either, unlessAborted } from './signals.js';
 
@@ -120,7 +121,7 @@ export class Connection {
       if (ok) return await read(response);
       // Browsers return a response whose status line was cut, with a status such as 2 or 20.
       if (status < 200) throw responseCut();
-      const text = await response.text().catch(() => '');
+      const text = response.body ? await beginningOf(response.body.getReader()) : '';
       throw refusalOf(status, text, response.headers.get('Retry-After'));
     } catch (error) {
       silence.abort();

@@ -3,6 +3,7 @@
  * `nest-agent-query-client/streams`. To add a name is a promise to keep it; to remove or rename one is a major version.
  */
 export { connectionLost, isTransient, refusalOf } from './agent-query-error.js';
+export { beginningOf } from './beginning-of.js';
 export { eventParser, EventReader } from './event-reader.js';
 export type { ByteSource, StreamEvent, StreamListener } from './event-reader.js';
 export { QueryBody } from './query-body.js';

@@ -1,4 +1,5 @@
 import { connectionLost, refusalOf } from './agent-query-error.js';
+import { REFUSAL_BYTES } from './beginning-of.js';
 import type { Connection, RequestParts } from './connection.js';
 
 /** What is used of `XMLHttpRequest`: the only way in which a browser tells the progress of an upload. */
@@ -57,16 +58,18 @@ export async function upload(
     request.onreadystatechange = () => {
       const runId = runIdOf(request);
       if (runId) resolve({ runId, close });
+      if (request.status < 300 || request.responseText.length <= REFUSAL_BYTES) return;
+      reject(refusal(request));
+      close();
     };
     // Whatever was settled before stays.
     request.onloadend = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
-      const { status, responseText } = request;
       reject(
-        status < 300
+        request.status < 300
           ? connectionLost(`No response came from ${connection.url()}.`)
-          : refusalOf(status, responseText, request.getResponseHeader('Retry-After')),
+          : refusal(request),
       );
     };
     signal?.addEventListener('abort', abort);
@@ -74,6 +77,11 @@ export async function upload(
     headers.forEach((value, name) => request.setRequestHeader(name, value));
     request.send(body as Blob);
   });
+}
+
+function refusal(request: Request): Error {
+  const { status, responseText } = request;
+  return refusalOf(status, responseText, request.getResponseHeader('Retry-After'));
 }
 
 /**

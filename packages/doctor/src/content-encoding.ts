@@ -8,6 +8,9 @@ export interface Piece {
   bytes: Buffer;
 }
 
+/** The service answers the doctor with less. A few bytes of another server could become gigabytes. */
+export const MAX_BYTES = 8 * 1024 * 1024;
+
 const DECODERS: Record<string, () => Transform> = {
   gzip: createGunzip,
   deflate: createInflate,
@@ -21,7 +24,8 @@ export function encodingOf(headers: IncomingHttpHeaders = {}): string | undefine
 }
 
 /**
- * The pieces without their compression: what each of them makes readable. A compression that the doctor does not know stays.
+ * The pieces without their compression: what each of them makes readable, up to about 8 MiB. A compression that the doctor
+ * does not know stays.
  *
  * @throws what zlib says of bytes that are not compressed so
  */
@@ -30,14 +34,23 @@ export async function decoded(pieces: Piece[], encoding: string | undefined): Pr
   if (!decoder) return pieces;
   const all: Piece[] = [];
   let readable: Buffer[] = [];
-  decoder.on('data', (bytes: Buffer) => readable.push(bytes));
+  let length = 0;
+  const enough = new Promise<void>((resolve) =>
+    decoder.on('data', (bytes: Buffer) => {
+      readable.push(bytes);
+      if ((length += bytes.length) < MAX_BYTES) return;
+      decoder.destroy();
+      resolve();
+    }),
+  );
   // After an error zlib does not call back, and says it only once.
   const failed = new Promise<never>((_, reject) => decoder.once('error', reject));
   try {
     for (const { atMs, bytes } of pieces) {
       const written = new Promise<void>((resolve) => decoder.write(bytes, () => setImmediate(resolve)));
-      await Promise.race([written, failed]);
+      await Promise.race([written, failed, enough]);
       all.push({ atMs, bytes: Buffer.concat(readable) });
+      if (length >= MAX_BYTES) break;
       readable = [];
     }
     return all;

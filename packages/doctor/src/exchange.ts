@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { decoded, encodingOf, type Piece } from './content-encoding.js';
+import { decoded, encodingOf, MAX_BYTES, type Piece } from './content-encoding.js';
 import type { Target } from './target.js';
 
 /** The head of a response. */
@@ -40,8 +40,8 @@ export interface RequestOptions {
   isEnough?: (exchange: Exchange) => boolean;
 }
 
-/** The service never answers the doctor with more. Another server might, without an end. */
-const MAX_BYTES = 8 * 1024 * 1024;
+/** The service never refuses with more bytes. Another server might, without an end. */
+const REFUSAL_BYTES = 64 * 1024;
 
 /** Records a response while it comes. */
 export class Recording {
@@ -57,6 +57,7 @@ export class Recording {
   #resolve!: () => void;
   readonly #timer: NodeJS.Timeout;
   readonly #start = performance.now();
+  #length = 0;
   #hasEnded = false;
 
   /**
@@ -78,6 +79,8 @@ export class Recording {
 
   piece(bytes: Buffer): void {
     this.exchange.pieces.push({ atMs: performance.now() - this.#start, bytes });
+    const { status } = this.exchange.head!;
+    if ((this.#length += bytes.length) > (status < 300 ? MAX_BYTES : REFUSAL_BYTES)) this.end('stopped');
   }
 
   /** The first error counts. */
@@ -116,7 +119,6 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
     headers: { ...target.headers, ...headers },
   });
   const recording = new Recording(limitMs, () => request.destroy());
-  let length = 0;
   request.on('error', (error) => {
     recording.fail(error);
     if (!recording.exchange.head) recording.end('cut');
@@ -125,8 +127,7 @@ export function exchange(target: Target, options: RequestOptions): Promise<Excha
     recording.head(response.statusCode!, response.headers);
     response.on('data', (bytes: Buffer) => {
       recording.piece(bytes);
-      length += bytes.length;
-      if (length > MAX_BYTES || isEnough?.(recording.exchange)) recording.end('stopped');
+      if (isEnough?.(recording.exchange)) recording.end('stopped');
     });
     response.on('error', (error) => recording.fail(error));
     response.on('close', () => recording.end(response.complete ? 'whole' : 'cut'));

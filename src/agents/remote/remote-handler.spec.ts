@@ -1,6 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { jest } from '@jest/globals';
-import { fullEvents, noAnswer, problem, RemoteServer, stream } from '../../../test/support/remote-service.js';
+import {
+  endlessRefusal,
+  fullEvents,
+  noAnswer,
+  problem,
+  RemoteServer,
+  stream,
+} from '../../../test/support/remote-service.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   type AgentHandler,
@@ -348,6 +355,14 @@ describe('The agent remote', () => {
       expect(remote.requests).toEqual(['POST /query']);
     },
   );
+
+  it('reads the beginning of a refusal that never ends, and logs it without credentials, also short ones', async () => {
+    remote.answers(endlessRefusal(401, 'Wrong: k1, key2. '));
+    const failure = ask(handler({ headers: { Authorization: 'Bearer k1', 'X-Key': 'key2' } }));
+    const { cause } = (await failure.catch((error: unknown) => error)) as { cause: Error };
+    expect(cause.message).toMatch(/answered 401: Wrong: \*\*\*, \*\*\*\. x+$/);
+    expect(cause.message.length).toBeLessThan(2_100);
+  });
 
   it.each(['data: no JSON\n\n', 'data: 5\n\n', 'data: {"data":1}\n\n'])('fails with %j', async (body) => {
     remote.answers(stream(body));

@@ -4,7 +4,14 @@ import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { AgentQueryError } from 'nest-agent-query-client';
-import { connectionLost, isTransient, type QueryBody, refusalOf } from 'nest-agent-query-client/streams';
+import {
+  beginningOf,
+  connectionLost,
+  isTransient,
+  type QueryBody,
+  refusalOf,
+} from 'nest-agent-query-client/streams';
+import { withoutSecrets } from '../../query/index.js';
 import type { RemoteSettings } from './remote-options.js';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -12,8 +19,7 @@ const EVENT_STREAM = 'text/event-stream';
 /** After so much silence the system asks whether the other machine is still there. A silent agent is no fault. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 
-/** The most bytes of a refusal that are read, and how long that may take. */
-const READ_BYTES = 16 * 1024;
+/** How long a refusal is read. */
 const READ_MS = 5_000;
 
 /** A request without what every request has. */
@@ -158,34 +164,18 @@ export class RemoteService {
   /** Reads a response that is not what was asked for. */
   async #refusal(response: http.IncomingMessage): Promise<AgentQueryError> {
     const { statusCode = 0, headers } = response;
-    const text = await beginningOf(response);
+    const text = await textOf(response);
     const isProblem = /^application\/problem\+json\b/i.test(headers['content-type'] ?? '');
     const refusal = refusalOf(statusCode, isProblem ? text : '', headers['retry-after'] ?? null);
-    refusal.cause = new Error(
-      this.#withoutSecrets(`The remote service answered ${statusCode}: ${text.slice(0, 2_000)}`),
-    );
+    const shown = withoutSecrets(text, Object.values(this.settings.headers)).slice(0, 2_000);
+    refusal.cause = new Error(`The remote service answered ${statusCode}: ${shown}`);
     return refusal;
-  }
-
-  #withoutSecrets(text: string): string {
-    return Object.values(this.settings.headers)
-      .filter((value) => value !== '')
-      .reduce((cleaned, value) => cleaned.replaceAll(value, '***'), text);
   }
 }
 
-async function beginningOf(response: http.IncomingMessage): Promise<string> {
+async function textOf(response: http.IncomingMessage): Promise<string> {
   const timer = setTimeout(() => response.destroy(), READ_MS);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      if ((length += chunk.length) >= READ_BYTES) break;
-    }
-  } catch {
-    // What has arrived is enough.
-  }
-  clearTimeout(timer);
-  return Buffer.concat(chunks).toString();
+  const chunks = response.iterator() as AsyncIterator<Uint8Array, undefined>;
+  const cancel = async () => void response.destroy();
+  return beginningOf({ read: () => chunks.next(), cancel }).finally(() => clearTimeout(timer));
 }

@@ -10,3 +10,18 @@ const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\
 export function textForLog(text: string): string {
   return text.replace(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/**
+ * A text of another server for a log: three stars are in the place of each secret, however short that is.
+ *
+ * @param secrets keys, or values of headers; of `Bearer x` also `x` is one
+ *
+ * @example
+ * logger.warn(withoutSecrets('Invalid key: k1', ['Bearer k1'])); // Invalid key: ***
+ */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  const all = secrets.flatMap((secret) => [secret, secret.replace(/^\S+ /, '')]).filter(Boolean);
+  // One may be a part of another.
+  all.sort((one, other) => other.length - one.length);
+  return all.reduce((cleaned, secret) => cleaned.replaceAll(secret, '***'), text);
+}

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModel } from 'ai';
+import { guardedFetch } from './guarded-fetch.js';
 import type { ModelSettings } from './model-options.js';
 
 /** The endpoint of a model: any that has the interface of OpenAI's chat completions. */
@@ -12,7 +13,7 @@ export class Endpoint {
       baseURL: baseUrl.replace(/\/+$/, ''),
       ...(apiKey && { apiKey }),
       includeUsage: true,
-      fetch: withoutKey(impatientFetch(silenceMs), apiKey),
+      fetch: guardedFetch(impatientFetch(silenceMs), apiKey === undefined ? [] : [apiKey]),
     });
   }
 
@@ -34,17 +35,6 @@ export function impatientFetch(silenceMs: number): typeof fetch {
     const signals = init.signal ? [init.signal, silence.signal] : [silence.signal];
     const response = await silence.during(fetch(input, { ...init, signal: AbortSignal.any(signals) }));
     return new Response(response.body && silence.watched(response.body), response);
-  };
-}
-
-/** The same `fetch`, but a refusal that repeats the key has three stars in its place: what it says goes to the log. */
-function withoutKey(fetch: typeof globalThis.fetch, key: string | undefined): typeof globalThis.fetch {
-  if (!key) return fetch;
-  return async (input, init) => {
-    const response = await fetch(input, init);
-    if (response.ok) return response;
-    const { status, statusText, headers } = response;
-    return new Response((await response.text()).replaceAll(key, '***'), { status, statusText, headers });
   };
 }
 

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { MCPClient } from '@ai-sdk/mcp';
 import type { ToolSet } from 'ai';
 import { textForLog } from 'nest-agent-query/agents';
+import { guardedFetch } from './guarded-fetch.js';
 import { isProgram, type McpServerOptions } from './mcp-options.js';
 import { McpProgram } from './mcp-program.js';
 
@@ -95,12 +96,11 @@ export class McpConnection {
 
   #transport(lost: () => void): Parameters<typeof import('@ai-sdk/mcp').createMCPClient>[0]['transport'] {
     const { options } = this;
-    if (!isProgram(options))
-      return {
-        type: options.type === 'sse' ? 'sse' : 'http',
-        url: options.url,
-        headers: options.headers ?? {},
-      };
+    if (!isProgram(options)) {
+      const { type, url, headers = {} } = options;
+      const fetch = guardedFetch(globalThis.fetch, Object.values(headers));
+      return { type: type === 'sse' ? 'sse' : 'http', url, headers, fetch };
+    }
     const wrote = (line: string) =>
       McpConnection.#logger.log(`${this.name}: ${textForLog(line).slice(0, 1_000)}`);
     const ended = (how: string) => {

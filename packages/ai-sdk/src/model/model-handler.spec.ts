@@ -2,7 +2,7 @@ import type http from 'node:http';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { eventually } from '../../../../test/support/conditions.js';
-import { RemoteServer } from '../../../../test/support/remote-service.js';
+import { endlessRefusal, RemoteServer } from '../../../../test/support/remote-service.js';
 import { type Envelope, type Query, QueryError } from 'nest-agent-query';
 import { collect, contextOf, queryOf } from 'nest-agent-query/testing';
 import { type ModelHandler, modelHandler, type ModelOptions } from './index.js';
@@ -76,14 +76,43 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     expect(error!.detail).not.toMatch(/127\.0\.0\.1|<html>|ECONN/);
   });
 
-  it('keeps a key from the log that the endpoint repeats', async () => {
+  it.each(['sk-1', 'k'])('keeps the key %j from the log that the endpoint repeats', async (apiKey) => {
     endpoint.answers((response) => {
       response.writeHead(401, { 'Content-Type': 'application/json' });
-      response.end('{"error":{"message":"Incorrect API key: sk-1"}}');
+      response.end(`{"error":{"message":"Wrong: ${apiKey}"}}`);
     });
-    const { error } = await outcome(start({ apiKey: 'sk-1' }));
-    expect((error!.cause as Error).message).toContain('answered 401: Incorrect API key: ***');
-    expect((error!.cause as Error).message).not.toContain('sk-1');
+    const { error } = await outcome(start({ apiKey }));
+    expect((error!.cause as Error).message).toContain('answered 401: Wrong: ***');
+  });
+
+  it.each([undefined, 'sk-1'])(
+    'reads the beginning of a refusal that never ends, with the key %s',
+    async (apiKey) => {
+      endpoint.answers(endlessRefusal(400, 'No such model. '));
+      const { error } = await outcome(start({ apiKey }));
+      expect(error!.code).toBe('handler_failed');
+      expect((error!.cause as Error).message).toMatch(/answered 400: .*\nNo such model\. x/);
+    },
+  );
+
+  it('reads the beginning of a refusal of an MCP server, and keeps its credential from the log', async () => {
+    jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const refuse = endlessRefusal(401, 'Wrong: k1. ');
+    endpoint.answers((response, call) =>
+      call.path === '/mcp' ? refuse(response) : bytes(says('Hi') + STOP)(response, call),
+    );
+    const headers = { Authorization: 'Bearer k1' };
+    const { envelopes } = await outcome(
+      start({ mcpServers: { s: { url: `${endpoint.url}/mcp`, headers } } }),
+    );
+    expect(envelopes).toMatchObject([
+      { type: 'log', data: { message: 'The tools of s are not available' } },
+      { type: 'message', data: { content: 'Hi' } },
+    ]);
+    const [[, error]] = errors.mock.calls as unknown as [[string, Error]];
+    expect(error.message).toMatch(/Wrong: \*\*\*\. x+$/);
+    expect(error.message.length).toBeLessThan(70_000);
   });
 
   it('fails when nothing comes for too long, before the answer and in it', async () => {
