@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { apiKeysOf, createApiKey } from '../../src/access/index.js';
 import { ROWS } from '../../src/config/variables.js';
 import { CLI, command, CommandProcess } from '../support/command-line.js';
+import { LiteralService } from '../support/literal-service.js';
 import { freePort } from '../support/free-port.js';
 import { promise } from '../promises.js';
 
@@ -130,6 +131,21 @@ describe('The command line', () => {
     );
     await new Promise((resolve) => other.close(resolve));
   });
+
+  it(
+    promise('cli.exit-codes', '3: the service redirects to another host, which is sent nothing'),
+    async () => {
+      const other = await LiteralService.start([(_, response) => response.end('{}')]);
+      const Location = other.url;
+      const service = await LiteralService.start([
+        (_, response) => response.writeHead(308, { Location }).end(),
+      ]);
+      const { stdout, stderr, code } = await command(['ask', 'Hello', '--url', service.url]);
+      await Promise.all([service.stop(), other.stop()]);
+      expect([stdout, code, other.requests]).toEqual(['', 3, []]);
+      expect(stderr).toContain(`/query redirects to ${Location}. A query could go to another host`);
+    },
+  );
 
   it(
     promise('cli.exit-codes', '4: nobody answers; variables without a value are as absent ones'),

@@ -75,6 +75,13 @@ export function invalidResponse(message: string, cause?: unknown): AgentQueryErr
   return new AgentQueryError('invalid_response', `${message} Is this the address of the service?`, { cause });
 }
 
+/** @param to where the redirect leads, if the platform tells */
+export function redirected(url: string, to: string | null, status?: number): AgentQueryError {
+  const where = to === null ? '' : ` to ${to}`;
+  const message = `${url} redirects${where}. A query could go to another host, so no redirect is followed. Use the address of the service itself.`;
+  return new AgentQueryError('refused', message, { status });
+}
+
 /**
  * Reads why a request was refused.
  *

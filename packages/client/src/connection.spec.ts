@@ -41,6 +41,26 @@ describe('The client, sending requests,', () => {
     await closed;
   });
 
+  it.each<[string, (client: AgentQueryClient) => Promise<unknown>]>([
+    ['a query', (client) => client.ask('secret').text()],
+    ['a query with a file', (client) => client.ask('secret', { files: [Buffer.from('secret')] }).text()],
+    ['a run', (client) => client.follow('r').text()],
+    ['a list', (client) => client.runs()],
+    ['a file', (client) => client.file('r', 'f')],
+  ])('sends nothing to another host where a request for %s is redirected', async (_, request) => {
+    const other = await LiteralService.start([stream(event(1, 'done', DONE))]);
+    const respond: Respond = ({ url }, response) =>
+      response.writeHead(307, { Location: new URL(url!, other.url).href }).end();
+    await start([respond], { headers: { 'X-Api-Key': 'secret' } });
+    await expect(request(client)).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining(' redirects'),
+    });
+    await other.stop();
+    expect(other.requests).toEqual([]);
+    expect(service.requests).toHaveLength(1);
+  });
+
   it('repeats a request for JSON that was cut, and sends headers that a function returns', async () => {
     const tokens: unknown[] = [];
     let count = 0;

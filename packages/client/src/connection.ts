@@ -2,6 +2,7 @@ import {
   AgentQueryError,
   connectionLost,
   invalidResponse,
+  redirected,
   refusalOf,
   responseCut,
 } from './agent-query-error.js';
@@ -56,6 +57,9 @@ type Read<T> = (response: Response) => T | Promise<T>;
 /** How often a request that is not part of an answer is tried again. */
 const REPEATS = 3;
 
+/** A redirect could lead to another host, which would get the query, and headers that only the caller knows as credentials. */
+const OF_ALL = { redirect: 'manual' } as const;
+
 /**
  * Without `duplex`, Node sends no stream. Without the other two, Node keeps a copy of all that was sent, for a redirect that
  * cannot follow a stream anyway (Fetch Standard, HTTP-network-or-cache fetch).
@@ -108,7 +112,7 @@ export class Connection {
     const { method = 'GET', body, signal, whenSent } = request;
     const headers = await this.headers(request);
     const silence = new AbortController();
-    const init = { method, headers, body: body ?? null, signal: either(signal, silence.signal) };
+    const init = { ...OF_ALL, method, headers, body: body ?? null, signal: either(signal, silence.signal) };
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isWaiting = this.idleMs > 0;
     void Promise.resolve(whenSent).then(() => {
@@ -119,6 +123,9 @@ export class Connection {
       const response = await send(url, body instanceof ReadableStream ? { ...init, ...OF_STREAM } : init);
       const { ok, status } = response;
       if (ok) return await read(response);
+      if (status >= 300 && status < 400) throw redirected(url, response.headers.get('Location'), status);
+      // Browsers tell neither the status of a redirect nor where it leads.
+      if (response.type === 'opaqueredirect') throw redirected(url, null);
       // Browsers return a response whose status line was cut, with a status such as 2 or 20.
       if (status < 200) throw responseCut();
       const text = response.body ? await beginningOf(response.body.getReader()) : '';
@@ -127,6 +134,7 @@ export class Connection {
       silence.abort();
       if (error instanceof AgentQueryError) throw error;
       if (signal?.aborted) throw signal.reason;
+      if (isUnexpectedRedirect(error as Error)) throw redirected(url, null);
       throw connectionLost(`No response came from ${url}.`, error);
     } finally {
       isWaiting = false;
@@ -183,4 +191,9 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   } catch (cause) {
     throw invalidResponse('The response is not JSON.', cause);
   }
+}
+
+/** What platforms throw where a stream is redirected: they have no code for it. */
+function isUnexpectedRedirect({ message, cause }: Partial<Error>): boolean {
+  return /redirect/i.test(`${message} ${(cause as Partial<Error> | undefined)?.message}`);
 }

@@ -2,17 +2,21 @@ import { withoutSecrets } from 'nest-agent-query/agents';
 import { beginningOf } from 'nest-agent-query-client/streams';
 
 /**
- * The same `fetch` for a server that the operator has named. It reads the beginning of a refusal, without the secrets: what it says
+ * The same `fetch` for a server that the operator has named. It follows no redirect: prompts and credentials are for no other host.
+ * It reads the beginning of a refusal, without the secrets: what it says
  * goes to the log.
  *
  * @param secrets keys, or values of headers
  */
 export function guardedFetch(fetch: typeof globalThis.fetch, secrets: readonly string[]): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await fetch(input, { ...init, redirect: 'manual' });
     const { ok, status, statusText, headers, body } = response;
-    if (ok || !body) return response;
-    const text = await beginningOf(body.getReader());
+    if (ok) return response;
+    const text = body ? await beginningOf(body.getReader()) : '';
+    const to = headers.get('Location') ?? 'nowhere';
+    if (status < 400)
+      throw new TypeError(withoutSecrets(`It redirects to ${to}, which is not followed.`, secrets));
     return new Response(withoutSecrets(text, secrets), { status, statusText, headers });
   };
 }

@@ -95,6 +95,23 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     },
   );
 
+  it('sends neither a prompt nor a credential to another host, to which the endpoint or an MCP server redirects', async () => {
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
+    const other = await RemoteServer.start();
+    const { url } = other;
+    other.answers(bytes(says('Hi') + STOP));
+    endpoint.answers(
+      (response, { path }) => void response.writeHead(307, { Location: other.url + path }).end(),
+    );
+    const mcpServers = { s: { url: `${endpoint.url}/mcp`, headers: { 'X-Key': 'k1' } } };
+    const { error } = await outcome(start({ mcpServers }));
+    await other.stop();
+    expect(other.requests).toEqual([]);
+    expect(String(error)).toContain(`redirects to ${url}/chat/completions, which is not followed`);
+    expect(String(errors.mock.calls)).toContain(`redirects to ${url}/mcp, which is not followed`);
+  });
+
   it('reads the beginning of a refusal of an MCP server, and keeps its credential from the log', async () => {
     jest.spyOn(Logger.prototype, 'debug').mockImplementation(() => undefined);
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
