@@ -554,6 +554,29 @@ describeWithBrowser('The page, in Chromium', () => {
       expect(await page.locator('.composer .chip').count()).toBe(0);
     });
 
+    it('gives no document of an answer the origin of the page', async () => {
+      const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>parent.x = 1</script></svg>');
+      const call = await ask('Pictures');
+      call.emit(file({ name: 'a.png', mimeType: 'image/png', content: PICTURE }));
+      call.emit(file({ name: 'b.svg', mimeType: 'Image/SVG+xml; charset=utf-8', content: svg }));
+      call.emit(file({ name: 'c.svg', mimeType: 'image/png+xml', content: svg }));
+      call.finish();
+      const addressOf = (name: string) => page.locator(`img[alt="${name}"]`).getAttribute('src');
+      expect(await addressOf('a.png')).toMatch(/^blob:/);
+      expect(await addressOf('b.svg')).toBe(`data:image/svg+xml;base64,${svg.toString('base64')}`);
+      await button('View c.svg').waitFor();
+      expect(await page.locator('.turns img').count()).toBe(2);
+      const blobs =
+        'globalThis.blobs = []; const create = URL.createObjectURL; URL.createObjectURL = (blob) => (blobs.push(blob.type), create(blob))';
+      await page.evaluate(blobs);
+      const downloading = page.waitForEvent('download');
+      await button('Download b.svg').click();
+      const saved = await downloading;
+      expect(saved.suggestedFilename()).toBe('b.svg');
+      expect(readFileSync(await saved.path())).toEqual(svg);
+      expect(await page.evaluate('blobs')).toEqual(['application/octet-stream']);
+    });
+
     it('shows long words, a picture that is none, and what is selected in forced colours', async () => {
       const call = await ask('Odd');
       const long = 'x'.repeat(20_000);

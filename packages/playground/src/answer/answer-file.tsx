@@ -11,7 +11,8 @@ const IMAGE = 20_000_000;
 /** So much of a text is shown, in bytes. */
 const TEXT = 1_000_000;
 
-const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)\b/i;
+/** The types of images that are shown, without their parameters. A type such as `image/png+xml` is that of a document. */
+const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)(?=\s*(?:;|$))/i;
 const TEXTS = /^(?:text\/|application\/(?:json|xml|yaml|javascript|x-ndjson)\b)|\+(?:json|xml)\b/i;
 
 interface Props {
@@ -25,7 +26,8 @@ export function AnswerFile({ file, runId, conversation }: Props) {
   const { mimeType, size } = file;
   const name = readableName(file.name);
   const [isBroken, setBroken] = useState(false);
-  const isImage = IMAGES.test(mimeType) && !isBroken;
+  const imageType = isBroken ? undefined : IMAGES.exec(mimeType)?.[0];
+  const isImage = imageType !== undefined;
   const [address, setAddress] = useState<string>();
   const [text, setText] = useState<string>();
   const [fault, setFault] = useState<string>();
@@ -34,7 +36,7 @@ export function AnswerFile({ file, runId, conversation }: Props) {
     action().catch((error: Error) => setFault(error.message));
   };
   const showImage = async () =>
-    setAddress(URL.createObjectURL(await conversation.calls.content(runId, file)));
+    setAddress(await addressOf(await conversation.calls.content(runId, file), imageType!));
   useEffect(() => {
     if (isImage && size <= IMAGE) attempt(showImage);
   }, [file.sha256]);
@@ -97,9 +99,25 @@ export function AnswerFile({ file, runId, conversation }: Props) {
   );
 }
 
+/**
+ * An address for an image of a type. A `blob:` has the origin of the page, also where the user opens it in a tab. There an SVG is a
+ * document, whose scripts could read the credential of the user. A `data:` has an origin of its own.
+ */
+async function addressOf(content: Blob, type: string): Promise<string> {
+  const image = content.slice(0, content.size, type);
+  if (!/svg/i.test(type)) return URL.createObjectURL(image);
+  const reader = new FileReader();
+  return new Promise((resolve, reject) => {
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(image);
+  });
+}
+
+/** The file gets a type that no browser shows: some open what they could show, although it is to be saved. */
 function download(content: Blob, name: string): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
+  link.href = URL.createObjectURL(content.slice(0, content.size, 'application/octet-stream'));
   link.download = name;
   link.click();
   // The browser has begun to read it.
