@@ -109,7 +109,7 @@ async function addressOf(content: Blob, type: string): Promise<string> {
   const reader = new FileReader();
   return new Promise((resolve, reject) => {
     reader.onload = () => resolve(reader.result as string);
-    reader.onerror = () => reject(reader.error);
+    reader.onerror = () => reject(new Error('The picture cannot be read.'));
     reader.readAsDataURL(image);
   });
 }
