@@ -9,7 +9,7 @@ import { buildAdapters, FRAMEWORKS, step } from './build.mjs';
 const TESTS = [
   '--testPathPatterns',
   'packages/(ai-sdk|langgraph|mastra|openai-agents|adapters\\.spec)',
-  'test/documents',
+  'test/types',
 ];
 
 await buildAdapters();
