@@ -69,7 +69,7 @@ describeOnOneAdapter('The typed client, of a service on %s,', (adapter) => {
         await proxy.stop();
         return proxy.cuts;
       };
-      // Many at a time, because the client waits before it tries again. Every third byte is each place of some envelope.
+      // Many at a time, because the client waits before it tries again. Every third byte: no part of an envelope is shorter.
       const AT_ONCE = 100;
       const STEP = 3;
       let asked = 0;

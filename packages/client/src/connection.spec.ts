@@ -61,6 +61,13 @@ describe('The client, sending requests,', () => {
     expect(service.requests).toHaveLength(1);
   });
 
+  it('takes no host that cannot be found for a redirect, whatever its name', async () => {
+    const cause = new Error('getaddrinfo ENOTFOUND redirect.example');
+    const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+    await start([], { fetch, maxRetries: 0 });
+    await expect(client.runs()).rejects.toMatchObject({ code: 'connection_lost', cause: { cause } });
+  });
+
   it('repeats a request for JSON that was cut, and sends headers that a function returns', async () => {
     const tokens: unknown[] = [];
     let count = 0;

@@ -134,7 +134,7 @@ export class Connection {
       silence.abort();
       if (error instanceof AgentQueryError) throw error;
       if (signal?.aborted) throw signal.reason;
-      if (isUnexpectedRedirect(error as Error)) throw redirected(url, null);
+      if (isRedirect(error as Error)) throw redirected(url, null);
       throw connectionLost(`No response came from ${url}.`, error);
     } finally {
       isWaiting = false;
@@ -193,7 +193,8 @@ export async function jsonOf<T>(response: Response): Promise<T> {
   }
 }
 
-/** What platforms throw where a stream is redirected: they have no code for it. */
-function isUnexpectedRedirect({ message, cause }: Partial<Error>): boolean {
-  return /redirect/i.test(`${message} ${(cause as Partial<Error> | undefined)?.message}`);
+/** What Node, Bun and Deno throw where a stream is redirected: they have no code for it. */
+function isRedirect({ message, cause }: Partial<Error>): boolean {
+  const all = `${message} ${(cause as Partial<Error> | undefined)?.message}`;
+  return /unexpected ?redirect|encountered redirect/i.test(all);
 }

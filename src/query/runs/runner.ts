@@ -255,21 +255,21 @@ export class Runner implements FollowersListener {
   /** Part of `FollowersListener`: applies the disconnect policy. */
   unfollowed(): void {
     if (this.#end || this.disconnect === 'continue') return;
-    if (this.disconnect === 'cancel') return this.#cancelUnfollowed();
+    if (this.disconnect === 'cancel') return void this.#cancelUnfollowed();
     const { graceMs } = this.disconnect;
-    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () => this.#cancelUnfollowed());
+    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () => void this.#cancelUnfollowed());
   }
 
-  #cancelUnfollowed(): void {
+  async #cancelUnfollowed(): Promise<void> {
     const { store, logger } = this.services;
-    if (!store.signals.isShared) return this.stop({ status: 'cancelled' });
-    // Another process may have been asked to let the run continue, and its signal may be lost.
-    const asked = Promise.resolve(store.isDetached(this.run)).then((isDetached) => {
-      if (isDetached) this.ignoreDisconnects();
-      else if (this.followers.size === 0 && this.disconnect !== 'continue')
-        this.stop({ status: 'cancelled' });
-    });
-    asked.catch((error: Error) => logger.error(`Run ${this.id}: it goes on unfollowed.`, error.stack));
+    try {
+      // Another process may have been asked to let the run continue, and its signal may be lost.
+      if (store.signals.isShared && (await store.isDetached(this.run))) return this.ignoreDisconnects();
+    } catch (error) {
+      const sentence = `Run ${this.id} continues without followers, because the store did not tell whether it should.`;
+      return logger.error(sentence, (error as Error).stack);
+    }
+    if (this.followers.size === 0 && this.disconnect !== 'continue') this.stop({ status: 'cancelled' });
   }
 
   #release(): void {

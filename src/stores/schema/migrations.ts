@@ -1,18 +1,18 @@
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
 
 /**
- * When a run begins or ends to wait: after what, the condition, the row that has the module, and how many more wait then.
- * Triggers count, so that no statement can forget to.
+ * When a run begins or ends to wait: the name of a trigger, after what, the condition, the row that has the module, and how
+ * many more wait then. Triggers count, so that no statement can forget to.
  */
 const WAITS = [
-  ['insert', `new.status = 'waiting'`, 'new', 1],
-  ['update of status', `new.status = 'waiting' and old.status <> 'waiting'`, 'new', 1],
-  ['update of status', `old.status = 'waiting' and new.status <> 'waiting'`, 'old', -1],
-  ['delete', `old.status = 'waiting'`, 'old', -1],
+  ['runs_inserted', 'insert', `new.status = 'waiting'`, 'new', 1],
+  ['runs_wait', 'update of status', `new.status = 'waiting' and old.status <> 'waiting'`, 'new', 1],
+  ['runs_waited', 'update of status', `old.status = 'waiting' and new.status <> 'waiting'`, 'old', -1],
+  ['runs_deleted', 'delete', `old.status = 'waiting'`, 'old', -1],
 ] as const;
 
 const COUNT_IN_SQLITE = WAITS.map(
-  ([event, condition, row, more], index) => `create trigger runs_wait_${index} after ${event} on runs
+  ([name, event, condition, row, more]) => `create trigger ${name} after ${event} on runs
      when ${condition} begin
        insert into waiting_counts values (${row}.module, 0, ${more})
          on conflict (module, slot) do update set runs = runs + excluded.runs;
@@ -30,11 +30,8 @@ const COUNT_IN_POSTGRES = [
      return null;
    end $$`,
   ...WAITS.map(
-    (
-      [event, condition, , more],
-      index,
-    ) => `create constraint trigger runs_wait_${index} after ${event} on runs
-       deferrable initially deferred for each row when (${condition}) execute function count_waiting('${more}')`,
+    ([name, event, condition, , more]) => `create constraint trigger ${name} after ${event} on runs
+     deferrable initially deferred for each row when (${condition}) execute function count_waiting('${more}')`,
   ),
 ];
 

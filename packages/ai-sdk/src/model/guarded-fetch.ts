@@ -2,9 +2,8 @@ import { withoutSecrets } from 'nest-agent-query/agents';
 import { beginningOf } from 'nest-agent-query-client/streams';
 
 /**
- * The same `fetch` for a server that the operator has named. It follows no redirect: prompts and credentials are for no other host.
- * It reads the beginning of a refusal, without the secrets: what it says
- * goes to the log.
+ * The same `fetch` for a server that the operator has named. It follows no redirect: prompts and credentials are for no other
+ * host. It reads the beginning of a refusal, without the secrets: what it says goes to the log.
  *
  * @param secrets keys, or values of headers
  */
@@ -14,9 +13,8 @@ export function guardedFetch(fetch: typeof globalThis.fetch, secrets: readonly s
     const { ok, status, statusText, headers, body } = response;
     if (ok) return response;
     const text = body ? await beginningOf(body.getReader()) : '';
+    if (status >= 400) return new Response(withoutSecrets(text, secrets), { status, statusText, headers });
     const to = headers.get('Location') ?? 'nowhere';
-    if (status < 400)
-      throw new TypeError(withoutSecrets(`It redirects to ${to}, which is not followed.`, secrets));
-    return new Response(withoutSecrets(text, secrets), { status, statusText, headers });
+    throw new TypeError(withoutSecrets(`It redirects to ${to}, which is not followed.`, secrets));
   };
 }

@@ -100,8 +100,8 @@ export function AnswerFile({ file, runId, conversation }: Props) {
 }
 
 /**
- * An address for an image of a type. A `blob:` has the origin of the page, also where the user opens it in a tab. There an SVG is a
- * document, whose scripts could read the credential of the user. A `data:` has an origin of its own.
+ * An address for an image of a type. A `blob:` has the origin of the page, also where the user opens it in a tab. There an
+ * SVG is a document, whose scripts could read the credential of the user. A `data:` has an origin of its own.
  */
 async function addressOf(content: Blob, type: string): Promise<string> {
   const image = content.slice(0, content.size, type);
