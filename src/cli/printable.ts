@@ -1,3 +1,5 @@
+import { textForLog } from '../query/platform/text-for-log.js';
+
 /** Control characters except tab and line feed, and characters that turn the direction of text. */
 // eslint-disable-next-line no-control-regex
 const HARMFUL = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
@@ -18,10 +20,7 @@ export function printableLine(text: string, most = Infinity): string {
 
 /** JSON that a terminal can show: JSON leaves the control characters from U+007F on as they are. */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    HARMFUL,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return textForLog(JSON.stringify(value));
 }
 
 /** The picture of a control character (U+2400 and the following), or the replacement character. */

@@ -23,6 +23,7 @@ export interface ReceivedFile {
 /** Receives the files of one answer, one after another: in memory if they are small, in temporary files if they are large. */
 export class AnswerFiles {
   #totalBytes = 0;
+  #expectedBytes = 0;
   #isStopped = false;
   /** Ends the wait for bytes. */
   #stopReading: (() => void) | undefined;
@@ -67,10 +68,11 @@ export class AnswerFiles {
     this.#stopReading?.();
   }
 
-  /** @throws {QueryError} `limit_exceeded`: the answer may not have so many bytes besides those that were received */
-  expect(bytes: number): void {
+  /** Counts a file that is to be received later, if its size is known. @throws {QueryError} `limit_exceeded` */
+  expect({ data }: { data?: { content?: Partial<Blob & Uint8Array> } }): void {
     const { filesBytes } = this.limits;
-    if (this.#totalBytes + bytes > filesBytes) throw ofAnswer(limitExceeded('filesBytes', filesBytes));
+    this.#expectedBytes += data?.content?.byteLength ?? data?.content?.size ?? 0;
+    if (this.#expectedBytes > filesBytes) throw ofAnswer(limitExceeded('filesBytes', filesBytes));
   }
 
   async #read(source: ByteSource, writer: ContentWriter, { writes }: Contents): Promise<void> {

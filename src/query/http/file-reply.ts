@@ -93,9 +93,7 @@ async function* continued(
 /** `Content-Disposition` with the name in both forms (RFC 6266 §4.3): the extended one is of RFC 5987, now RFC 8187. */
 function dispositionOf(name: string): string {
   // UTF-8 has no lone surrogates. A mark that turns the direction of text would hide the type of the file.
-  const label = Buffer.from(name)
-    .toString()
-    .replace(/\p{Bidi_C}/gu, '_');
+  const label = Buffer.from(name.replace(/\p{Bidi_C}/gu, '_')).toString();
   const header = contentDisposition(label);
   return header.includes('filename*=') ? header : `${header}; filename*=UTF-8''${extended(label)}`;
 }

@@ -4,15 +4,12 @@ import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from 'nest-agent-qu
 import type { RunFollowers } from '../event-log/run-followers.js';
 import type { AnswerFiles } from '../files/answer-files.js';
 import type { RunRecord } from '../ports/run-store.js';
-import { Backpressure } from './backpressure.js';
+import { Backpressure, TOO_FAST } from './backpressure.js';
 import { EmittedFiles, isFile } from './emitted-files.js';
 import { KeptAnswer } from './kept-answer.js';
 import type { Observation } from './observation.js';
 import type { RunnerServices } from './runner-services.js';
 
-const TOO_FAST =
-  'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
-  'answer with an async iterable.';
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
 /** The run whose answer is written. */
@@ -91,14 +88,12 @@ export class AnswerWriter {
   }
 
   get #inOrder(): EmittedFiles {
-    if (this.#files) return this.#files.order;
-    const contents = this.services.files.ofAnswer();
-    this.#files = {
-      contents,
+    this.#files ??= {
+      contents: this.services.files.ofAnswer(),
       order: new EmittedFiles({
         store: (data) => this.#storeFile(data),
         take: (value) => this.#write(value as Envelope),
-        expect: (bytes) => contents.expect(bytes),
+        expect: (file) => this.#files!.contents.expect(file as object),
         fail: (error) => this.run.stopFailed(error),
       }),
     };

@@ -32,9 +32,6 @@ export interface RunnerEvents {
   handedOver(): void;
 }
 
-/** Whose run it is, and the session that it belongs to, if any. */
-export type SessionOfRun = Pick<RunRecord, 'owner' | 'sessionId'>;
-
 /** How a run left this process. */
 export interface Ending {
   /** The run as the store ended it; undefined if this process did not end it. */
@@ -123,10 +120,8 @@ export class Runner implements FollowersListener {
     return this.run.id;
   }
 
-  /** The session that the run belongs to, if any. */
-  get session(): SessionOfRun {
-    const { owner, sessionId } = this.run;
-    return { owner, sessionId };
+  get sessionId(): string | undefined {
+    return this.run.sessionId;
   }
 
   get owner(): string {

@@ -6,7 +6,7 @@ import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Runner, RunnerEvents, SessionOfRun } from './runner.js';
+import type { Runner, RunnerEvents } from './runner.js';
 
 /** The present load of the service. */
 export interface Load {
@@ -54,7 +54,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
   readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
   /** Of runs of sessions that have left this process while they had followers: those, and whose session it is. */
-  readonly #followed = new Map<RunFollowers, SessionOfRun>();
+  readonly #followed = new Map<RunFollowers, Pick<RunRecord, 'owner' | 'sessionId'>>();
   /** Slots of overdue handlers. */
   #keptSlots = 0;
   /** Slots for runs that are being admitted or taken. */
@@ -309,9 +309,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   /** The followers of a run that has ended read what is left of the log, and leave. The runner itself is not kept for them. */
-  #keepFollowed({ followers, session }: Runner): void {
-    if (session.sessionId === undefined || followers.size === 0) return;
-    this.#followed.set(followers, session);
+  #keepFollowed({ followers, owner, sessionId }: Runner): void {
+    if (sessionId === undefined || followers.size === 0) return;
+    this.#followed.set(followers, { owner, sessionId });
     void followers.emptied().then(() => this.#followed.delete(followers));
   }
 
