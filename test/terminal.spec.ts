@@ -180,19 +180,7 @@ describeWithTerminal('The command line on a terminal', () => {
 });
 
 describe('The completion of bash', () => {
-  /** What bash proposes for the last of some words. */
-  function proposals(...words: string[]): string[] {
-    const list = ['nest-agent-query', ...words].map((word) => `'${word}'`).join(' ');
-    const program = `
-      nest-agent-query() { '${process.execPath}' '${CLI}' "$@"; }
-      eval "$(nest-agent-query completion bash)"
-      COMP_WORDS=(${list}); COMP_CWORD=${words.length}
-      _nest_agent_query
-      printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return execFileSync('bash', ['--norc', '-c', program], { encoding: 'utf8' }).split('\n').filter(Boolean);
-  }
-
-  it.each([
+  const CASES = [
     [['se'], ['sessions', 'session', 'serve']],
     [['keys', ''], ['create']],
     [['ask', '--se'], ['--session']],
@@ -215,9 +203,33 @@ describe('The completion of bash', () => {
     [['ask', '-f', 'READ'], []],
     [['serve', './'], []],
     [['ask', '--', '--se'], []],
-  ])('of %j is %j', (words, expected) => {
-    expect(proposals(...words)).toEqual(expected);
+  ];
+  let proposals: string[][];
+
+  // One shell and one script for all, as for a user: each case is one completion in it.
+  beforeAll(() => {
+    const completions = CASES.map(([words]) => {
+      const list = ['nest-agent-query', ...words!].map((word) => `'${word}'`).join(' ');
+      return `
+        COMP_WORDS=(${list}); COMP_CWORD=${words!.length}; COMPREPLY=()
+        _nest_agent_query
+        printf '%s\\n' "\${COMPREPLY[@]}"
+        printf '\\0'`;
+    });
+    const program = `
+      nest-agent-query() { '${process.execPath}' '${CLI}' "$@"; }
+      eval "$(nest-agent-query completion bash)"
+      ${completions.join('')}`;
+    const output = execFileSync('bash', ['--norc', '-c', program], { encoding: 'utf8' });
+    proposals = output.split('\0').map((lines) => lines.split('\n').filter(Boolean));
   });
+
+  it.each(CASES.map(([words, expected], index) => [words, expected, index] as const))(
+    'of %j is %j',
+    (_, expected, index) => {
+      expect(proposals[index]).toEqual(expected);
+    },
+  );
 });
 
 const describeWithFish = existsSync('/usr/bin/fish') ? describe : describe.skip;

@@ -15,7 +15,7 @@ import {
   usage,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { CLI, command, CommandProcess } from '../support/command-line.js';
+import { CLI, CommandProcess, quickCommand } from '../support/command-line.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
@@ -43,7 +43,7 @@ describeOnOneAdapter('The command line, asking a host on %s', (adapter) => {
   /** Starts the command with the URL of the host. */
   const start = (...parameters: string[]) => new CommandProcess(parameters, { AGENT_QUERY_URL: host.url });
   /** Executes it. */
-  const run = (...parameters: string[]) => command(parameters, { AGENT_QUERY_URL: host.url });
+  const run = (...parameters: string[]) => quickCommand(parameters, { AGENT_QUERY_URL: host.url });
   /** Lets the next call answer. */
   async function answer(number: number, ...envelopes: Parameters<Call['emit']>): Promise<Call> {
     const call = await agent.call(number);
@@ -59,7 +59,7 @@ describeOnOneAdapter('The command line, asking a host on %s', (adapter) => {
     const files = ['-f', join(directory, 'a.csv'), '--file', join(directory, 'b.unknown')];
     const kwargs = ['--kwargs', '{"a":[1,null]}'];
     // Options of the service may stand before and after the name of the command.
-    const asked = command([...url, 'ask', 'Hello', 'you', ...files, '--session', 's', ...kwargs], {
+    const asked = quickCommand([...url, 'ask', 'Hello', 'you', ...files, '--session', 's', ...kwargs], {
       AGENT_QUERY_URL: 'http://127.0.0.1:1',
     });
     const { query } = await answer(1, message('Hi'));
@@ -87,7 +87,7 @@ describeOnOneAdapter('The command line, asking a host on %s', (adapter) => {
     ],
     [['-f', '-'], 'a file', [{ type: 'file', name: 'stdin' }]],
   ])(promise('cli.ask', 'words and stdin: %j %j'), async (parameters, stdin, parts) => {
-    const asked = command(['ask', ...parameters], { AGENT_QUERY_URL: host.url }, stdin);
+    const asked = quickCommand(['ask', ...parameters], { AGENT_QUERY_URL: host.url }, stdin);
     const { query } = await answer(1);
     expect((await asked).code).toBe(0);
     expect(query.parts).toMatchObject(parts);

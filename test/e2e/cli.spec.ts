@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { apiKeysOf, createApiKey } from '../../src/access/index.js';
 import { ROWS } from '../../src/config/variables.js';
-import { CLI, command, CommandProcess } from '../support/command-line.js';
+import { CLI, command, CommandProcess, quickCommand } from '../support/command-line.js';
 import { LiteralService } from '../support/literal-service.js';
 import { freePort } from '../support/free-port.js';
 import { promise } from '../promises.js';
@@ -32,18 +32,20 @@ describe('The command line', () => {
       'completion',
     ])
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
-    expect(await command(['--help'])).toEqual({ stdout, stderr, code });
-    expect(await command(['no-such-command'])).toMatchObject({
+    expect(await quickCommand(['--help'])).toEqual({ stdout, stderr, code });
+    expect(await quickCommand(['no-such-command'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown command 'no-such-command'"),
     });
-    expect(await command(['help', 'keys', 'create'])).toEqual(await command(['keys', 'create', '--help']));
-    expect(await command(['help', 'nope'])).toEqual({
+    expect(await quickCommand(['help', 'keys', 'create'])).toEqual(
+      await quickCommand(['keys', 'create', '--help']),
+    );
+    expect(await quickCommand(['help', 'nope'])).toEqual({
       stdout: '',
       stderr: "error: unknown command 'nope'. To see all: nest-agent-query --help\n",
       code: 2,
     });
-    expect(await command(['ask', '--help'])).toMatchObject({
+    expect(await quickCommand(['ask', '--help'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/--session <id>[^]*--url <url>/),
     });
@@ -51,20 +53,20 @@ describe('The command line', () => {
   });
 
   it(promise('cli.keys-create'), async () => {
-    const { stdout, stderr, code } = await command(['keys', 'create', 'ann.b-c_1']);
+    const { stdout, stderr, code } = await quickCommand(['keys', 'create', 'ann.b-c_1']);
     expect([code, stderr]).toEqual([0, '']);
     const keys = stdout.match(/^naq_[\w-]{43}$/gm)!;
     expect(keys).toHaveLength(1);
     const sha256 = createHash('sha256').update(keys[0]).digest('hex');
     expect(apiKeysOf(/^API_KEYS=(.*)$/m.exec(stdout)![1])).toEqual([{ name: 'ann.b-c_1', sha256 }]);
     expect(stdout.split(`ann.b-c_1:${sha256}`)).toHaveLength(3);
-    expect((await command(['keys', 'create', 'ann.b-c_1'])).stdout).not.toContain(keys[0]);
+    expect((await quickCommand(['keys', 'create', 'ann.b-c_1'])).stdout).not.toContain(keys[0]);
   });
 
   it.each([[[]], [['a b']], [['']], [['a'.repeat(65)]], [['naq_a']], [['ann', 'bob']]])(
     promise('cli.keys-create', 'refuses the names %j'),
     async (names) => {
-      const { stdout, stderr, code } = await command(['keys', 'create', ...names]);
+      const { stdout, stderr, code } = await quickCommand(['keys', 'create', ...names]);
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/^error: .+\n$/);
     },
@@ -90,7 +92,7 @@ describe('The command line', () => {
     [['runs', '--status', 'ended'], 'Allowed choices are waiting, running'],
     [['erase', 's'], 'There is no terminal to ask on. Give --yes'],
   ])(promise('cli.exit-codes', '2: %j'), async (parameters, sentence) => {
-    const { stdout, stderr, code } = await command(parameters);
+    const { stdout, stderr, code } = await quickCommand(parameters);
     expect([stdout, code]).toEqual(['', 2]);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain(sentence);
@@ -121,7 +123,7 @@ describe('The command line', () => {
     const other = createServer((_, response) => response.end(json)).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const { stdout, stderr, code } = await command(parameters, {
+    const { stdout, stderr, code } = await quickCommand(parameters, {
       AGENT_QUERY_URL: `http://127.0.0.1:${port}`,
     });
     expect([stdout, code]).toEqual(['', 4]);
@@ -206,9 +208,9 @@ describe('The command serve', () => {
     const [, url = ''] = /listens on (\S+)/.exec(service.stdout)!;
     expect(service.stdout).toMatch(/agent +command\n/);
     const answered = { stdout: 'Hello\n', code: 0 };
-    expect(await command(['ask', 'Hi', '--url', url], { AGENT_QUERY_KEY: key })).toMatchObject(answered);
-    expect(await command(['--key', key, 'ask', 'Hi', '--url', url])).toMatchObject(answered);
-    expect(await command(['ask', 'Hi', '--url', url])).toMatchObject({
+    expect(await quickCommand(['ask', 'Hi', '--url', url], { AGENT_QUERY_KEY: key })).toMatchObject(answered);
+    expect(await quickCommand(['--key', key, 'ask', 'Hi', '--url', url])).toMatchObject(answered);
+    expect(await quickCommand(['ask', 'Hi', '--url', url])).toMatchObject({
       stdout: '',
       stderr: expect.stringContaining('(unauthorized)\nSet AGENT_QUERY_KEY to an API key'),
       code: 3,
@@ -219,17 +221,17 @@ describe('The command serve', () => {
 
   it(promise('cli.serve', 'as the program of a container'), async () => {
     const main = join(ROOT, 'dist/main.js');
-    expect(await command(['--wach'], {}, '', main)).toMatchObject({
+    expect(await quickCommand(['--wach'], {}, '', main)).toMatchObject({
       stdout: '',
       stderr: expect.stringContaining("unknown option '--wach'\n(Did you mean --watch?)"),
       code: 2,
     });
-    const { stdout } = await command(['--help'], {}, '', main);
+    const { stdout } = await quickCommand(['--help'], {}, '', main);
     expect(stdout).toMatch(/^Usage: node dist\/main\.js \[options\] \[agent\]\n/);
   });
 
   it(promise('cli.serve', 'every variable that is no secret has a flag in the help'), async () => {
-    const { stdout, code } = await command(['serve', '--help']);
+    const { stdout, code } = await quickCommand(['serve', '--help']);
     expect(code).toBe(0);
     const flags: Record<string, string> = { DATABASE_URL: '--database', QUEUE_URL: '--queue' };
     const secrets = ['JWT_SECRET', 'MODEL_API_KEY', 'REMOTE_HEADERS'];
@@ -282,7 +284,7 @@ describe('The command serve', () => {
       await service.until('Try it:');
       const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(service.stdout)!;
       expect(service.stdout).toContain('agent   echo\n');
-      const { stdout } = await command(['ask', 'Hello', '--url', url]);
+      const { stdout } = await quickCommand(['ask', 'Hello', '--url', url]);
       expect(stdout).toContain('- a text of 5 characters: "Hello"');
       expect(stdout).toContain('`npm install nest-agent-query-files`');
       service.child.kill('SIGTERM');

@@ -146,8 +146,9 @@ describe('Several agents of a service', () => {
         how === 'queue' ? { QUEUE_URL: `${postgres.url}?queue=${directory.replace(/.*-/, 'q')}` } : {};
       const environment = { DATABASE_URL: database, ...queue };
       const api = await start({ ...environment, ROLE: 'api' });
-      for (let workers = 0; workers < 2; workers++)
-        await startProcess({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
+      // One beside the service that has the callers, and one in a process of its own.
+      for (const open of [start, startProcess])
+        await open({ ...environment, ROLE: 'worker', MAX_RUNNING: '1' });
       const names = Array.from({ length: 12 }, (_, number) => (number % 3 ? 'research' : 'support'));
       const texts = names.map((name, number) => textOf(api, name, String(number)));
       expect(await Promise.all(texts)).toEqual(names.map((name, number) => `${name}: ${number} 0`));

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { eventuallyElsewhere } from './conditions.js';
 
 export const CLI = resolve(import.meta.dirname, '../../dist/cli/main.js');
@@ -55,7 +55,7 @@ export class CommandProcess {
   }
 }
 
-/** Executes the command `nest-agent-query`. @param stdin what is piped into it */
+/** Executes the command `nest-agent-query` in a process of its own. @param stdin what is piped into it */
 export function command(
   parameters: string[],
   environment: Record<string, string> = {},
@@ -65,4 +65,37 @@ export function command(
   const process = new CommandProcess(parameters, environment, main);
   process.child.stdin!.end(stdin);
   return process.end();
+}
+
+/** The process of `commands.mjs`, which executes the commands of a suite that need no process of their own. */
+let commands: ChildProcess | undefined;
+let count = 0;
+
+afterAll(async () => {
+  if (!commands) return;
+  commands.disconnect();
+  await once(commands, 'exit');
+});
+
+/** As `command`, but in a process that all commands of a suite share, one after another. */
+export function quickCommand(
+  parameters: string[],
+  environment: Record<string, string> = {},
+  stdin = '',
+  main = CLI,
+): Promise<Outcome> {
+  commands ??= fork(join(import.meta.dirname, 'commands.mjs'), { env: {}, execArgv: [] }).setMaxListeners(0);
+  const child = commands;
+  const number = ++count;
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    const answered = (answer: Outcome & { number: number }) => {
+      if (answer.number !== number) return;
+      child.off('message', answered).off('exit', reject);
+      resolve({ stdout: answer.stdout, stderr: answer.stderr, code: answer.code });
+    };
+    child.on('message', answered).once('exit', reject);
+  });
+  const variables = { PATH: process.env['PATH'], ...environment };
+  child.send({ number, main, parameters, variables, stdin: Buffer.from(stdin).toString('base64') });
+  return ended;
 }

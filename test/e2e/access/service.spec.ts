@@ -163,8 +163,8 @@ describe('The configuration of the service', () => {
     const started = await startService({ LOG_FORMAT: 'json' });
     service = started;
     started.process.stdout!.pause();
-    // Two entries of some 200 bytes each: more than a pipe and its reader hold.
-    for (let round = 0; round < 40; round++) {
+    // Two entries of some 500 bytes each: more than a pipe and its reader hold.
+    for (let round = 0; round < 16; round++) {
       const answers = Array.from({ length: 20 }, () =>
         ask(started.url, 'Hello', { kwargs: { session_id: SESSION } }),
       );
@@ -172,8 +172,10 @@ describe('The configuration of the service', () => {
         expect((await (await answer).answer()).done).toEqual([{ status: 'completed' }]);
     }
     const { output } = started;
+    const read = output().length;
     started.process.stdout!.resume();
-    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 800);
+    await eventuallyElsewhere(() => output().match(/"event":"ended"/g)?.length === 320);
+    expect(output().length - read).toBeGreaterThan(256 * 1024);
   });
 
   it(promise('service.unreachable-postgres'), async () => {
