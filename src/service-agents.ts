@@ -1,8 +1,9 @@
+import type { OnModuleDestroy } from '@nestjs/common';
 import type { AgentService } from './query/index.js';
 
 /** All agents of the service together. */
-export class ServiceAgents implements Pick<AgentService, 'check'> {
-  constructor(private readonly agents: Pick<AgentService, 'check' | 'load'>[]) {}
+export class ServiceAgents implements Pick<AgentService, 'check'>, OnModuleDestroy {
+  constructor(private readonly agents: Pick<AgentService, 'check' | 'load' | 'onModuleDestroy'>[]) {}
 
   /**
    * Checks whether the service accepts queries for all agents.
@@ -20,5 +21,13 @@ export class ServiceAgents implements Pick<AgentService, 'check'> {
       running: loads.reduce((sum, { running }) => sum + running, 0),
       waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
     };
+  }
+
+  /**
+   * Begins to drain all agents. Nest calls this first, because the root module has this, and then waits for one agent after
+   * another: each would begin its time when the one before has ended.
+   */
+  onModuleDestroy(): void {
+    for (const agent of this.agents) void agent.onModuleDestroy();
   }
 }

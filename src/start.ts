@@ -64,7 +64,8 @@ export async function createService(variables: NodeJS.ProcessEnv): Promise<Servi
   const app = await NestFactory.create<NestFastifyApplication>(
     await AppModule.of(environment, agents),
     await adapterOf(environment),
-    { logger, abortOnError: false },
+    // After the shutdown has waited for the callers of the endpoint: whatever else is half sent or half read.
+    { logger, abortOnError: false, forceCloseConnections: true },
   );
   const origins = corsOrigins(environment);
   if (origins) app.enableCors({ origin: origins, ...CORS_OPTIONS });

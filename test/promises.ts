@@ -765,6 +765,10 @@ export const PROMISES = {
     section: 'module',
     sentence: 'A host that closes refuses new queries with 503, and lets its runs end.',
   },
+  'drain.port': {
+    section: 'module',
+    sentence: 'A host that closes stops listening first, so that the next process can take its port.',
+  },
   'drain.interrupted': {
     section: 'module',
     sentence: 'A run that has not ended when the time to drain is over is failed as interrupted.',
@@ -775,7 +779,8 @@ export const PROMISES = {
   },
   'drain.stalled-client': {
     section: 'module',
-    sentence: 'A host that closes does not wait for a client that stopped reading.',
+    sentence:
+      'A host that closes does not wait for a client that stopped reading, or has sent half a request.',
   },
   'drain.twice': {
     section: 'module',

@@ -1,23 +1,28 @@
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { createServer, type Server } from 'node:net';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AgentService,
+  file,
   type HandlerFunction,
   message,
   QueryModule,
   type QueryModuleOptions,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ask, envelopesOf, follow, FULL } from '../support/client.js';
+import { ask, envelopesOf, FULL, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
+import { holdHalfRequests } from '../support/half-requests.js';
 import { type AdapterName, describeOnBothAdapters } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
 /** A host with default settings: its connections are not forced to close. */
-async function start(adapter: AdapterName, options: QueryModuleOptions) {
+async function start(adapter: AdapterName, options: QueryModuleOptions, address = '127.0.0.1') {
   @Module({ imports: [QueryModule.forRoot(options)] })
   class HostModule {}
   const app = await NestFactory.create(
@@ -25,7 +30,7 @@ async function start(adapter: AdapterName, options: QueryModuleOptions) {
     adapter === 'express' ? new ExpressAdapter() : new FastifyAdapter(),
     { logger: false },
   );
-  await app.listen(0, '127.0.0.1');
+  await app.listen(0, address);
   return { app, url: await app.getUrl(), agent: app.get(AgentService, { strict: false }) };
 }
 
@@ -39,14 +44,17 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
     const asked = await ask(url, '1', { kwargs });
     const queued = await ask(url, '2', { kwargs });
     const call = await scripted.call(1);
+    const agents = [0, 1].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+    for (const agent of agents) await (await request(url, { method: 'GET', agent })).whole();
     let isClosed = false;
     const closing = app.close().then(() => (isClosed = true));
 
-    const refusal = await ask(url, '3');
+    const refusal = await ask(url, '3', { agent: agents[0]! });
     expect(refusal.status).toBe(503);
     expect(refusal.headers['retry-after']).toBe('1');
     expect(await refusal.json()).toMatchObject({ code: 'draining' });
-    const follower = await follow(url, asked.runId);
+    const path = `/query/${asked.runId}`;
+    const follower = await request(url, { method: 'GET', path, agent: agents[1]!, headers: FULL });
     expect(follower.status).toBe(200);
 
     call.emit(message('a'));
@@ -58,7 +66,22 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
     expect((await queued.answer()).done).toEqual([{ status: 'completed' }]);
     expect(isClosed).toBe(false);
     await closing;
-    await expect(ask(url, '4')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    for (const agent of agents) agent.destroy();
+  });
+
+  it.each(['127.0.0.1', 'localhost'])(promise('drain.port', 'on %s'), async (address) => {
+    const scripted = new ScriptedAgent();
+    const { app, url } = await start(adapter, { handler: scripted.handler }, address);
+    const asked = await ask(url);
+    const call = await scripted.call(1);
+    const closing = app.close();
+    await eventually(() => !(app.getHttpServer() as Server).listening);
+    const next = createServer().listen(Number(new URL(url).port), address);
+    await once(next, 'listening');
+    call.finish();
+    expect((await asked.answer()).done).toEqual([{ status: 'completed' }]);
+    await closing;
+    next.close();
   });
 
   it(promise('drain.interrupted'), async () => {
@@ -120,16 +143,28 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
 
   it(promise('drain.stalled-client'), async () => {
     let emitted = 0;
-    const handler = async function* () {
+    const handler: HandlerFunction = async function* ({ kwargs }) {
+      if (kwargs['large']) {
+        yield file({ content: Buffer.alloc(20_000_000) });
+        return;
+      }
       for (;;) yield { type: 'x', data: [++emitted, 'x'.repeat(1024)] };
     };
     const { app, url, agent } = await start(adapter, { handler, runs: runsOf(30) });
+    const large = await ask(url, 'Hello', { kwargs: { large: true } });
+    const [first] = await large.allEnvelopes();
+    const { sha256 } = first!.data as { sha256: string };
+    expect(sha256).toHaveLength(64);
+    const held = await holdHalfRequests(url, `/query/${large.runId}/files/${sha256}`);
+    const closed = held.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
     const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
     for (let before = -1; emitted !== before; await ticks(1000)) before = emitted;
     await app.close();
     expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
     // The chunked coding has no end, so that a client knows that the stream was cut.
     await expect(stalled.whole()).rejects.toThrow('The response was cut after');
+    for (const socket of held) socket.destroy();
+    await Promise.all(closed);
   });
 
   it(promise('drain.twice'), async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
@@ -63,7 +64,7 @@ const databaseOf = (kind: string) => {
   return `${postgres.url}?schema=${directory.replace(/.*-/, 'several_').toLowerCase()}`;
 };
 
-type Rest = { headers?: Record<string, string>; kwargs?: object };
+type Rest = { headers?: Record<string, string>; kwargs?: object; agent?: Agent };
 
 const askAgent = ({ url }: SharedService, name: string, text: string, rest: Rest = {}) =>
   ask(url, text, { path: `/${name}/query`, ...rest });
@@ -199,7 +200,7 @@ describe('Several agents of a service', () => {
       join(directory, 'support.mjs'),
       'export default function () { throw new Error("broken"); }',
     );
-    const service = await startProcess({ DRAIN_MS: '100' });
+    const service = await startProcess({});
     expect(service.output()).toContain('\n  agents  research=./research.mjs, support=./support.mjs\n');
     for (const name of ['research', 'support'])
       expect(service.output()).toContain(`"kwargs":{}}' ${service.url}/${name}/query\n`);
@@ -216,9 +217,19 @@ describe('Several agents of a service', () => {
     const metrics = await (await get(service.url, '/metrics')).whole();
     expect(metrics).toContain('agent_query_runs_ended_total{module="research",status="completed"} 1\n');
     expect(metrics).toContain('agent_query_runs_ended_total{module="support",status="failed"} 1\n');
-    await askAgent(service, 'research', 'hold', { headers: DETACHED });
-    expect(await service.stop()).toBe(0);
-    expect(service.output()).toContain('Runs: 1 executing, 0 waiting.');
+    const connection = new Agent({ keepAlive: true, maxSockets: 1 });
+    const held = await askAgent(service, 'research', 'hold', { headers: DETACHED, agent: connection });
+    await held.whole();
+    const stopped = service.stop();
+    await eventuallyElsewhere(() => service.output().includes('Runs: 1 executing, 0 waiting.'));
+    // All agents drain at once.
+    for (const name of ['research', 'support']) {
+      const refusal = await askAgent(service, name, 'a', { agent: connection });
+      expect(await refusal.json()).toMatchObject({ code: 'draining' });
+    }
+    const path = held.headers.location!;
+    await (await request(service.url, { method: 'DELETE', path, agent: connection })).whole();
+    expect(await stopped).toBe(0);
   });
 
   it(promise('service.agents-shared', 'a reload of one agent is none of another'), async () => {

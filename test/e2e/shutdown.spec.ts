@@ -4,9 +4,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
+import { holdHalfRequests } from '../support/half-requests.js';
 import { describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { refusalOf, serve, startService } from '../support/service.js';
@@ -22,6 +24,17 @@ async function holdConnections(url: string): Promise<Socket[]> {
   });
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
   return sockets;
+}
+
+/** Sends half a JSON body to a route whose bodies the parsers of the adapter read. */
+async function beginJson(url: string, path: string): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  );
+  return socket;
 }
 
 describeOnBothAdapters('A host on %s that is closed', (adapter) => {
@@ -50,6 +63,28 @@ describe('The standalone service that gets a signal', () => {
     const sockets = await holdConnections(service.url);
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
     expect(await service.stop()).toBe(0);
+    await Promise.all(closed);
+  });
+
+  it(promise('service.shutdown', 'also while clients send half a request, or stop reading'), async () => {
+    const agent = join(directory, 'large.mjs');
+    const types = pathToFileURL(resolve(import.meta.dirname, '../../dist/index.js')).href;
+    await writeFile(
+      agent,
+      `import { file } from '${types}';
+      export default async function* () { yield file({ content: Buffer.alloc(20_000_000) }); }`,
+    );
+    const service = await startService({ AGENT: agent, DRAIN_MS: '100' });
+    const asked = await ask(service.url);
+    const [first] = await asked.allEnvelopes();
+    const { sha256 } = first!.data as { sha256: string };
+    expect(sha256).toHaveLength(64);
+    const sockets = await holdHalfRequests(service.url, `/query/${asked.runId}/files/${sha256}`);
+    sockets.push(await beginJson(service.url, '/nothing'));
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    expect(await service.stop()).toBe(0);
+    expect(service.output()).not.toContain('has not stopped');
+    for (const socket of sockets) socket.destroy();
     await Promise.all(closed);
   });
 

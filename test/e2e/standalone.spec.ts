@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { promise } from '../promises.js';
-import { answerOf, ask, get, type Reply } from '../support/client.js';
+import { answerOf, ask, get, request } from '../support/client.js';
 import { refusalOf, serve, type SharedService, startService } from '../support/service.js';
 
 const run = promisify(execFile);
@@ -108,10 +109,16 @@ describe('The standalone service', () => {
     }`;
     await writeFile(join(directory, 'my-agent.mjs'), agent);
     const started = (service = await startService({ AGENT: './my-agent.mjs', DRAIN_MS: '500' }, directory));
+    const connection = new Agent({ keepAlive: true, maxSockets: 1 });
+    const readiness = () => request(started.url, { method: 'GET', path: '/health/ready', agent: connection });
+    let ready = await readiness();
+    await ready.whole();
     const answer = await ask(started.url, 'go');
-    let ready: Reply;
-    do ready = await get(started.url, '/health/ready');
-    while (ready.status === 200);
+    while (ready.status === 200) {
+      ready = await readiness();
+      await ready.whole();
+    }
+    connection.destroy();
     expect([ready.status, await ready.json()]).toEqual([
       503,
       {

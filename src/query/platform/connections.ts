@@ -1,22 +1,32 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import { Server, type Socket } from 'node:net';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { type HostResponse, rawResponse, serversOf } from './host.js';
 
 /** How often connections are looked at during a shutdown. */
-const CLOSING_INTERVAL_MS = 100;
+const CLOSING_INTERVAL_MS = 50;
+
+/** At shutdown, when all runs have ended: how long callers may take to send the rest of a request, or to read an answer. */
+const FINISHING_MS = 2_000;
 
 /** A connection of Node's HTTP server. Node stores the response that it is writing in this member. */
 type HttpSocket = Socket & { _httpMessage?: object | null };
 
+/** When the callers of all modules of an application must have finished: Nest calls the hooks of modules one after another. */
+const deadlines = new WeakMap<HttpAdapterHost, number>();
+
 /**
  * The connections of the host's server. At shutdown, `server.close()` waits for every connection that has sent no complete
- * request, and has stopped its own time-outs for them: one silent client would keep the process alive for ever.
+ * request, or whose client does not read, and has stopped its own time-outs for them: one silent client would keep the process
+ * alive for ever.
  */
 @Injectable()
 export class Connections implements OnModuleInit {
   readonly #open = new Set<HttpSocket>();
+  /** The responses of this module. */
+  readonly #own = new WeakSet<object>();
   #server: http.Server | https.Server | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,15 +43,39 @@ export class Connections implements OnModuleInit {
     });
   }
 
+  /** Gives the port free for the next process. Connections that are open are served until the runs have ended. */
+  stopListening(): void {
+    for (const server of serversOf(this.adapterHost.httpAdapter)) {
+      // Not the method of the server itself: it closes connections too that wait for their next request.
+      if (server instanceof Server && server.listening) Server.prototype.close.call(server);
+    }
+  }
+
+  /** Notes that a request is for this module. */
+  serve(response: HostResponse): void {
+    this.#own.add(rawResponse(response));
+  }
+
+  /** How long callers may take from now on, in milliseconds. The first call begins that time. */
+  get timeLeft(): number {
+    const deadline = deadlines.get(this.adapterHost) ?? performance.now() + FINISHING_MS;
+    deadlines.set(this.adapterHost, deadline);
+    return Math.max(0, deadline - performance.now());
+  }
+
   /**
-   * As soon as the server takes no new connections, closes those on which no response is being written, until none is left.
-   * Until then the other routes of the host are served as before.
+   * Waits for the requests of this module that are still being sent or answered, and closes those that take too long. From then
+   * on closes connections on which no response is being written, until none is left. The other routes of the host are served as
+   * before.
    */
-  closeUnused(): void {
-    const server = this.#server;
-    if (!server?.listening || this.#timer) return;
+  async close(): Promise<void> {
+    const answered = () =>
+      [...this.#open].filter(({ _httpMessage: answer }) => answer && this.#own.has(answer));
+    while (answered().length > 0 && this.timeLeft > 0)
+      await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL_MS));
+    for (const socket of answered()) socket.destroy();
+    if (!this.#server || this.#timer) return;
     this.#timer = setInterval(() => {
-      if (server.listening) return;
       for (const socket of this.#open) if (!socket._httpMessage) socket.destroy();
       if (this.#open.size === 0) clearInterval(this.#timer);
     }, CLOSING_INTERVAL_MS).unref();

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createParamDecorator, type ExecutionContext, Res } from '@nestjs/common';
+import type { HttpAdapterHost } from '@nestjs/core';
 
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
 export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
@@ -98,3 +99,14 @@ export const WrittenByInterceptor = (): MethodDecorator => (target, key, descrip
   const { length } = descriptor.value as unknown as (...parameters: unknown[]) => unknown;
   Res()(target, key, length);
 };
+
+/** The servers of an application. Fastify listens on the second address of "localhost" with a server of its own. */
+export function serversOf(adapter: HttpAdapterHost['httpAdapter'] | undefined): unknown[] {
+  if (!adapter) return [];
+  const server: unknown = adapter.getHttpServer();
+  if (adapter.getType() !== 'fastify') return [server];
+  const fastify = adapter.getInstance<Record<symbol, unknown[]>>();
+  const symbols = Object.getOwnPropertySymbols(fastify);
+  const bindings = symbols.find(({ description }) => description === 'fastify.serverBindings');
+  return bindings ? [server, ...fastify[bindings]!] : [server];
+}

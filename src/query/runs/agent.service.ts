@@ -20,6 +20,7 @@ import type { RunOptions } from '../options/query.options.js';
 import { isInRange, rangeText, shown } from '../options/ranges.js';
 import type { Range } from '../options/table.js';
 import { Settings } from '../options/settings.js';
+import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { settlesWithin } from '../platform/deadline.js';
@@ -98,6 +99,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     private readonly spool: Spool,
     clock: Clock,
     @Optional() private readonly observers: Observers = new Observers([]),
+    @Optional() private readonly connections?: Connections,
   ) {
     const { runs, limits, role, dispatcher, tracer } = settings;
     this.#logger = loggerOf('AgentService', settings.name);
@@ -313,7 +315,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     );
   }
 
-  /** Drains: takes no new queries, gives the runs `runs.drainMs` to end, and then stops them or hands them over. */
+  /** Drains: lets the server stop listening, takes no new queries, gives the runs `runs.drainMs` to end, and then stops them or hands them over. */
   onModuleDestroy(): Promise<void> {
     return (this.#drained ??= this.#drain());
   }
@@ -342,6 +344,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   async #drain(): Promise<void> {
+    // Here, because Nest calls the hooks of what this service injects after its own.
+    this.connections?.stopListening();
     const { drainMs, stopDeadlineMs } = this.#options;
     const { durable, signals } = this.store;
     const waitingRuns = signals.isShared ? 'hand over' : durable ? 'keep' : 'stop';

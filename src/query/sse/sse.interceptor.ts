@@ -21,10 +21,7 @@ import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
 import { SseResponse } from './sse-response.js';
 
-/** At shutdown, when all runs have ended: how long clients may take to read the rest of their streams. */
-const READING_MS = 2_000;
-
-/** After that: how long it may take to end the streams that are left. */
+/** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
 const DISCONNECTING_MS = 500;
 
 /** How many ticks of the keep-alive timer a stream may be idle. */
@@ -58,6 +55,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const [request, response] = [http.getRequest<HostRequest>(), http.getResponse<HostResponse>()];
+    this.connections.serve(response);
     const turn = turnOf(request, response);
     const answers: Observable<unknown> = turn
       ? from(turn).pipe(concatMap((isTurn) => (isTurn ? next.handle() : of(undefined))))
@@ -70,15 +68,15 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     );
   }
 
-  /** Lets clients read their streams to the end, disconnects those that take too long, and closes unused connections. */
+  /** Lets callers finish what they send and read, disconnects those that take too long, and closes unused connections. */
   async beforeApplicationShutdown(): Promise<void> {
-    if (!(await this.#closesWithin(READING_MS))) {
+    if (!(await this.#closesWithin(this.connections.timeLeft))) {
       for (const sse of this.#open) sse.follower?.disconnect();
       await this.#closesWithin(DISCONNECTING_MS);
       for (const sse of this.#open) sse.destroy();
     }
     this.clock.stop(this.#keepAliveTimer);
-    this.connections.closeUnused();
+    await this.connections.close();
   }
 
   async #reply({ status, body, headers }: Reply, response: HostResponse): Promise<void> {

@@ -29,8 +29,8 @@ describe('A process that is stopped while others continue', () => {
     await Promise.all(waiting.map((caller) => caller.until('Waiting')));
 
     const stopped = a.stop();
-    await eventuallyElsewhere(async () => (await a.readiness()) === 503);
-    const follower = cluster.follow([a, b], asked.runId!);
+    await eventuallyElsewhere(() => a.isClosed());
+    const follower = cluster.follow(b, asked.runId!);
     await follower.until('"1 "');
     cluster.gates.open('held');
     await waiting[1]!.ended;
@@ -81,7 +81,7 @@ describe('A process that is stopped while others continue', () => {
     const asked = cluster.ask([a, b], { steps: [{ emit: 1 }, { gate: 'again' }] });
     await cluster.gates.reached('again');
     a.signal('SIGTERM');
-    await eventuallyElsewhere(async () => (await a.readiness()) === 503);
+    await eventuallyElsewhere(() => a.isClosed());
     a.signal('SIGTERM');
     expect(await a.exited).toBe(143);
     expect(a.log).toContain('ends at once, because of a second signal (SIGTERM)');

@@ -121,11 +121,12 @@ export class Member {
     return this.exited;
   }
 
-  /** The status of its readiness check. */
-  async readiness(): Promise<number> {
-    const reply = await request(this.url, { method: 'GET', path: '/health/ready' });
-    await reply.whole();
-    return reply.status;
+  /** Whether it takes no new connections. */
+  async isClosed(): Promise<boolean> {
+    return request(this.url, { method: 'GET' }).then(
+      async (reply) => (await reply.whole(), false),
+      () => true,
+    );
   }
 }
 
