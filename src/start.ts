@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { existsSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -19,9 +19,10 @@ import {
   type ServiceAgent,
 } from './config/index.js';
 import { greet } from './greeting.js';
+import { localRequestsOnly } from './local-requests.js';
 import { ServiceLogger } from './logger.js';
 import { neverBlock } from './never-block.js';
-import { CORS_OPTIONS, problemOf } from './query/index.js';
+import { CORS_OPTIONS, problemOf, sendProblem } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
@@ -67,6 +68,8 @@ export async function createService(variables: NodeJS.ProcessEnv): Promise<Servi
     // After the shutdown has waited for the callers of the endpoint: whatever else is half sent or half read.
     { logger, abortOnError: false, forceCloseConnections: true },
   );
+  const refuseStrangers = localRequestsOnly(environment);
+  if (refuseStrangers) app.use(refuseStrangers);
   const origins = corsOrigins(environment);
   if (origins) app.enableCors({ origin: origins, ...CORS_OPTIONS });
   const server = app.getHttpServer();
@@ -108,12 +111,14 @@ async function adapterOf(environment: Environment): Promise<FastifyAdapter> {
   });
 }
 
-function refuseUrl(_error: unknown, _request: unknown, reply: { raw: object; hijack(): unknown }): void {
-  const response = reply.raw as ServerResponse;
+function refuseUrl(
+  _error: unknown,
+  { raw: request }: { raw: object },
+  reply: { raw: object; hijack(): unknown },
+): void {
   reply.hijack();
   const problem = problemOf(400, 'The path of the request is not a valid URL.', 'invalid_query');
-  response.writeHead(400, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store' });
-  response.end(JSON.stringify(problem));
+  void sendProblem(problem, reply.raw as ServerResponse, request as IncomingMessage);
 }
 
 function guardProcess(): void {

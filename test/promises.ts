@@ -1086,6 +1086,11 @@ export const PROMISES = {
     sentence:
       'Without credentials the service listens on loopback addresses only, and refuses to start on any other unless ACCESS=open is set.',
   },
+  'access.local': {
+    section: '2.12',
+    sentence:
+      'Without credentials the service answers requests of this machine only: it refuses other names in Host, foreign origins, cross-site requests and forwarding headers with 403, says what to configure, and does not start with TRUST_PROXY or CORS_ORIGIN=*.',
+  },
   'access.cors': {
     section: '2.12',
     sentence:

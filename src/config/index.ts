@@ -1,11 +1,13 @@
 export type { ServiceAgent } from './agents.js';
 export type { Environment } from './variables.js';
 export {
+  allowedHosts,
   commandOptions,
   connectionLimits,
   corsOrigins,
   credentials,
   hasPlayground,
+  isLocalOnly,
   modelOptions,
   proxies,
   queryOptions,

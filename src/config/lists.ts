@@ -30,6 +30,11 @@ export function isOriginOrAll(text: string): boolean {
   }
 }
 
+/** Whether a text is a name or an address as it is in `Host`, without a port. */
+export function isHostName(text: string): boolean {
+  return /^[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i.test(text);
+}
+
 /** Whether a text is an IP address, a network in CIDR form, or the name of a network. */
 export function isAddressOrNetwork(text: string): boolean {
   if (NETWORK_NAMES.includes(text) || isIP(text) !== 0) return true;

@@ -113,6 +113,18 @@ export function hasCredentials(environment: Environment): boolean {
   return environment.API_KEYS !== '' || environment.API_KEYS_FILE !== '' || hasTokens(environment);
 }
 
+/** Whether only this machine may use the service: everybody could who reaches it. */
+export function isLocalOnly(environment: Environment): boolean {
+  return environment.ACCESS !== 'open' && !hasCredentials(environment);
+}
+
+/** Tells whether `Host` may have a name, which is written in small letters: one of this machine, or a listed one. */
+export function allowedHosts({ ALLOWED_HOSTS }: Environment): (name: string) => boolean {
+  const listed = entriesOf(ALLOWED_HOSTS.toLowerCase());
+  return (name) =>
+    listed.includes(name) || /(?:^|\.)localhost$/.test(name) || isLoopback(name.replace(/^\[|\]$/g, ''));
+}
+
 /** The credentials that give access; undefined if there are none. */
 export function credentials(environment: Environment): AccessModuleOptions | undefined {
   if (!hasCredentials(environment)) return undefined;

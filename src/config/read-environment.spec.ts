@@ -230,13 +230,18 @@ describe('The environment of the service', () => {
     ['CORS_ORIGIN', 'null', 'origins such as https://app.example.com'],
     ['TRUST_PROXY', '10.0.0.0/33', 'addresses or networks such as 10.0.0.0/8'],
     ['TRUST_PROXY', 'true', 'addresses or networks such as 10.0.0.0/8'],
+    [
+      'ALLOWED_HOSTS',
+      'agent.local:3000',
+      'names such as agent.local with commas between them, without ports',
+    ],
     ['LOG_FORMAT', 'xml', '"json" or "text"'],
     ['LOG_LEVEL', 'all', '"fatal", "error", "warn", "info", "log", "debug" or "verbose"'],
     ['ACCESS', 'closed', '"open"'],
   ])('refuses %s=%s, and tells what it may be', (name, value, what) => {
-    expect(faultsOf({ [name]: value })).toEqual([
+    expect(faultsOf({ API_KEYS: `ann:${'0'.repeat(64)}`, [name]: value })).toContainEqual(
       expect.stringContaining(`${name} is "${value}"; it must be ${what}`),
-    ]);
+    );
   });
 
   it.each(['JWT_ISSUER', 'JWT_AUDIENCE'])(
@@ -247,6 +252,12 @@ describe('The environment of the service', () => {
       ]);
     },
   );
+
+  it.each([{ ACCESS: 'open' }, { JWT_SECRET: 's'.repeat(32) }])('refuses ALLOWED_HOSTS with %j', (access) => {
+    expect(faultsOf({ ALLOWED_HOSTS: 'agent.local', ...access })).toEqual([
+      expect.stringMatching(/^ALLOWED_HOSTS has no effect with credentials or ACCESS=open/),
+    ]);
+  });
 
   it('refuses ACCESS=open with credentials, and names of issuers without tokens', () => {
     const sentence = /^ACCESS=open lets everybody use the service, but credentials are configured\./;
@@ -267,6 +278,7 @@ describe('The environment of the service', () => {
   it('accepts lists of origins and of proxies', () => {
     expect(
       faultsOf({
+        ACCESS: 'open',
         CORS_ORIGIN: 'https://a.example, http://localhost:5173,*',
         TRUST_PROXY: 'loopback, 10.0.0.0/8,fd00::/8, 192.168.1.7',
       }),

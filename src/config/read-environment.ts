@@ -1,7 +1,7 @@
 import { faultsOfAgents } from './agent-faults.js';
 import { prefixOf, readAgents, type ServiceAgent, withoutAgent } from './agents.js';
 import { isLoopback } from './lists.js';
-import { hasCredentials, hasTokens } from './options.js';
+import { hasCredentials, hasTokens, isLocalOnly, corsOrigins } from './options.js';
 import { resembling } from './unknown-variables.js';
 import { type Environment, isVariable, valuesOf } from './variables.js';
 
@@ -81,12 +81,29 @@ function contradictions(environment: Environment): string[] {
   const { HOST, ACCESS, DATABASE_URL, QUEUE_URL, ROLE, RETENTION_FILE_MS } = environment;
   const isShared = /^postgres(ql)?:/.test(DATABASE_URL);
   const isOpen = !hasCredentials(environment);
+  const isLocal = isLocalOnly(environment);
   const faults: [boolean, string][] = [
     [
-      ACCESS !== 'open' && isOpen && !isLoopback(HOST),
+      isLocal && !isLoopback(HOST),
       `HOST is ${JSON.stringify(HOST)}, which other machines reach, and no credentials are configured. ` +
         'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or set HOST to 127.0.0.1. ' +
         'Or set ACCESS=open, so that everybody may use the service.',
+    ],
+    [
+      isLocal && environment.TRUST_PROXY !== '',
+      'TRUST_PROXY lets others reach the service through a proxy, and no credentials are configured. ' +
+        'Set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. Or unset TRUST_PROXY. ' +
+        'Or set ACCESS=open, if the proxy itself lets only those pass who may use the service.',
+    ],
+    [
+      isLocal && corsOrigins(environment) === '*',
+      'CORS_ORIGIN=* lets the pages of all sites use the service, and no credentials are configured. ' +
+        'Let CORS_ORIGIN list the origins of your pages. Or set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET. ' +
+        'Or set ACCESS=open, so that everybody may use the service.',
+    ],
+    [
+      !isLocal && environment.ALLOWED_HOSTS !== '',
+      'ALLOWED_HOSTS has no effect with credentials or ACCESS=open: then every Host is answered. Unset it.',
     ],
     [
       ACCESS === 'open' && !isOpen,

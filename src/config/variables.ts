@@ -2,7 +2,7 @@ import { apiKeysOf } from '../access/keys/api-key.js';
 import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../query/options/model.js';
 import { isInRange, rangeText } from '../query/options/ranges.js';
 import { type NumberOption, OPTIONS, type Range } from '../query/options/table.js';
-import { entriesOf, isAddressOrNetwork, isOriginOrAll, linesOf } from './lists.js';
+import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
 
 /** How the text of a variable becomes its value. */
 interface Kind<T> {
@@ -173,6 +173,11 @@ export const VARIABLES = {
   ...numbers(agent, OPTIONS.model),
 
   ACCESS: access(oneOf(['open'], ''), '`open` allows other addresses than loopback', 'open'),
+  ALLOWED_HOSTS: access(
+    list(isHostName, 'names such as agent.local with commas between them, without ports'),
+    'names of this machine besides `localhost`',
+    'list',
+  ),
   API_KEYS: access(secret(faultOfKeys), 'API keys, with commas between them', 'list'),
   API_KEYS_FILE: access(text(), 'a file with a key in each line', 'file'),
   JWT_JWKS_URL: access(secret(faultOfAddress), 'where the issuer publishes its keys', 'url'),

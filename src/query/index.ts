@@ -52,7 +52,7 @@ export {
 export { filePartOf } from './files/file-part.js';
 export { CORS_OPTIONS } from './http/cors.js';
 export { isQuery } from './http/headers.js';
-export { ProblemFilter, problemOf } from './http/problem.filter.js';
+export { ProblemFilter, problemOf, sendProblem } from './http/problem.filter.js';
 export { newProcessDirectory, removeAbandonedDirectories } from './files/process-directories.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';

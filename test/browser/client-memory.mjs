@@ -45,7 +45,7 @@ async function startService(folder) {
     cwd: folder,
     env: {
       ...process.env,
-      ...{ PORT: '0', DATABASE_URL: 'memory:', LOG_FORMAT: 'text', CORS_ORIGIN: '*' },
+      ...{ PORT: '0', DATABASE_URL: 'memory:', LOG_FORMAT: 'text', ACCESS: 'open', CORS_ORIGIN: '*' },
       ...{
         MAX_FILE_BYTES: String(2 * BYTES),
         MAX_FILES_BYTES: String(2 * BYTES),

@@ -65,7 +65,7 @@ export class ProblemFilter implements ExceptionFilter {
       raw.setHeader('Retry-After', error.extras.retryAfter);
     }
     if (problem.size !== undefined) raw.setHeader('Content-Range', `bytes */${problem.size}`);
-    void send(problem, raw, rawRequest(request));
+    void sendProblem(problem, raw, rawRequest(request));
   }
 
   #problem(error: unknown): Problem & { retryAfter?: undefined } {
@@ -84,8 +84,14 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1). */
-async function send(problem: Problem, response: ServerResponse, request: IncomingMessage): Promise<void> {
+/**
+ * Answers a request with a problem. The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1).
+ */
+export async function sendProblem(
+  problem: Problem,
+  response: ServerResponse,
+  request: IncomingMessage,
+): Promise<void> {
   const body = Buffer.from(JSON.stringify(problem));
   response.writeHead(problem.status, {
     'Content-Type': 'application/problem+json',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createApiKey } from '../../../src/access/index.js';
 import { promise } from '../../promises.js';
-import { ask } from '../../support/client.js';
+import { ask, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import { refusalOf, serve, type SharedService, spawnService, startService } from '../../support/service.js';
 import { freePort } from '../../support/free-port.js';
@@ -47,6 +47,34 @@ describe('The configuration of the service', () => {
         `The variable ${name} has no effect on this service. Did you mean ${meant}?`,
       );
     expect(await refusalOf({ DISCONNECT: 'x' })).toMatchObject({ exitCode: 1 });
+  });
+
+  it.each([
+    [{ TRUST_PROXY: 'loopback' }, 'TRUST_PROXY lets others reach the service through a proxy'],
+    [{ CORS_ORIGIN: '*' }, 'CORS_ORIGIN=* lets the pages of all sites use the service'],
+  ])(promise('access.local', 'a start with %j'), async (variables, sentence) => {
+    const { message } = await refusalOf(variables);
+    expect(message).toContain(`${sentence}, and no credentials are configured. `);
+    expect(message).toMatch(/set API_KEYS, API_KEYS_FILE, JWT_JWKS_URL or JWT_SECRET\./i);
+    service = await serve({ ...variables, ACCESS: 'open' });
+  });
+
+  it(promise('access.local', 'every path of the service'), async () => {
+    service = await serve();
+    for (const path of [
+      '/',
+      '/assets/a.js',
+      '/query',
+      '/query/%zz',
+      '/health/live',
+      '/metrics',
+      '/version',
+      '/no',
+    ])
+      expect([path, (await get(service.url, path, { 'x-forwarded-for': '203.0.113.9' })).status]).toEqual([
+        path,
+        path.includes('%zz') ? 400 : 403,
+      ]);
   });
 
   it(promise('access.cors'), async () => {
