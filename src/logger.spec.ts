@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { eventually } from '../test/support/conditions.js';
 import { Outputs, ServiceLogger } from './logger.js';
+import { neverFail } from './process-outputs.js';
 
 describe('The log of the service', () => {
   it('has what the service reports, and not the steps of the start of Nest', () => {
@@ -19,23 +20,51 @@ describe('The log of the service', () => {
     expect(lines[0]).toMatch(/LOG.*\[Database\].*The database is back after 1\.5 s\./);
   });
 
-  it('loses what exceeds 4 MiB while nobody reads the output, and says so when there is room again', () => {
+  it('loses what exceeds 4 MiB while nobody reads the output, and says so when there is room again', async () => {
     const lines: string[] = [];
-    const output = { writableLength: 4 * 1024 * 1024 + 1, cork() {}, uncork() {} };
-    const write = jest
-      .spyOn(process.stdout, 'write')
-      .mockImplementation((text) => lines.push(String(text)) > 0);
-    const logger = new ServiceLogger('json', 'info', new Outputs(output));
-    logger.log('one', 'Test');
-    logger.warn('two', 'Test');
-    logger.debug('not logged at all', 'Test');
-    output.writableLength = 0;
-    logger.log('three', 'Test');
-    write.mockRestore();
-    expect(lines.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual([
-      '2 entries of the log are lost: the reader of the output did not read.',
-      'three',
-    ]);
+    let read = () => {};
+    const output = new Writable({
+      decodeStrings: false,
+      write: (line: string, _, written) => {
+        lines.push(line.trim());
+        read = () => written();
+      },
+    });
+    neverFail((sentence) => lines.push(sentence), output as never);
+    for (const line of ['x'.repeat(4 * 1024 * 1024), 'one', 'two', 'three']) output.write(line);
+    await new Promise<void>((lost) => output.write('four', () => lost()));
+    while (lines.at(-1) !== '3 entries of the log are lost: the reader of the output did not read.') {
+      read();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(lines.slice(1, -1)).toEqual(['one']);
+  });
+
+  it('counts what a full disk loses, and says so when there is room again, also after it could not', async () => {
+    // The disk takes the lines 3 and 5. Line 4 tells what is lost, and is lost too.
+    const isFull = [true, true, false, true, false, false];
+    let disk = '';
+    const output = new Writable({
+      decodeStrings: false,
+      write: (line: string, _, written) => {
+        if (isFull.shift()) return written(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+        disk += line;
+        written();
+      },
+      // As the outputs of a process do.
+      destroy(error, destroyed) {
+        destroyed(error);
+        (this as Writable & { _undestroy(): void })._undestroy();
+      },
+    });
+    neverFail((sentence) => void output.write(`${sentence}\n`), output as never);
+    for (const line of ['one', 'two', 'three', 'four']) {
+      await new Promise<void>((settled) => output.write(`${line}\n`, () => settled()));
+    }
+    await eventually(() => disk.includes('lost'));
+    expect(disk).toBe(
+      '\nthree\n\nfour\n2 entries of the log are lost: the output could not be written (ENOSPC).\n',
+    );
   });
 
   it('writes the reports of 10 ms together, and a warning at once', async () => {

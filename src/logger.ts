@@ -2,9 +2,6 @@ import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { type Environment, LOG_LEVELS } from './config/variables.js';
 import { LogEntry } from './telemetry/log/log-entry.js';
 
-/** How much output may wait for a reader that does not read, in bytes. What is logged beyond that is lost. */
-const MAX_WAITING = 4 * 1024 * 1024;
-
 /** How long entries wait to be written together. */
 const HOLD_MS = 10;
 
@@ -20,13 +17,8 @@ const NEST_START = new Set([
   'NestApplication',
 ]);
 
-/**
- * The log of the standalone service, without Nest's reports of its own start. A reader of the output that does not read must not
- * stop the service: see `neverBlock`.
- */
+/** The log of the standalone service, without Nest's reports of its own start. */
 export class ServiceLogger extends ConsoleLogger {
-  #lost = 0;
-
   /**
    * @param format `json` writes one object per line
    * @param least the least important level that is written
@@ -45,7 +37,7 @@ export class ServiceLogger extends ConsoleLogger {
   }
 
   override isLevelEnabled(level: LogLevel): boolean {
-    if (!super.isLevelEnabled(level) || !this.#hasRoom()) return false;
+    if (!super.isLevelEnabled(level)) return false;
     if (PATIENT.has(level)) this.outputs.hold();
     else this.outputs.write();
     return true;
@@ -54,19 +46,6 @@ export class ServiceLogger extends ConsoleLogger {
   /** Nest looks for cycles and for texts without end, which an entry has not. There are two entries a query. */
   protected override stringifyJsonLogObject(object: Record<string, unknown>): string {
     return object.message instanceof LogEntry ? JSON.stringify(object) : super.stringifyJsonLogObject(object);
-  }
-
-  #hasRoom(): boolean {
-    if (this.outputs.waiting > MAX_WAITING) {
-      this.#lost++;
-      return false;
-    }
-    if (this.#lost > 0) {
-      const lost = this.#lost;
-      this.#lost = 0;
-      this.warn(`${lost} entries of the log are lost: the reader of the output did not read.`, 'Log');
-    }
-    return true;
   }
 }
 
@@ -78,11 +57,6 @@ export class Outputs {
   constructor(...outputs: readonly Output[]) {
     this.#outputs = outputs;
     process.once('exit', () => this.write());
-  }
-
-  /** How many bytes wait for their reader. */
-  get waiting(): number {
-    return this.#outputs.reduce((sum, { writableLength }) => sum + writableLength, 0);
   }
 
   /** Holds back what comes, for at most 10 ms. The end of the process writes it. */
@@ -101,7 +75,7 @@ export class Outputs {
   }
 }
 
-type Output = Pick<NodeJS.WriteStream, 'writableLength' | 'cork' | 'uncork'>;
+type Output = Pick<NodeJS.WriteStream, 'cork' | 'uncork'>;
 
 function levelsTo(least: Environment['LOG_LEVEL']): LogLevel[] {
   const names = LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(least) + 1);

@@ -21,7 +21,7 @@ import {
 import { greet } from './greeting.js';
 import { localRequestsOnly } from './local-requests.js';
 import { ServiceLogger } from './logger.js';
-import { neverBlock } from './never-block.js';
+import { neverFail } from './process-outputs.js';
 import { CORS_OPTIONS, problemOf, sendProblem } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
@@ -122,13 +122,7 @@ function refuseUrl(
 }
 
 function guardProcess(): void {
-  neverBlock(process.stdout, process.stderr);
-  // The reader of the output may go (`| head`): what is written after that is lost, but the service continues.
-  for (const output of [process.stdout, process.stderr]) {
-    output.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+  neverFail((sentence) => new Logger('Log').warn(sentence), process.stdout, process.stderr);
   // A handler's unhandled rejection must not crash other runs.
   process.on('unhandledRejection', (reason) => {
     new Logger('Process').error(

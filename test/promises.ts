@@ -911,6 +911,11 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The service continues when the reader of its output is gone.',
   },
+  'service.log-full': {
+    section: 'service',
+    sentence:
+      'The service continues while its output cannot be written, as on a full disk, and says later how much is lost.',
+  },
   'service.environment': {
     section: 'service',
     sentence: 'The service does not start with an invalid environment, and names every variable at fault.',

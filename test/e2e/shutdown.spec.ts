@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { QueryModule } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, request } from '../support/client.js';
+import { eventuallyElsewhere } from '../support/conditions.js';
 import { holdHalfRequests } from '../support/half-requests.js';
 import { describeOnBothAdapters, startHost } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -125,6 +126,31 @@ describe('The standalone service that gets a signal', () => {
     // The shutdown writes a line to the output that is gone.
     service.kill('SIGTERM');
     expect((await exited)[0]).toBe(0);
+  });
+
+  it(promise('service.log-full'), async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'full-log-'));
+    const log = join(directory, 'log');
+    const main = resolve(import.meta.dirname, '../../dist/main.js');
+    const env = { PATH: process.env['PATH'], PORT: '0', DATABASE_URL: 'memory:' };
+    // stdout is a file that may have 16 blocks, and nothing can be written to stderr.
+    const command = 'ulimit -f 16; exec "$0" "$1" >> "$2" 2> /dev/full';
+    const service = spawn('sh', ['-c', command, process.execPath, main, log], { env, stdio: 'ignore' });
+    const exited = once(service, 'exit');
+    let url: string | undefined;
+    await eventuallyElsewhere(async () => {
+      url = /http:\/\/[^\s"]+/.exec(await readFile(log, 'utf8').catch(() => ''))?.[0];
+      return url !== undefined;
+    });
+    const kwargs = { session_id: 's'.repeat(190) };
+    for (let round = 0; round < 40; round++) expect((await ask(url!, '', { kwargs })).status).toBe(200);
+    await truncate(log);
+    await (await ask(url!, '')).whole();
+    const lost = /"\d+ entries of the log are lost: the output could not be written \(EFBIG\)\."/;
+    await eventuallyElsewhere(async () => lost.test(await readFile(log, 'utf8')));
+    service.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    await rm(directory, { recursive: true });
   });
 
   it(promise('service.problems'), async () => {
