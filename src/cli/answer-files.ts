@@ -80,7 +80,7 @@ async function saveAll(
 
 /** A name that is no path, no hidden file, valid on every system, and read in the order of its characters. */
 export function safeName(name: string): string {
-  const safe = name.replace(/[\p{Cc}\p{Bidi_C}/\\:*?"<>|]/gu, '_').replace(/^\.+|[. ]+$/g, '_');
+  const safe = name.replace(/[\p{Cc}\p{Bidi_C}/\\:*?"<>|]/gu, '_').replace(/^\.+|(?<![. ])[. ]+$/g, '_');
   // On Windows these are devices, with any extension.
   return safe === '' || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(safe) ? `_${safe}` : safe;
 }

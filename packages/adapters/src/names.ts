@@ -41,7 +41,7 @@ export function callId(runId: string, id: string): string {
  * fileName('text/csv', '../../rows.csv'); // 'rows.csv'
  */
 export function fileName(mimeType: string, label = '', baseName = 'file'): string {
-  const name = label.slice(label.search(/[^/\\]*$/)).replace(/\p{Cc}/gu, '');
+  const name = label.slice(label.search(/(?<![^/\\])[^/\\]*$/)).replace(/\p{Cc}/gu, '');
   if (name !== '' && Buffer.byteLength(name) <= NAME_BYTES) return name;
   // The list of types has `mpga` first, which hardly anybody knows.
   const extension = mimeType.startsWith('audio/mpeg') ? 'mp3' : mime.getExtension(mimeType);

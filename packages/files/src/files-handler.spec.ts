@@ -223,6 +223,22 @@ describe('FilesHandler', () => {
     });
   });
 
+  it('gives way to other work between the parts of a query', async () => {
+    for (const text of ['Hello', `x${' '.repeat(19_990)}x`, 'select']) {
+      const parts: QueryPart[] = Array.from({ length: 100 }, () => ({ type: 'text', text }));
+      let rounds = 0;
+      const count = () => {
+        rounds += 1;
+        other = setImmediate(count);
+      };
+      let other = setImmediate(count);
+      await ask(usual, parts);
+      clearImmediate(other);
+      // Once to look for requests, and once to describe them.
+      expect(rounds).toBeGreaterThanOrEqual(2 * parts.length - 1);
+    }
+  });
+
   describe('with files on disk', () => {
     let folder: string;
     beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'files-agent-'))));

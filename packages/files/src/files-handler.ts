@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { AgentHandler, log, message, progress } from 'nest-agent-query';
@@ -10,6 +11,7 @@ import type { ParserJob } from './parser-job.js';
 import { ParserPool } from './parser-pool.js';
 import type { Question } from './parser-protocol.js';
 import { parseRequest } from './request.js';
+import type { FilesRequest } from './request.js';
 
 /** Files of one query that are parsed, or wait for it, ahead of the one that is answered. */
 const AHEAD = 32;
@@ -59,8 +61,10 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
     };
     signal.addEventListener('abort', cancel);
     try {
-      const isRequested = parts.some((part) => part.type === 'text' && parseRequest(part.text) !== undefined);
-      yield* isRequested ? answerRequests(parts, context, ask) : describeParts(parts, context, ask);
+      const requests = await requestsOf(parts);
+      yield* requests.size > 0
+        ? answerRequests(parts, requests, context, ask)
+        : describeParts(parts, context, ask);
     } finally {
       signal.removeEventListener('abort', cancel);
       cancel();
@@ -101,6 +105,17 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
   }
 }
 
+/** The requests in the texts. Other runs go on between two texts: there may be many. */
+async function requestsOf(parts: QueryPart[]): Promise<Map<QueryPart, FilesRequest>> {
+  const requests = new Map<QueryPart, FilesRequest>();
+  for (const part of parts) {
+    const request = part.type === 'text' ? parseRequest(part.text) : undefined;
+    if (request) requests.set(part, request);
+    await setImmediate();
+  }
+  return requests;
+}
+
 /** Asks the pool. The job is cancelled when the run ends. */
 type Ask = (question: Question, files: FilePart[]) => ParserJob;
 
@@ -130,6 +145,7 @@ async function* describeParts(parts: QueryPart[], context: QueryContext, ask: As
 
 async function* answerRequests(
   parts: QueryPart[],
+  requests: Map<QueryPart, FilesRequest>,
   context: QueryContext,
   ask: Ask,
 ): AsyncGenerator<Envelope> {
@@ -138,7 +154,7 @@ async function* answerRequests(
   for (const [index, part] of parts.entries()) {
     if (signal.aborted) return;
     if (part.type === 'file') continue;
-    const request = parseRequest(part.text);
+    const request = requests.get(part);
     const position = positionOf(index, parts);
     if (!request) {
       yield* describeTextPart(part.text, position);

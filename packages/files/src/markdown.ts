@@ -50,7 +50,7 @@ export function code(text: string, length = 80): string {
 export function block(text: string, language = 'text'): string {
   const shown = text.replace(/\r\n?/g, '\n').replace(UNSAFE_BUT_LINES, ' ').replace(LONE_SURROGATE, '\ufffd');
   const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1));
-  return `${fence}${language}\n${shown.replace(/\n+$/, '')}\n${fence}`;
+  return `${fence}${language}\n${shown.replace(/(?<!\n)\n+$/, '')}\n${fence}`;
 }
 
 /** The first lines of a text in a fenced block, with a note if there are more. */

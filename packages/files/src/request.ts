@@ -32,6 +32,8 @@ export type ResultForm = 'table' | 'csv' | 'json' | 'parquet';
 const LONGEST = 20_000;
 
 const QUOTES: Record<string, string> = { '"': '"', "'": "'", '“': '”', '„': '“', '«': '»' };
+/** What may follow a statement. The expression begins nowhere within a run: it would read the rest of the run each time. */
+const END = /(?<![;\s])[;\s]+$/;
 const PRONOUNS = /^(it|this|that|these|those|them|all|everything|the|my|please|file|files|table|tables)$/i;
 
 /** The request that a text consists of; undefined if it is another text. */
@@ -42,10 +44,13 @@ export function parseRequest(text: string): FilesRequest | undefined {
 }
 
 function parseSql(line: string): FilesRequest | undefined {
-  const [, statement = '', form] =
-    /^(.*?)(?:;?\s*\bas\s+(csv|json|parquet))?\s*;?$/is.exec(line.replace(/[;\s]+$/, '')) ?? [];
-  if (!isStatement(statement)) return undefined;
-  return { kind: 'sql', statement, as: (form?.toLowerCase() ?? 'table') as ResultForm };
+  if (!/^(?:select|with|show|describe|summarize)\s/i.test(line)) return undefined;
+  const whole = line.replace(END, '');
+  const [ending = '', form = 'table'] = /\bas\s+(csv|json|parquet)$/i.exec(whole) ?? [];
+  const statement = whole.slice(0, whole.length - ending.length).replace(END, '');
+  return isStatement(statement)
+    ? { kind: 'sql', statement, as: form.toLowerCase() as ResultForm }
+    : undefined;
 }
 
 function isStatement(text: string): boolean {
@@ -69,7 +74,7 @@ function parseFind(line: string): FilesRequest | undefined {
 }
 
 function parsePart(line: string): FilesRequest | undefined {
-  const [, word = '', rest = ''] = /^(pages?|sheet|entry|outline|text)\b\s*(.*)$/i.exec(line) ?? [];
+  const [, word = '', rest = ''] = /^(pages?|sheet|entry|outline|text)\b\s*(\S.*)?$/i.exec(line) ?? [];
   const { what, ...of } = splitOf(rest);
   switch (word.toLowerCase()) {
     case 'page':

@@ -51,7 +51,7 @@ export function fileOfBlock(block: Block): FilePiece | undefined {
   const { type, data, url, image_url: image } = block;
   const imageUrl = typeof image === 'object' && image !== null ? (image as Block)['url'] : image;
   const dataUrl = [url, imageUrl, data].find(isDataUrl);
-  const parts = dataUrl === undefined ? undefined : /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(dataUrl);
+  const parts = dataUrl === undefined ? undefined : /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(dataUrl);
   if (parts) return filePiece(block, parts[1]!, Buffer.from(parts[2]!, 'base64'));
   if (typeof type !== 'string' || !['image', 'audio', 'video', 'file'].includes(type)) return undefined;
   const given = block['mimeType'] ?? block['mime_type'];

@@ -31,7 +31,7 @@ export function outputFile(
     return outputFile(content, type, baseName, typeof ownName === 'string' ? ownName : filename);
   }
   if (typeof data !== 'string') return undefined;
-  const [start, type] = /^data:([^;,]*)[^,]*;base64,/.exec(data) ?? [];
+  const [start, type] = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(data) ?? [];
   if (start === undefined && /^\w+:/.test(data)) return undefined;
   const bytes = Buffer.from(data.slice(start?.length ?? 0), 'base64');
   return outputFile(bytes, type || mimeType, baseName, filename);

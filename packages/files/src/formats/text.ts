@@ -59,7 +59,7 @@ export async function describeText(text: string): Promise<string> {
   if (text.trim() === '') return text === '' ? 'An empty text.' : 'A text of nothing but white space.';
   const tally = new TextTally();
   for (let start = 0; start < text.length; start += SLICE) {
-    if (start > 0) await setImmediate();
+    await setImmediate();
     tally.add(text.slice(start, start + SLICE));
   }
   return `**Text**: ${tally.toString()}.\n\n${opening(text, true)}`;

@@ -18,7 +18,7 @@ import {
 import type { Column, ColumnFigures, Table } from './table.js';
 
 /** White space around a cell: what the engine takes for it. */
-const AROUND = /^\p{Zs}+|\p{Zs}+$/gu;
+const AROUND = /^\p{Zs}+|(?<!\p{Zs})\p{Zs}+$/gu;
 const TEXT: ColumnType = { label: 'text', reading: undefined, markers: 0 };
 
 /**
