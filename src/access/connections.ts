@@ -89,15 +89,15 @@ function oldestUnused(sockets: Set<HttpSocket>): HttpSocket {
 }
 
 /** The networks that an address of a list of proxies may name, as `proxy-addr` and Express name them. */
-const NAMED_NETWORKS: Record<string, readonly string[]> = {
-  loopback: ['127.0.0.0/8', '::1/128'],
-  linklocal: ['169.254.0.0/16', 'fe80::/10'],
-  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
-};
+const NAMED_NETWORKS = new Map([
+  ['loopback', ['127.0.0.0/8', '::1/128']],
+  ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
+  ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
+]);
 
 function networksOf(proxies: readonly string[]): BlockList {
   const networks = new BlockList();
-  for (const proxy of proxies.flatMap((name) => NAMED_NETWORKS[name] ?? [name])) {
+  for (const proxy of proxies.flatMap((name) => NAMED_NETWORKS.get(name) ?? [name])) {
     const [address = '', bits] = proxy.split('/');
     const family = isIPv4(address) ? 'ipv4' : 'ipv6';
     try {

@@ -7,17 +7,17 @@ export class UsageError extends Error {
 }
 
 /** Codes of the client that do not come from the service. */
-const EXIT_OF_CODE: Record<string, number> = {
-  connection_lost: EXIT.noConnection,
-  invalid_response: EXIT.noConnection,
-  body_not_repeatable: EXIT.noConnection,
-  file_unreadable: EXIT.usage,
-};
+const EXIT_OF_CODE = new Map<string, number>([
+  ['connection_lost', EXIT.noConnection],
+  ['invalid_response', EXIT.noConnection],
+  ['body_not_repeatable', EXIT.noConnection],
+  ['file_unreadable', EXIT.usage],
+]);
 
 /** The exit code for what a command has thrown. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
-  if (error instanceof AgentQueryError) return EXIT_OF_CODE[error.code] ?? EXIT.refused;
+  if (error instanceof AgentQueryError) return EXIT_OF_CODE.get(error.code) ?? EXIT.refused;
   return EXIT.failed;
 }
 

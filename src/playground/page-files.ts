@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-const TYPES: Record<string, string> = {
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  svg: 'image/svg+xml',
-};
+const TYPES = new Map([
+  ['css', 'text/css; charset=utf-8'],
+  ['js', 'text/javascript; charset=utf-8'],
+  ['svg', 'image/svg+xml'],
+]);
 
 const compress = promisify(gzip);
 
@@ -57,7 +57,7 @@ export class PageFiles {
 
 async function readAsset(path: string): Promise<PageFile> {
   const content = await readFile(path);
-  const type = TYPES[path.split('.').at(-1)!] ?? 'application/octet-stream';
+  const type = TYPES.get(path.split('.').at(-1)!) ?? 'application/octet-stream';
   return { type, etag: etagOf(content), content, gzip: await compress(content, { level: 9 }) };
 }
 

@@ -195,7 +195,7 @@ describeOnOneAdapter('The runs of a host, on %s', (adapter) => {
     const connection = await ask(host.url, 'Hello', { kwargs: { session_id: 's' } });
     const call = await scripted.call(1);
     call.emit(message('Hi'), { type: 'usage', data: { inputTokens: 2, outputTokens: 3, model: 'm' } });
-    call.emit({ type: 'usage', data: { inputTokens: 10, outputTokens: 0 } });
+    call.emit({ type: 'usage', data: { inputTokens: 10, outputTokens: 0, constructor: 1 } });
     call.finish();
     await connection.whole();
     await host.idle();
@@ -213,8 +213,8 @@ describeOnOneAdapter('The runs of a host, on %s', (adapter) => {
           status: 'completed',
           errorCode: undefined,
           envelopes: 4,
-          length: 171,
-          usage: { inputTokens: 12, outputTokens: 3 },
+          length: 187,
+          usage: { inputTokens: 12, outputTokens: 3, constructor: 1 },
         },
       ],
       ['unfollowed', 0],

@@ -11,11 +11,11 @@ export interface Piece {
 /** The service answers the doctor with less. A few bytes of another server could become gigabytes. */
 export const MAX_BYTES = 8 * 1024 * 1024;
 
-const DECODERS: Record<string, () => Transform> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
+const DECODERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
 
 /** The compression that a response claims; undefined without one. */
 export function encodingOf(headers: IncomingHttpHeaders = {}): string | undefined {
@@ -30,7 +30,7 @@ export function encodingOf(headers: IncomingHttpHeaders = {}): string | undefine
  * @throws what zlib says of bytes that are not compressed so
  */
 export async function decoded(pieces: Piece[], encoding: string | undefined): Promise<Piece[]> {
-  const decoder = encoding === undefined ? undefined : DECODERS[encoding]?.();
+  const decoder = DECODERS.get(encoding ?? '')?.();
   if (!decoder) return pieces;
   const all: Piece[] = [];
   let readable: Buffer[] = [];

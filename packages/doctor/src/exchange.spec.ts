@@ -15,6 +15,11 @@ describe('The doctor, reading a response,', () => {
     expect(textOf(response).length).toBeLessThan(192 * 1024);
   });
 
+  it('leaves bytes as they are whose compression it does not know', async () => {
+    const pieces = [{ atMs: 5, bytes: Buffer.from('text') }];
+    for (const encoding of ['zstd', 'constructor']) expect(await decoded(pieces, encoding)).toBe(pieces);
+  });
+
   it('stops where a few compressed bytes become many', async () => {
     const bytes = brotliCompressSync(Buffer.alloc(64 * 1024 * 1024));
     expect(bytes.length).toBeLessThan(1024);

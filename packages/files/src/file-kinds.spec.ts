@@ -171,6 +171,23 @@ describe('The kinds of files', () => {
     expect(await describedBy(usual, 'a.epub', file)).toMatch(/Title: `Sold`\.\n\nIts text is encrypted\.\n/);
   });
 
+  it.each(['constructor', 'toString', '__proto__'])(
+    'takes a name like %s inside a file for unknown',
+    async (name) => {
+      const book = zipOf(
+        Object.entries({
+          mimetype: 'application/epub+zip',
+          'META-INF/container.xml': '<container><rootfile full-path="b.opf"/></container>',
+          'b.opf': `<package><title>Sold</title><${name}>Ada</${name}></package>`,
+        }).map(([path, content]) => [path, Buffer.from(content)]),
+      );
+      expect(await describedBy(usual, 'a.epub', book)).toContain(
+        'bytes. Title: `Sold`.\n\n0 words in 0 documents.',
+      );
+      expect(await describedBy(usual, 'a.bin', openDocumentOf(name, '<a/>'))).toContain('**ZIP archive**, ');
+    },
+  );
+
   it('says which mark a tar archive lacks that has all of its entries', async () => {
     const text = await describedBy(usual, 'a.tar', tarOf({ blocks: 0 }));
     expect(text).toContain(

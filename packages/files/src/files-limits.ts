@@ -48,7 +48,7 @@ export function checkLimits(limits: FilesLimits): void {
     const smallest = SMALLEST[name];
     if (typeof value === 'number' && value >= smallest) continue;
     const range = smallest >= 1 ? `a number from ${smallest} on` : 'a number greater than 0';
-    const rule = name in SMALLEST ? `must be ${range}` : 'is no limit';
+    const rule = Object.hasOwn(SMALLEST, name) ? `must be ${range}` : 'is no limit';
     throw new RangeError(`FilesLimits.${name} is ${JSON.stringify(value)}; it ${rule}.`);
   }
 }

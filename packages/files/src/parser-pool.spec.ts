@@ -101,6 +101,7 @@ describe('ParserPool', () => {
     [{ seconds: 0 }, 'FilesLimits.seconds is 0; it must be a number greater than 0.'],
     [{ processes: '2' }, 'FilesLimits.processes is "2"; it must be a number from 1 on.'],
     [{ threads: 2 }, 'FilesLimits.threads is 2; it is no limit.'],
+    [{ constructor: 2 }, 'FilesLimits.constructor is 2; it is no limit.'],
   ])('refuses the limits %j', (values, message) => {
     expect(() => new ParserPool(Object.assign(new FilesLimits(), values))).toThrow(message);
   });

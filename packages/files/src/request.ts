@@ -31,7 +31,7 @@ export type ResultForm = 'table' | 'csv' | 'json' | 'parquet';
 /** Characters of a request; a longer text is none. */
 const LONGEST = 20_000;
 
-const QUOTES: Record<string, string> = { '"': '"', "'": "'", '“': '”', '„': '“', '«': '»' };
+const QUOTES = new Map(['""', "''", '“”', '„“', '«»'].map(([open, close]) => [open!, close!]));
 /** What may follow a statement. The expression begins nowhere within a run: it would read the rest of the run each time. */
 const END = /(?<![;\s])[;\s]+$/;
 const PRONOUNS = /^(it|this|that|these|those|them|all|everything|the|my|please|file|files|table|tables)$/i;
@@ -104,6 +104,6 @@ function splitOf(text: string): { what: string; of?: string } {
 }
 
 function unquoted(text: string): string {
-  const close = QUOTES[text[0] ?? ''];
+  const close = QUOTES.get(text[0] ?? '');
   return text.length > 1 && close !== undefined && text.endsWith(close) ? text.slice(1, -1) : text;
 }

@@ -14,16 +14,16 @@ const ALGORITHMS_OF_JWKS = [...ASYMMETRIC, 'EdDSA', 'Ed25519'];
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** The reasons for the operator, by the codes of `jose`. Its own messages may change, and one day contain what a caller sent. */
-const REASONS: Record<string, string> = {
-  ERR_JWT_EXPIRED: 'it has expired',
-  ERR_JOSE_ALG_NOT_ALLOWED: 'its algorithm is not accepted',
-  ERR_JOSE_NOT_SUPPORTED: 'it uses an algorithm or an extension that is not supported',
-  ERR_JWKS_NO_MATCHING_KEY: 'no key of the issuer matches it',
-  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'several keys of the issuer match it, and none has signed it',
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'its signature is wrong',
-  ERR_JWS_INVALID: 'it does not have the form of a JWT',
-  ERR_JWT_INVALID: 'it does not have the form of a JWT',
-};
+const REASONS = new Map([
+  ['ERR_JWT_EXPIRED', 'it has expired'],
+  ['ERR_JOSE_ALG_NOT_ALLOWED', 'its algorithm is not accepted'],
+  ['ERR_JOSE_NOT_SUPPORTED', 'it uses an algorithm or an extension that is not supported'],
+  ['ERR_JWKS_NO_MATCHING_KEY', 'no key of the issuer matches it'],
+  ['ERR_JWKS_MULTIPLE_MATCHING_KEYS', 'several keys of the issuer match it, and none has signed it'],
+  ['ERR_JWS_SIGNATURE_VERIFICATION_FAILED', 'its signature is wrong'],
+  ['ERR_JWS_INVALID', 'it does not have the form of a JWT'],
+  ['ERR_JWT_INVALID', 'it does not have the form of a JWT'],
+]);
 
 /** The claims of RFC 7519 §4.1 that are checked. */
 const CLAIMS = ['iss', 'aud', 'sub', 'exp', 'nbf', 'iat'];
@@ -111,7 +111,7 @@ class WrongClaim extends Error {
 /** The rest of a sentence, without anything that the caller has sent. */
 function reasonOf(error: unknown): string {
   const { code, claim } = error as { code?: string; claim?: string };
-  const known = REASONS[code ?? ''];
+  const known = REASONS.get(code ?? '');
   if (known) return known;
   return claim !== undefined && CLAIMS.includes(claim)
     ? `its claim "${claim}" is missing or wrong`

@@ -22,16 +22,16 @@ const FAMILIES: [family: string, types: RegExp][] = [
   ['media', /^(audio|video)\//],
 ];
 
-const REGISTERED_NAMES: Record<string, string> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/ms-bmp': 'image/bmp',
-  'image/heif': 'image/heic',
-  'image/icon': 'image/vnd.microsoft.icon',
-  'application/zip-compressed': 'application/zip',
-  'application/gtar': 'application/tar',
-  'application/tgz': 'application/gzip',
-};
+const REGISTERED_NAMES = new Map([
+  ['image/jpg', 'image/jpeg'],
+  ['image/pjpeg', 'image/jpeg'],
+  ['image/ms-bmp', 'image/bmp'],
+  ['image/heif', 'image/heic'],
+  ['image/icon', 'image/vnd.microsoft.icon'],
+  ['application/zip-compressed', 'application/zip'],
+  ['application/gtar', 'application/tar'],
+  ['application/tgz', 'application/gzip'],
+]);
 
 /** Whether a text has the grammar of a media type: `type/subtype`, with optional parameters. */
 export function isMediaType(text: string): boolean {
@@ -79,5 +79,5 @@ function familyOf(type: string): string {
 /** The registered name, in lower case and without parameters. */
 function normalized(type: string): string {
   const bare = bareType(type).replace('/x-', '/');
-  return REGISTERED_NAMES[bare] ?? bare;
+  return REGISTERED_NAMES.get(bare) ?? bare;
 }

@@ -11,7 +11,7 @@ export class Observation {
   #startedAt: number | undefined;
   #firstEnvelopeMs: number | undefined;
   #length = 0;
-  #usage: Record<string, number> = {};
+  readonly #usage = new Map<string, number>();
 
   constructor(private readonly observers: Observers) {}
 
@@ -55,13 +55,13 @@ export class Observation {
       firstEnvelopeMs: this.#firstEnvelopeMs,
       envelopes: run.lastSeq,
       length: this.#length,
-      usage: this.#usage,
+      usage: this.usage,
     });
   }
 
   /** The sums of what the handler has emitted as `usage` envelopes. */
   get usage(): Readonly<Record<string, number>> {
-    return this.#usage;
+    return Object.fromEntries(this.#usage);
   }
 
   #waitedMs(): number {
@@ -70,7 +70,7 @@ export class Observation {
 
   #addUsage(data: unknown): void {
     for (const [name, value] of Object.entries(data ?? {})) {
-      if (Number.isFinite(value)) this.#usage[name] = (this.#usage[name] ?? 0) + (value as number);
+      if (Number.isFinite(value)) this.#usage.set(name, (this.#usage.get(name) ?? 0) + (value as number));
     }
   }
 }

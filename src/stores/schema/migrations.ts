@@ -180,7 +180,7 @@ async function refuseUnknown(kysely: Kysely<never>, schema: string | undefined):
     migrations: { name: string };
   }>;
   const applied = await db.selectFrom(MIGRATION_TABLE).select('name').execute();
-  const unknown = applied.map(({ name }) => name).filter((name) => !(name in MIGRATIONS));
+  const unknown = applied.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
   throw new Error(
     `it was written by another version of this software (it has ${unknown.join(', ')}). ` +

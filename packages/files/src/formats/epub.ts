@@ -13,12 +13,12 @@ const SHOWN_CHAPTERS = 20;
 const MAX_DOCUMENTS = 10_000;
 const KEPT = 200;
 /** Properties of a book that are shown, by the name of their element. */
-const FACTS: Record<string, string> = {
-  title: 'Title',
-  creator: 'Author',
-  language: 'Language',
-  publisher: 'Publisher',
-};
+const FACTS = new Map([
+  ['title', 'Title'],
+  ['creator', 'Author'],
+  ['language', 'Language'],
+  ['publisher', 'Publisher'],
+]);
 
 /** What the package document of a book says (EPUB 3.3, 5). */
 interface Book {
@@ -63,7 +63,7 @@ async function readPackage(zip: ZipArchive): Promise<Book> {
   let value = '';
   await readXml(zip.read(entry), {
     open(name, { id, href, idref, properties, 'media-type': type }) {
-      fact = FACTS[name];
+      fact = FACTS.get(name);
       if (name === 'item' && id !== undefined && href !== undefined && items.size < MAX_DOCUMENTS) {
         const target = posix.join(folder, decoded(href));
         items.set(id, target);

@@ -38,14 +38,15 @@ export async function* describeImage(file: FileSource, mimeType: string): Findin
   yield `${headingOf(`${format} image`, file)}${[`${facts.join(', ')}.`, ...exif].join(' ')}${cut}`;
 }
 
+const FORMATS = new Map([
+  ['image/webp', 'WebP'],
+  ['image/x-icon', 'ICO'],
+]);
+
 function formatOf(mimeType: string): string {
-  const names: Record<string, string> = {
-    'image/webp': 'WebP',
-    'image/x-icon': 'ICO',
-  };
   const subtype = mimeType.split('/')[1] ?? '';
   return (
-    names[mimeType] ??
+    FORMATS.get(mimeType) ??
     subtype
       .replace(/^x-/, '')
       .replace(/^vnd\./, '')

@@ -15,11 +15,11 @@ const CONTENT = 'content.xml';
 const KEPT = 1000;
 const SHOWN_SLIDES = 20;
 
-const KINDS: Record<string, { title: string; describe: (zip: ZipArchive) => Findings }> = {
-  text: { title: 'OpenDocument text', describe: describeText },
-  spreadsheet: { title: 'OpenDocument spreadsheet', describe: (zip) => describeSheets(zip, CONTENT) },
-  presentation: { title: 'OpenDocument presentation', describe: describeSlides },
-};
+const KINDS = new Map<string, { title: string; describe: (zip: ZipArchive) => Findings }>([
+  ['text', { title: 'OpenDocument text', describe: describeText }],
+  ['spreadsheet', { title: 'OpenDocument spreadsheet', describe: (zip) => describeSheets(zip, CONTENT) }],
+  ['presentation', { title: 'OpenDocument presentation', describe: describeSlides }],
+]);
 
 /**
  * The kind of an OpenDocument file (OASIS ODF 1.3 part 2, 3.3), and how to describe it; undefined if it is none.
@@ -29,8 +29,9 @@ const KINDS: Record<string, { title: string; describe: (zip: ZipArchive) => Find
 export function openDocumentOf(
   mimeType: string,
 ): { title: string; describe: (zip: ZipArchive) => Findings } | undefined {
-  const kind = /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType)?.[1];
-  const known = kind === undefined ? undefined : KINDS[kind];
+  const [, kind = ''] =
+    /^application\/vnd\.oasis\.opendocument\.([a-z]{1,20})(-template)?$/.exec(mimeType) ?? [];
+  const known = KINDS.get(kind);
   if (!known) return undefined;
   return {
     title: known.title,

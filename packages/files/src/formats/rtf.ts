@@ -24,19 +24,19 @@ const HIDDEN = new Set(
 /** Groups whose text is shown although a program that does not know them leaves them out. */
 const SHOWN = new Set(['shppict', 'shptxt', 'fldrslt']);
 /** Control words that stand for a character. */
-const CHARACTERS: Record<string, string> = {
-  tab: '\t',
-  line: ' ',
-  emdash: '—',
-  endash: '–',
-  lquote: '‘',
-  rquote: '’',
-  ldblquote: '“',
-  rdblquote: '”',
-  bullet: '•',
-  '~': '\u00a0',
-  _: '-',
-};
+const CHARACTERS = new Map([
+  ['tab', '\t'],
+  ['line', ' '],
+  ['emdash', '—'],
+  ['endash', '–'],
+  ['lquote', '‘'],
+  ['rquote', '’'],
+  ['ldblquote', '“'],
+  ['rdblquote', '”'],
+  ['bullet', '•'],
+  ['~', '\u00a0'],
+  ['_', '-'],
+]);
 /** Names of `TextDecoder` for code pages that are not called `windows-` and their number. */
 const CODE_PAGES: Record<number, string> = {
   437: 'windows-1252',
@@ -50,12 +50,12 @@ const CODE_PAGES: Record<number, string> = {
 };
 
 /** Groups whose text is kept apart, by the word that they begin with. */
-const TARGETS: Record<string, Target> = {
-  title: 'title',
-  author: 'author',
-  annotation: 'comment',
-  atnauthor: 'commenter',
-};
+const TARGETS = new Map<string, Target>([
+  ['title', 'title'],
+  ['author', 'author'],
+  ['annotation', 'comment'],
+  ['atnauthor', 'commenter'],
+]);
 
 type Target = 'title' | 'author' | 'comment' | 'commenter';
 
@@ -134,7 +134,7 @@ class RtfReader implements RtfListener {
     if (word === 'ansicpg') this.#decoder = decoderOf(parameter ?? 1252);
     else if (word === 'uc') this.#group.substitutes = Math.min(parameter ?? 1, 10);
     else if (word === 'u' && parameter !== undefined) this.#unicode(parameter);
-    else if (Object.hasOwn(CHARACTERS, word)) this.#add(CHARACTERS[word]!);
+    else if (CHARACTERS.has(word)) this.#add(CHARACTERS.get(word)!);
     else if (this.#group.target === 'text') this.#structure(word, parameter);
   }
 
@@ -157,7 +157,7 @@ class RtfReader implements RtfListener {
 
   /** A group begins with a word that says what it is. */
   #enter(word: string): void {
-    const known = Object.hasOwn(TARGETS, word) ? TARGETS[word] : undefined;
+    const known = TARGETS.get(word);
     if (known) this.#group.target = known;
     else if (HIDDEN.has(word) || (this.#isOptional && !SHOWN.has(word))) this.#group.target = undefined;
   }

@@ -17,16 +17,16 @@ const BLOCK = 512;
 /** Bytes of a long name or of extended attributes that are read. */
 const LONGEST_EXTENSION = 1024 * 1024;
 
-const KINDS: Record<string, TarEntry['kind']> = {
-  '1': 'link',
-  '2': 'link',
-  '3': 'special',
-  '4': 'special',
-  '5': 'folder',
-  '6': 'special',
-  D: 'folder',
-  V: 'special',
-};
+const KINDS = new Map<string, TarEntry['kind']>([
+  ['1', 'link'],
+  ['2', 'link'],
+  ['3', 'special'],
+  ['4', 'special'],
+  ['5', 'folder'],
+  ['6', 'special'],
+  ['D', 'folder'],
+  ['V', 'special'],
+]);
 /** Types whose header may state a size although no contents follow (POSIX.1, ustar). */
 const WITHOUT_CONTENTS = '123456V';
 
@@ -98,7 +98,7 @@ export class TarReader {
   async #entry(block: Uint8Array, type: string, extension: Extension): Promise<TarEntry> {
     const name = extension.name ?? nameOf(block);
     const isFolder = type === '5' || (name.endsWith('/') && '\0' === type);
-    const kind = isFolder ? 'folder' : (KINDS[type] ?? 'file');
+    const kind = isFolder ? 'folder' : (KINDS.get(type) ?? 'file');
     const isEmpty = isFolder || WITHOUT_CONTENTS.includes(type);
     const stored = isEmpty ? 0 : (extension.stored ?? this.#left);
     const sparse = type === 'S' ? numberAt(block, 483, 12) : extension.size;

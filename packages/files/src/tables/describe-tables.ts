@@ -23,7 +23,12 @@ const DESCRIBED = 5;
 /** What the names of tables begin with while they are described. */
 const NAME = 'table';
 
-const SEPARATORS: Record<string, string> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'pipes' };
+const SEPARATORS = new Map([
+  [',', 'commas'],
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'pipes'],
+]);
 
 /** Describes delimited text: its size, first rows and columns. */
 export async function* describeDelimited(
@@ -44,7 +49,7 @@ export async function* describeDelimited(
     write: () => Promise.resolve(written!),
   };
   yield* eachTable([read], limits, workspace, (table) => {
-    const separator = SEPARATORS[delimiter] ?? code(delimiter);
+    const separator = SEPARATORS.get(delimiter) ?? code(delimiter);
     const header = table.hasHeader ? 'the first line names the columns' : 'no line of column names';
     const encoded = `Encoding: ${table.text!.encoding.name}.`;
     return factsOf(table, `${sizeOf(table)}, separated by ${separator}; ${header}. ${encoded}`);
