@@ -1258,6 +1258,10 @@ export const PROMISES = {
     section: 'service',
     sentence: 'An acknowledged cancel of a run of AGENT=model has closed the request to the endpoint.',
   },
+  'model.cancel-tool': {
+    section: 'service',
+    sentence: 'An MCP server is told that a call is cancelled where the call has not ended, and only there.',
+  },
   'model.restart': {
     section: 'service',
     sentence:

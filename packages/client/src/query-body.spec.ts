@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { AgentQueryClient, type AgentQueryClientOptions } from './index.js';
 import { deferred } from '../../../test/support/conditions.js';
 import {
@@ -7,16 +8,17 @@ import {
   LiteralService,
   type Respond,
 } from '../../../test/support/literal-service.js';
+import { QueryBody } from './query-body.js';
 
 describe('The client, sending a body,', () => {
-  let service: LiteralService;
+  let service: LiteralService | undefined;
   let client: AgentQueryClient;
 
   const start = async (responds: Respond[], options: AgentQueryClientOptions = {}) => {
     service = await LiteralService.start(responds);
     client = service.client(options);
   };
-  afterEach(() => service.stop());
+  afterEach(() => service?.stop());
 
   it('passes on what onUpload throws, without another try', async () => {
     await start([(request, response) => void request.resume().on('end', () => response.end())]);
@@ -44,6 +46,27 @@ describe('The client, sending a body,', () => {
     await start([refuse, later, ignore], { idleTimeoutMs: 1000, maxRetries: 1 });
     expect(await client.ask('x', { files: [file] }).text()).toBe('');
     expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
+  });
+
+  it('leaves nothing at the signal of the caller once the body was read, has failed or was left', async () => {
+    const { signal } = new AbortController();
+    async function* failing() {
+      yield new Uint8Array(9);
+      throw new Error('The disk is gone.');
+    }
+    for (const [how, content] of [
+      ['read', new Uint8Array(9)],
+      ['read', failing()],
+      ['cancel', new Uint8Array(9)],
+    ] as const) {
+      const stream = (await new QueryBody('x', { files: [content] }).open(
+        undefined,
+        signal,
+      )) as ReadableStream;
+      expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+      await (how === 'cancel' ? stream.cancel() : new Response(stream).text().catch(() => undefined));
+      expect(getEventListeners(signal, 'abort')).toEqual([]);
+    }
   });
 
   describe('of a file that can be read only once,', () => {

@@ -99,18 +99,31 @@ export class QueryBody {
 
   #stream(onSent: OnSent | undefined, signal: AbortSignal, end: () => void): ReadableStream<Uint8Array> {
     const chunks = this.#chunks(onSent, signal);
-    const leave = () => void chunks.return(undefined).catch(() => undefined);
+    let controller!: ReadableStreamDefaultController<Uint8Array>;
+    const abort = () => {
+      controller.error(signal.reason);
+      leave();
+    };
+    // The signal may last longer than the body, and would keep it.
+    const release = () => signal.removeEventListener('abort', abort);
+    const leave = () => {
+      release();
+      void chunks.return(undefined).catch(() => undefined);
+    };
     return new ReadableStream<Uint8Array>(
       {
         // `fetch` of Node reads on after it was aborted.
-        start: (controller) =>
-          signal.addEventListener('abort', () => {
-            controller.error(signal.reason);
-            leave();
-          }),
-        pull: async (controller) => {
-          const next = await chunks.next();
+        start: (started) => {
+          controller = started;
+          signal.addEventListener('abort', abort);
+        },
+        pull: async () => {
+          const next = await chunks.next().catch((error: unknown) => {
+            release();
+            throw error;
+          });
           if (!next.done) return controller.enqueue(next.value);
+          release();
           this.isSent = true;
           end();
           controller.close();

@@ -37,6 +37,8 @@ export class McpProgram implements MCPTransport {
   onerror?: (error: Error) => void;
   onmessage?: (message: Message) => void;
   #child: ChildProcess | undefined;
+  /** For each request without an answer: stops waiting for its signal. */
+  readonly #unanswered = new Map<unknown, () => void>();
   #begun: string[] = [];
   #begunLength = 0;
 
@@ -67,13 +69,14 @@ export class McpProgram implements MCPTransport {
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#log(text));
   }
 
-  async send(message: Message, { signal: wanted }: SendOptions = {}): Promise<void> {
+  async send(message: Message, { signal: unwanted }: SendOptions = {}): Promise<void> {
     const { stdin } = this.#child ?? {};
     if (!stdin?.writable) throw new Error('The MCP server has ended.');
-    if ('id' in message && 'method' in message)
-      wanted?.addEventListener('abort', () => this.#cancel(message.id), { once: true });
-    if (!stdin.write(`${JSON.stringify(message)}\n`))
-      await Promise.race([once(stdin, 'drain'), once(stdin, 'close')]);
+    if (unwanted && 'id' in message && 'method' in message) this.#cancelWhen(unwanted, message.id);
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+    const waiting = new AbortController();
+    const events = ['drain', 'close'].map((name) => once(stdin, name, { signal: waiting.signal }));
+    await Promise.race(events).finally(() => waiting.abort());
   }
 
   /** Ends the program as the protocol says: closes its input, then asks it to end, then kills it. */
@@ -91,7 +94,20 @@ export class McpProgram implements MCPTransport {
     await ended;
   }
 
+  #cancelWhen(unwanted: AbortSignal, id: string | number): void {
+    const cancel = () => this.#cancel(id);
+    unwanted.addEventListener('abort', cancel);
+    this.#unanswered.set(id, () => unwanted.removeEventListener('abort', cancel));
+  }
+
+  /** The signal may abort long after the request, at the end of the run. */
+  #forget(id: unknown): void {
+    this.#unanswered.get(id)?.();
+    this.#unanswered.delete(id);
+  }
+
   #cancel(requestId: string | number): void {
+    this.#forget(requestId);
     const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } };
     if (this.#child?.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
   }
@@ -104,6 +120,7 @@ export class McpProgram implements MCPTransport {
       if (groups.size === 0) process.off('exit', killAll);
     }
     this.#child = undefined;
+    for (const id of this.#unanswered.keys()) this.#forget(id);
     this.events.ended(how);
     this.onclose?.();
   }
@@ -133,7 +150,9 @@ export class McpProgram implements MCPTransport {
     } catch {
       return;
     }
-    if (typeof message === 'object' && message !== null) this.onmessage?.(message as Message);
+    if (typeof message !== 'object' || message === null) return;
+    if ('id' in message && !('method' in message)) this.#forget(message.id);
+    this.onmessage?.(message as Message);
   }
 
   #log(text: string): void {

@@ -11,7 +11,10 @@ import { EVERYTHING } from '../mcp-servers.js';
 import { RemoteServer } from '../../../../test/support/remote-service.js';
 import { refusalOf, serve, type SharedService, startService } from '../../../../test/support/service.js';
 
-/** An MCP server with one tool, which notes each call. It ignores SIGTERM and the end of its input, and says its process id. */
+/**
+ * An MCP server with one tool. It notes each call and which of them was cancelled, ignores SIGTERM and the end of its input, and
+ * says its process id.
+ */
 const NOTING = `
 import { appendFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -24,15 +27,18 @@ const answers = {
     protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'noting', version: '1' },
   }),
   'tools/list': () => ({ tools: [{ name: 'note', inputSchema: { type: 'object' } }] }),
-  'tools/call': ({ arguments: { die } }) => {
+  'tools/call': ({ arguments: { die, wait } }) => {
     appendFileSync('calls', 'call\\n');
     if (die) process.exit(3);
+    if (wait) return undefined;
     return { content: [{ type: 'text', text: 'noted' }] };
   },
 };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
-  if (answers[method]) reply(id, answers[method](params));
+  if (method === 'notifications/cancelled') appendFileSync('cancelled', params.requestId + '\\n');
+  const result = answers[method]?.(params);
+  if (result) reply(id, result);
 }
 `;
 
@@ -46,6 +52,7 @@ describe('The service with AGENT=model', () => {
     endpoint = await RemoteServer.start();
     await writeFile(join(directory, 'noting.mjs'), NOTING);
     await writeFile(join(directory, 'calls'), '');
+    await writeFile(join(directory, 'cancelled'), '');
     await writeFile(join(directory, 'pids'), '');
     await writeFile(join(directory, 'instructions.md'), 'Be brief.');
     const noting = { command: process.execPath, args: ['noting.mjs'], cwd: directory };
@@ -203,6 +210,20 @@ describe('The service with AGENT=model', () => {
     await eventuallyElsewhere(() => endpoint.calls.length === 1);
     expect((await cancel(url, reply.runId)).status).toBe(200);
     expect((await (await get(url, `/query/${reply.runId}`)).json())['status']).toBe('cancelled');
+  });
+
+  it(promise('model.cancel-tool'), async () => {
+    const note = calls('note', {});
+    endpoint.answers(note, note, says('Noted.'), note, says('Noted.'), calls('note', { wait: true }));
+    const { url } = await start({ MCP_SERVERS: './mcp.json' });
+    for (const text of ['Note it', 'Again']) await (await ask(url, text)).whole();
+    const reply = await ask(url, 'Wait', { headers: FULL });
+    await eventuallyElsewhere(async () => (await linesOf('calls')).length === 4);
+    expect(await linesOf('cancelled')).toEqual([]);
+    expect((await cancel(url, reply.runId)).status).toBe(200);
+    await eventuallyElsewhere(async () => (await linesOf('cancelled')).length > 0);
+    // The requests 0 and 1 are those of the start.
+    expect(await linesOf('cancelled')).toEqual(['5']);
   });
 
   it.each([
