@@ -16,7 +16,7 @@ export async function suggestRequests(
   limits: FilesLimits,
   workspace: Workspace,
 ): Promise<string> {
-  const [table] = await catalogOf(files, limits, workspace);
+  const table = (await catalogOf(files, limits, workspace)).find(({ source }) => !source.fault);
   const part = await firstOf(files, (file) => partOf(file, limits));
   const word = await firstOf(files, (file) => aWordOf(file, limits));
   const requests = [

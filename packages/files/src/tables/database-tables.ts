@@ -1,5 +1,6 @@
 import { bytesOf } from '../file-source.js';
 import type { FileSource } from '../file-source.js';
+import { code } from '../markdown.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { rowsSource } from './rows-source.js';
 import type { TextRows } from './rows-source.js';
@@ -23,14 +24,27 @@ export async function databaseTables(file: FileSource, workspace: Workspace): Pr
       .pluck()
       .all() as string[];
     return names.slice(0, MAX_TABLES).map((name) => {
-      const columns = selectAll(database, name).columns();
-      const columnNames = columns.map((column) => column.name);
-      return rowsSource(name, () => rowsOf(path, name, file), columnNames);
+      const { columns, fault } = columnsOf(database, name);
+      const source = rowsSource(name, () => rowsOf(path, name, file), columns);
+      return fault === undefined ? source : { ...source, fault };
     });
   } catch (error) {
     throw explain(error);
   } finally {
     database.close();
+  }
+}
+
+/** A table may be one of a module or a function that is not here. SQLite says so now, or with the first row. */
+function columnsOf(database: Database, table: string): { columns: string[]; fault?: string } {
+  try {
+    const all = selectAll(database, table);
+    all.get();
+    return { columns: all.columns().map(({ name }) => name) };
+  } catch (error) {
+    // Other codes say that the file is broken.
+    if ((error as { code?: unknown }).code !== 'SQLITE_ERROR') throw error;
+    return { columns: [], fault: `cannot be read: ${code((error as Error).message)}` };
   }
 }
 

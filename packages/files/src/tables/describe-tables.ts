@@ -82,12 +82,13 @@ export async function* describeDatabase(
   yield headingOf('SQLite database', file);
   const sources = await databaseTables(file, workspace);
   yield `${count(sources.length, 'table')}.`;
-  const shown = sources.slice(0, DESCRIBED);
-  yield* eachTable(shown, limits, workspace, async (table, { sheet }) => {
+  const readable = sources.filter(({ fault }) => fault === undefined);
+  yield* eachTable(readable.slice(0, DESCRIBED), limits, workspace, async (table, { sheet }) => {
     return `\n\nTable ${code(sheet!, 60)}: ${await factsOf(table, `${sizeOf(table)}.`)}`;
   });
-  const others = sources.slice(DESCRIBED).map(({ sheet }) => code(sheet!, 60));
+  const others = readable.slice(DESCRIBED).map(({ sheet }) => code(sheet!, 60));
   if (others.length > 0) yield `\n\nFurther tables: ${others.join(', ')}.`;
+  for (const { sheet, fault } of sources) if (fault) yield `\n\nTable ${code(sheet!, 60)} ${fault}.`;
 }
 
 /** Describes the columns of the tables in a file whose other properties have been described. Nothing if it has no tables. */

@@ -35,7 +35,7 @@ export async function queryTables(
   if (as === 'parquet') {
     return 'The result is shown as text, and Parquet is not text. Use `as csv` or `as json`.';
   }
-  const used = catalog.filter(({ name }) => mentions(statement, name));
+  const used = catalog.filter(({ name, source }) => !source.fault && mentions(statement, name));
   if (used.length > MAX_TABLES)
     return `A statement may use ${MAX_TABLES} tables; this one uses ${used.length}.`;
   const written = [];
@@ -116,7 +116,7 @@ function explain(error: string, tables: EngineTable[], catalog: NamedTable[]): s
     const more = columns.length > LISTED_COLUMNS ? ' …' : '';
     parts.push(`Columns of ${code(name)}: ${names.join(', ')}${more}.`);
   }
-  if (tables.length === 0) parts.push(listOf(catalog));
+  parts.push(...(tables.length === 0 ? [listOf(catalog)] : faultsOf(catalog)));
   return parts.join('\n\n');
 }
 
@@ -126,7 +126,12 @@ function listOf(catalog: NamedTable[]): string {
     code(file),
     source.sheet === undefined ? '' : code(source.sheet, 40),
   ]);
-  return `The tables are:\n\n${markdownTable(['table', 'file', 'sheet or table'], rows)}`;
+  const all = markdownTable(['table', 'file', 'sheet or table'], rows);
+  return [`The tables are:\n\n${all}`, ...faultsOf(catalog)].join('\n\n');
+}
+
+function faultsOf(catalog: NamedTable[]): string[] {
+  return catalog.flatMap(({ name, source }) => (source.fault ? [`${code(name)} ${source.fault}.`] : []));
 }
 
 async function noTables(files: FileSource[], limits: FilesLimits): Promise<string> {

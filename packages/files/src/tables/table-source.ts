@@ -6,6 +6,8 @@ import type { Workspace } from './workspace.js';
 export interface TableSource {
   /** The sheet of a workbook, or the table of a database; undefined if the file is one table. */
   sheet: string | undefined;
+  /** Why it cannot be read, as a part of a sentence in Markdown; absent if it can. The other tables of its file can be read. */
+  fault?: string;
   /** The table, if it can be described without the engine. */
   small?(): Promise<Table | undefined>;
   /** Writes it to the workspace, where the engine reads it. */

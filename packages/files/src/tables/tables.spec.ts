@@ -156,6 +156,26 @@ describe('Tables', () => {
     expect(answer).toContain('| 1.5 | `(2 bytes)` |');
   });
 
+  it('are read from SQLite beside tables of modules and functions that are not here', async () => {
+    const path = join(folder, 'modules.db');
+    const database = new Database(path);
+    database.exec(`create table people (id integer); insert into people values (1), (2);
+      create virtual table notes using fts5(text, content = 'gone');
+      pragma writable_schema = on;
+      insert into sqlite_master values ('table', 'places', 'places', 0, 'create virtual table places using nosuch(a)');`);
+    database.close();
+    const file = filePart('a.db', await readFile(path));
+    const answer = await answerOf(handler, [file]);
+    expect(answer).toContain('Table `people`: 2 rows of 1 column.');
+    expect(answer).toContain('Table `places` cannot be read: `no such module: nosuch`.');
+    expect(answer).toContain('Table `notes` cannot be read: `no such table: main.gone`.');
+    expect(await answerOf(handler, [file, 'select count(*) from a_people'])).toContain('| 2 |');
+    const fault = '`a_places` cannot be read: `no such module: nosuch`.';
+    for (const statement of ['show tables', 'select * from a_places', 'select * from a_people, a_places'])
+      expect(await answerOf(handler, [file, statement])).toContain(fault);
+    expect(await answerOf(handler, [file, 'Hello'])).toContain('- `select * from a_people limit 5`');
+  });
+
   it('are read from Parquet', async () => {
     const path = join(folder, 'a.parquet');
     const instance = await DuckDBInstance.create();
