@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
 import { eventually } from '../../../test/support/conditions.js';
 import { answerOf, filePart } from '../../../test/support/files-agent.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
@@ -36,6 +37,10 @@ function sessionWith(turns: FilePart[][], gone: FilePart[] = []): Partial<QueryC
     history: parts.map((each) => ({ parts: each }) as Turn),
   };
 }
+
+/** Paths of this machine, what is in the environment, and what is in its files. */
+const OF_THE_MACHINE = new RegExp([tmpdir(), homedir(), 'nest-agent-query-', 'root:', 'PATH='].join('|'));
+const WITH_PATHS = 'where name like $$%path%$$ or name like $$%director%$$';
 
 describe('A request', () => {
   let handler: FilesHandler;
@@ -114,9 +119,13 @@ describe('A request', () => {
       `select * from glob('/*')`,
       `select * from '/etc/passwd'`,
       `select * from read_csv('https://example.org/a.csv')`,
-      `select * from duckdb_settings()`,
-      `select current_setting('temp_directory')`,
+      `select * from "/etc/passwd"`,
+      `select * from read_text('/proc/' || 'self/environ')`,
+      `select * from query('select * from read_' || 'text(''/etc/passwd'')')`,
       `select getenv('PATH')`,
+      `select "getenv"('PATH')`,
+      `select * from duckdb_extensions()`,
+      `select * from pragma_database_size(); set lock_configuration = false`,
       `select 1; create table x (a int)`,
       `select 1; set memory_limit = '10GB'`,
       `select 1; copy orders to '/tmp/x'`,
@@ -124,8 +133,25 @@ describe('A request', () => {
       `with a as (select 1) insert into orders select * from a`,
     ])('reads nothing but the tables: %s', async (sql) => {
       const answer = await ask(sql, ORDERS);
-      expect(answer).toMatch(/^(This statement cannot be executed|Only one statement|A statement may only)/);
-      expect(answer).not.toMatch(/nest-agent-query-|root:/);
+      expect(answer).toMatch(/^(This statement cannot be executed|Only one statement)/);
+      expect(answer).not.toMatch(OF_THE_MACHINE);
+    });
+
+    it.each([
+      [`select name, value from "duckdb_settings"() ${WITH_PATHS}`, '(workspace)/1.spill'],
+      [`select name, value from query('from duckdb' || '_settings() ${WITH_PATHS}')`, '(workspace)/1.spill'],
+      [`select name, value from duckdb_settings /* */ () ${WITH_PATHS}`, '(workspace)/1.spill'],
+      [`select current_setting('temp_directory') as a`, '"a":"(workspace)/1.spill"'],
+      [`select "current_setting"('allowed_paths') as a`, '(workspace)'],
+      [`select * from pragma_database_list`, '(workspace)/1'],
+      [`select * from duckdb_databases()`, '(workspace)/1'],
+      [`select * from pg_settings where setting like '%/%'`, '(workspace)/1.spill'],
+      [`select * from duckdb_secrets()`, '(0 rows.)'],
+      [`select * from duckdb_views() where view_name = 'orders'`, '"view_name":"orders"'],
+    ])('says nothing about the machine: %s', async (sql, said) => {
+      const answer = await ask(`${sql} as json`, ORDERS);
+      expect(answer).toContain(said);
+      expect(answer).not.toMatch(OF_THE_MACHINE);
     });
 
     it('bounds the rows of its answer', async () => {

@@ -14,7 +14,8 @@ export interface Result {
 
 /**
  * The engine for tables: DuckDB on a database of its own in the workspace. It reads the given files and no others, and has
- * neither network nor extensions that are not built in. This cannot be changed by a statement.
+ * neither network nor extensions that are not built in. `lock` makes sure that a statement cannot change this. This is the
+ * protection of the machine: whatever a statement of a caller calls, and however it spells it, the engine does not do it.
  */
 export class TableEngine {
   private constructor(
@@ -33,6 +34,10 @@ export class TableEngine {
       memory_limit: `${Math.ceil(limits.memoryMiB / 2.5)}MiB`,
       max_temp_directory_size: `${Math.ceil(limits.expandedMiB)}MiB`,
       temp_directory: `${path}.spill`,
+      // The settings would have the home directory of the user.
+      home_directory: path,
+      secret_directory: path,
+      extension_directory: path,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
     });

@@ -19,9 +19,6 @@ import type { Workspace } from './workspace.js';
 const MAX_TABLES = 20;
 const LISTED_COLUMNS = 30;
 
-/** What these functions return is about the machine and not about the files. */
-const ABOUT_THE_MACHINE = /\b(duckdb_\w+|pragma_\w+|current_setting|getenv)\s*\(/i;
-
 /** Executes a statement on the tables of files. */
 export async function queryTables(
   { statement, as }: FilesRequest & { kind: 'sql' },
@@ -51,7 +48,7 @@ export async function queryTables(
       tables.push(await imported(engine, name, file, written[index]!));
     }
     await engine.lock();
-    return await execute(engine, statement, as, tables, catalog);
+    return await execute(engine, statement, as, tables, catalog, workspace.directory);
   } finally {
     engine.close();
   }
@@ -77,19 +74,29 @@ async function execute(
   as: Exclude<ResultForm, 'parquet'>,
   tables: EngineTable[],
   catalog: NamedTable[],
+  directory: string,
 ): Promise<string> {
-  if (ABOUT_THE_MACHINE.test(statement)) return 'A statement may only use the tables of the files.';
   try {
     if (!(await isOneSelect(engine, statement))) {
       return 'Only one statement that reads is executed: `select`, `with`, `describe` or `summarize`.';
     }
-    const result = await engine.select(statement, rowsFor(as));
+    const result = withoutPath(await engine.select(statement, rowsFor(as)), directory);
     return as === 'table' ? showTable(result) : showFile(fileOf(result, as));
   } catch (error) {
     if (!isEngineError(error)) throw error;
     if (isOutOfMemory(error)) return 'This statement takes more memory than is spent on one.';
-    return explain(error.message, tables, catalog);
+    return explain(withoutPath(error.message, directory), tables, catalog);
   }
+}
+
+/**
+ * A value in which the path of the workspace is replaced: the settings of the engine have it, and it says something about the
+ * machine. It is no secret, and gives access to nothing: the lock of the engine is what protects the machine.
+ */
+function withoutPath<T>(value: T, directory: string): T {
+  const [path, shown] = [directory, '(workspace)'].map((text) => JSON.stringify(text).slice(1, -1));
+  const json = JSON.stringify(value);
+  return json.includes(path!) ? (JSON.parse(json.replaceAll(path!, shown!)) as T) : value;
 }
 
 async function isOneSelect(engine: TableEngine, statement: string): Promise<boolean> {
