@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { FairQueue } from './fair-queue.js';
+import { OwnerTurns } from './owner-turns.js';
 
 describe('FairQueue', () => {
   const item = (owner: string, runId: string, name: string, size = 0) => ({ owner, runId, name, size });
@@ -37,6 +39,51 @@ describe('FairQueue', () => {
     } while (queue.take()!.name === 'small' && turns < 100);
     expect(turns).toBeGreaterThan(5);
     expect(turns).toBeLessThan(50);
+  });
+
+  it('lets nobody wait for more than one item of each other owner', () => {
+    const owner = fc.constantFrom('ada', 'grace', 'alan', 'kurt');
+    fc.assert(
+      fc.property(fc.array(fc.option(owner, { freq: 2 }), { maxLength: 60 }), (steps) => {
+        const queue = new FairQueue<ReturnType<typeof item>>();
+        // For each owner who waits, the one whose item was worked on when they came, and those who had a turn since.
+        let last: string | undefined;
+        const passed = new Map<string, string[]>();
+        const waiting = new Map<string, number>();
+        for (const step of steps) {
+          if (step !== null) {
+            queue.add(item(step, 'run', 'item'));
+            waiting.set(step, (waiting.get(step) ?? 0) + 1);
+            if (!passed.has(step)) passed.set(step, last === undefined || last === step ? [] : [last]);
+            continue;
+          }
+          const taken = queue.take()?.owner;
+          expect(taken === undefined).toBe(waiting.size === 0);
+          if (taken === undefined) continue;
+          last = taken;
+          const left = waiting.get(taken)! - 1;
+          if (left > 0) waiting.set(taken, left);
+          else waiting.delete(taken);
+          passed.delete(taken);
+          for (const [other, turns] of passed) {
+            expect(turns).not.toContain(taken);
+            if (other !== taken) turns.push(taken);
+          }
+          if (left > 0) passed.set(taken, []);
+        }
+      }),
+    );
+  });
+
+  it('gives turns to the owners of two queues together', () => {
+    const turns = new OwnerTurns();
+    const [fresh, postponed] = [new FairQueue(turns), new FairQueue(turns)];
+    for (const name of ['a1', 'a2', 'a3']) fresh.add(item('ada', 'a', name));
+    const first = fresh.take()!;
+    fresh.take();
+    postponed.add(first);
+    postponed.add(item('grace', 'b', 'b1'));
+    expect(orderOf(postponed as FairQueue<ReturnType<typeof item>>)).toEqual(['b1', 'a1']);
   });
 
   it('gives no turn to what was removed', () => {

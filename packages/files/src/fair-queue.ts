@@ -1,3 +1,5 @@
+import { OwnerTurns } from './owner-turns.js';
+
 /** Whose turn it is. */
 export interface Turn {
   owner: string;
@@ -30,6 +32,14 @@ export class FairQueue<T extends Queued> {
   readonly #owners = new Map<string, OwnerLines<T>>();
   #size = 0;
 
+  /** @param turns of the owners. The items of the queue join it, and leave it if they are removed */
+  constructor(private readonly turns = new OwnerTurns()) {}
+
+  /** The owners of the items in the queue. */
+  get owners(): string[] {
+    return [...this.#owners.keys()];
+  }
+
   get size(): number {
     return this.#size;
   }
@@ -42,23 +52,24 @@ export class FairQueue<T extends Queued> {
     const begin = line.at(-1)?.end ?? owner.progress;
     line.push({ item, end: begin + costOf(item) });
     this.#size += 1;
+    this.turns.join(item.owner);
   }
 
-  /** Takes the next item; its owner has the next turn after all others. */
+  /** Takes the next item. */
   take(): T | undefined {
-    for (const [name, owner] of this.#owners) {
-      const [runId, line] = [...owner.lines].reduce((first, each) =>
-        each[1][0]!.end < first[1][0]!.end ? each : first,
-      );
-      const { item } = line.shift()!;
-      this.#size -= 1;
-      owner.progress += costOf(item) / owner.lines.size;
-      if (line.length === 0) owner.lines.delete(runId);
-      this.#owners.delete(name);
-      if (owner.lines.size > 0) this.#owners.set(name, owner);
-      return item;
-    }
-    return undefined;
+    const name = this.turns.first(this.#owners.keys());
+    if (name === undefined) return undefined;
+    this.turns.take(name);
+    const owner = this.#owners.get(name)!;
+    const [runId, line] = [...owner.lines].reduce((first, each) =>
+      each[1][0]!.end < first[1][0]!.end ? each : first,
+    );
+    const { item } = line.shift()!;
+    this.#size -= 1;
+    owner.progress += costOf(item) / owner.lines.size;
+    if (line.length === 0) owner.lines.delete(runId);
+    if (owner.lines.size === 0) this.#owners.delete(name);
+    return item;
   }
 
   /** Removes an item, if it is in the queue. */
@@ -69,6 +80,7 @@ export class FairQueue<T extends Queued> {
     if (!owner || !line || index < 0) return;
     line.splice(index, 1);
     this.#size -= 1;
+    this.turns.leave(item.owner);
     if (line.length === 0) owner.lines.delete(item.runId);
     if (owner.lines.size === 0) this.#owners.delete(item.owner);
   }

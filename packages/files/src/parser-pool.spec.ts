@@ -52,6 +52,30 @@ describe('ParserPool', () => {
     expect(used.size).toBeLessThanOrEqual(2);
   });
 
+  it('keeps a process for files that have not had a turn, which wait for one file of another owner at most', async () => {
+    poolWith({ processes: 2 });
+    const begun: string[] = [];
+    const ask = (owner: string, name: string, isEndless = false) => {
+      const part = partOf(name);
+      part.file.arrayBuffer = () => {
+        begun.push(name);
+        return isEndless ? new Promise(() => undefined) : Blob.prototype.arrayBuffer.call(part.file);
+      };
+      return pool.ask({ kind: 'describe' }, [part], { owner, runId: 'run' });
+    };
+    const endless = ['a1', 'a2', 'a3', 'a4'].map((name) => ask('ada', name, true));
+    await eventually(() => begun.length === 2);
+    for (const [owner, name] of [
+      ['grace', 'b'],
+      ['alan', 'c'],
+    ] as const)
+      expect(await textOf(ask(owner, name))).toContain('1 character');
+    expect(begun.slice(2, 5)).toEqual(['b', 'a3', 'c']);
+    // The other process still works on it.
+    expect(begun.filter((name) => name === 'a1')).toHaveLength(1);
+    expect(endless.map(({ isEnded }) => isEnded)).toEqual([false, false, false, false]);
+  });
+
   it('ends a process that was idle for long enough, and starts another for the next file', async () => {
     poolWith({}, 1);
     expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN))).toContain('3 characters');

@@ -6,6 +6,7 @@ import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
 import { checkLimits } from './files-limits.js';
 import type { FilesLimits } from './files-limits.js';
+import { OwnerTurns } from './owner-turns.js';
 import { ParserChild } from './parser-child.js';
 import type { ParserOutcome } from './parser-child.js';
 import { ParserJob } from './parser-job.js';
@@ -18,6 +19,8 @@ const BYTES_PER_SECOND = 8 * 1024 * 1024;
 const GRACE_MS = 1000;
 /** Milliseconds after which a file counts as one that takes long. An ordinary one takes some ten. */
 const LONG_MS = 300;
+/** The same for a file whose owner has no other process. A busy machine may take so long for an ordinary one. */
+const LONG_ALONE_MS = 1000;
 /** Milliseconds between two checks whether a file that takes long must give way. */
 const TURN_CHECK_MS = 50;
 /** Milliseconds after which an idle process ends. */
@@ -29,6 +32,8 @@ interface Running {
   child: ParserChild;
   /** When its process began with it, which may have to start first. */
   since: number;
+  /** Whether it takes long and keeps its process until its end. */
+  isKept: boolean;
   /** Why the pool has ended the process. */
   stopped?: 'time' | 'cancelled' | 'gave way';
 }
@@ -39,14 +44,17 @@ interface Running {
  *
  * Owners take turns, and the runs of one owner have equal shares. A file that takes long does not hold up the others: one of the
  * processes is always left to files that have not had a turn. If such a file waits, and all processes work on files
- * that take long, the newest of these gives way and is read again from its beginning later.
+ * that take long, the newest of these gives way and is read again from its beginning later. Then it keeps its process. So a
+ * file waits for one file of each other owner at most, once for those that have not had a turn, and once for those that take
+ * long. A file that takes a little longer is not interrupted for an owner who has as many processes as its own.
  */
 export class ParserPool {
   static readonly #logger = new Logger('ParserPool');
 
+  readonly #turns = new OwnerTurns();
   /** Files that have not had a turn, and files that gave way to them. */
-  readonly #fresh = new FairQueue<ParserJob>();
-  readonly #postponed = new FairQueue<ParserJob>();
+  readonly #fresh = new FairQueue<ParserJob>(this.#turns);
+  readonly #postponed = new FairQueue<ParserJob>(this.#turns);
   readonly #running = new Set<Running>();
   readonly #idle: { child: ParserChild; timer: NodeJS.Timeout }[] = [];
   /** Settles when what processes left at a crash is removed. It begins with the first file. */
@@ -101,14 +109,14 @@ export class ParserPool {
 
   /** Files that gave way come first while there is room for files that take long: otherwise they might wait for ever. */
   #next(): ParserJob | undefined {
-    const long = [...this.#running].filter(isLong).length;
-    const hasRoom = long < Math.max(1, this.limits.processes - 1) || this.#fresh.size === 0;
+    const kept = [...this.#running].filter(({ isKept }) => isKept).length;
+    const hasRoom = kept < Math.max(1, this.limits.processes - 1) || this.#fresh.size === 0;
     return (hasRoom ? this.#postponed.take() : undefined) ?? this.#fresh.take();
   }
 
   async #run(job: ParserJob, child = this.#takeChild()): Promise<void> {
     const { hasWorked } = child;
-    const running: Running = { job, child, since: Infinity };
+    const running: Running = { job, child, since: Infinity, isKept: job.isPostponed };
     this.#running.add(running);
     job.begin();
     const request = this.#requestFor(job);
@@ -137,6 +145,7 @@ export class ParserPool {
     if (stopped === 'gave way') this.#postpone(job);
     else if (stopped === 'time') conclude(job, this.#tooSlow(job, seconds));
     else conclude(job, this.#sentenceFor(job, outcome));
+    this.#turns.leave(job.owner);
     this.#dispatch();
   }
 
@@ -186,10 +195,23 @@ export class ParserPool {
     clearTimeout(this.#turnTimer);
     if (this.#fresh.size === 0 || this.limits.processes === 1) return;
     this.#turnTimer = setTimeout(() => {
-      const newest = [...this.#running].at(-1);
-      if (newest && [...this.#running].every(isLong)) stop(newest, 'gave way');
+      this.#makeRoom();
       this.#watchTurns();
     }, TURN_CHECK_MS);
+  }
+
+  /** The newest file gives way, and the others keep their processes, so that they come to an end. */
+  #makeRoom(): void {
+    const running = [...this.#running];
+    const newest = running.findLast(({ isKept }) => !isKept) ?? running.at(-1);
+    if (!newest || !running.every((each) => isLong(each))) return;
+    const { owner } = newest.job;
+    const processes = (name: string) => running.filter(({ job }) => job.owner === name).length;
+    const isAhead = (name: string) => name === owner || processes(name) < processes(owner);
+    const hasMore = processes(owner) > 1 && this.#fresh.owners.some(isAhead);
+    if (!isLong(newest, hasMore ? LONG_MS : LONG_ALONE_MS)) return;
+    stop(newest, 'gave way');
+    for (const other of running) other.isKept = other !== newest;
   }
 
   /** What the caller is told besides the answer; undefined if the answer is complete. */
@@ -242,8 +264,8 @@ function conclude(job: ParserJob, sentence: string | undefined): void {
   job.end();
 }
 
-function isLong({ job, since }: Running): boolean {
-  return job.isPostponed || performance.now() - since > LONG_MS;
+function isLong({ isKept, since }: Running, milliseconds = LONG_MS): boolean {
+  return isKept || performance.now() - since > milliseconds;
 }
 
 /** Ends the process of a file. The first cause decides. */
