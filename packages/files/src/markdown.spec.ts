@@ -34,6 +34,11 @@ describe('markdown', () => {
     );
   });
 
+  it('writes a text with very many backticks as one fenced block', () => {
+    const text = '` '.repeat(200_000);
+    expect(block(text) === `\`\`\`text\n${text}\n\`\`\``).toBe(true);
+  });
+
   it('writes as many cells in every row of a table as in its head, for any text in the cells', () => {
     fc.assert(
       fc.property(hostile, hostile, (a, b) => {
