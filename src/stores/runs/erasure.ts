@@ -1,4 +1,4 @@
-import { sessionBusy } from '../../query/index.js';
+import { QueryError, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
@@ -35,10 +35,10 @@ export class Erasure {
 
   /**
    * Removes a session with its turns, runs and logs. Its files are left to the sweep of files. Of a long session, the oldest
-   * turns and some runs are removed first.
+   * turns and some runs are removed first. A session that is in use again stays.
    *
    * @param length of its turns
-   * @throws {QueryError} `session_busy` · `unavailable`
+   * @throws {QueryError} `unavailable`
    */
   async removeSession(sessionKey: string, length: number): Promise<void> {
     for (let rest = length; rest > WHOLE_SESSION;) {
@@ -51,37 +51,42 @@ export class Erasure {
       if (runIds.length < REMOVED.runs) break;
       await this.removeRuns(runIds);
     }
-    const hidden = await this.#hideSession(sessionKey);
+    const hidden = await this.#hideSession(sessionKey).catch((error: unknown) => {
+      if (!(error instanceof QueryError && error.code === 'session_busy')) throw error;
+    });
     if (hidden) await this.removeRuns(hidden.runIds);
   }
 
   /** Removes the oldest turns of a session: at least `length` characters, or what one transaction may remove. Returns how much. */
   removeTurns(sessionKey: string, length: number): Promise<number> {
     return this.database.attemptTransaction(async (db) => {
+      // Another process may remove or erase them at the same time.
+      await this.database.driver.lock(db, `session ${sessionKey}`);
+      const session = db.updateTable('sessions').where('key', '=', sessionKey);
       const oldest = await db
         .selectFrom('turns')
-        .select(['number', 'run_id', 'length'])
+        .select(['number', 'length'])
         .where('session_key', '=', sessionKey)
         .orderBy('number')
         .limit(REMOVED.turns)
         .execute();
       const removed = firstOf(oldest, (turn) => turn.length, Math.min(length, REMOVED.length));
-      if (removed.length === 0) return 0;
-      const removedLength = removed.reduce((sum, turn) => sum + turn.length, 0);
-      const runIds = removed.map((turn) => turn.run_id);
-      await db
+      if (removed.length === 0) {
+        await session.set({ length: 0 }).execute();
+        return 0;
+      }
+      const deleted = await db
         .deleteFrom('turns')
         .where('session_key', '=', sessionKey)
         .where('number', '<=', removed.at(-1)!.number)
+        .returning(['run_id', 'length'])
         .execute();
+      const removedLength = deleted.reduce((sum, turn) => sum + turn.length, 0);
+      const runIds = deleted.map((turn) => turn.run_id);
       await db.deleteFrom('file_uses').where('run_id', 'in', runIds).execute();
       await db.deleteFrom('files').where('run_id', 'in', runIds).execute();
       await db.deleteFrom('texts').where('run_id', 'in', runIds).execute();
-      await db
-        .updateTable('sessions')
-        .set((of) => ({ length: of('length', '-', removedLength) }))
-        .where('key', '=', sessionKey)
-        .execute();
+      await session.set((of) => ({ length: of('length', '-', removedLength) })).execute();
       return removedLength;
     });
   }

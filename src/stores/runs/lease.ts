@@ -130,6 +130,31 @@ export class Lease {
     return hasExpired;
   }
 
+  /** Whether this process may sweep now. Then no other one may, until `endSweep` or the end of the lease. */
+  beginSweep(): Promise<boolean> {
+    const { database } = this;
+    const id = this.#processId;
+    return database.attemptTransaction(async (db) => {
+      await database.driver.lock(db, 'sweep');
+      const other = await db
+        .selectFrom('processes')
+        .select('id')
+        .where('sweeping', '=', 1)
+        .where('id', '!=', id)
+        .executeTakeFirst();
+      if (other) return false;
+      const update = db.updateTable('processes').set({ sweeping: 1 }).where('id', '=', id);
+      return (await update.executeTakeFirst()).numUpdatedRows > 0n;
+    });
+  }
+
+  /** Lets other processes sweep. */
+  async endSweep(): Promise<void> {
+    await this.database.attempt((db) =>
+      db.updateTable('processes').set({ sweeping: 0 }).where('id', '=', this.#processId).execute(),
+    );
+  }
+
   /** Measures the silence of the other processes anew. */
   forgetOthers(): void {
     this.#seen.clear();

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import pg from 'pg';
 import { admissionOf, codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
@@ -308,6 +309,86 @@ describe('Two processes on one database', () => {
     expect(await find(two, run)).toMatchObject({ detached: true });
     await one.store.handOver(run);
     expect(await take(one)).toMatchObject([{ id: run.id, detached: true }]);
+  });
+});
+
+describe('Sweeps of several processes at the same time', () => {
+  it('drop no more than one of them would', async () => {
+    const retention = { totalLength: 300_000 };
+    const [one, two] = [await stores.open({ retention }), await stores.open({ retention })];
+    const runs = `${stores.schema}.runs`;
+    await stores.administer(
+      `insert into ${runs} (id, status, process, created_at, ended_at, log_length)
+         select 'run-' || i, 'completed', '', 0, extract(epoch from now()) * 1000 + i, 1000 from generate_series(1, 500) i`,
+    );
+    const transact = one.driver.transact.bind(one.driver);
+    let steps = 0;
+    one.driver.transact = async (work) => {
+      if (++steps === 2) await two.store.sweep();
+      return transact(work);
+    };
+    await one.store.sweep();
+    expect(steps).toBeGreaterThan(2);
+    expect(await stores.administer(`select 1 from ${runs}`)).toHaveLength(300);
+  });
+
+  it('keep the length of a session as long as its turns, also while the lease of one ends', async () => {
+    const retention = { sessionsLength: 60_000 };
+    const [one, two] = [await stores.open({ retention }), await stores.open({ retention })];
+    await one.store.finish(await admitTo(one, 's'), COMPLETED, keptAnswer());
+    const { schema } = stores;
+    await stores.administer(
+      `with session as (update ${schema}.sessions set length = length + 100000, turns = 101 returning key)
+         insert into ${schema}.turns (session_key, number, run_id, length, page_length, turn)
+           select key, i, 'run-' || i, 1000, 1000, '{}' from session, generate_series(2, 101) i`,
+    );
+    const client = new pg.Client({ connectionString: stores.url });
+    await client.connect();
+    const isWaiting = async (count: number) => {
+      const { rowCount } = await client.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rowCount === count;
+    };
+    await client.query(`begin; select 1 from ${schema}.turns for update`);
+    const first = one.store.sweep();
+    await eventually(() => isWaiting(1));
+    await stores.administer(`update ${schema}.processes set sweeping = 0`);
+    const second = two.store.sweep();
+    await eventually(() => isWaiting(2));
+    await client.query('commit');
+    await client.end();
+    await Promise.all([first, second]);
+    const [lengths] = await stores.administer<{ kept: string; real: string }>(
+      `select (select sum(length) from ${schema}.sessions) as kept,
+         (select sum(length) from ${schema}.turns) as real`,
+    );
+    expect(Number(lengths!.real)).toBeGreaterThan(0);
+    expect(lengths!.kept).toBe(lengths!.real);
+  });
+
+  it('go on behind a session whose kept length is wrong, and behind one that is in use again', async () => {
+    const one = await stores.open({ retention: { sessionMs: 60_000, sessionsLength: 1_000 } });
+    const two = await stores.open();
+    for (const session of ['used', 'old', 'wrong']) {
+      await one.store.finish(await admitTo(one, session), COMPLETED, keptAnswer());
+    }
+    const { schema } = stores;
+    await stores.administer(`update ${schema}.sessions set used_at = 0 where id <> '"wrong"'`);
+    await stores.administer(`update ${schema}.sessions set length = 9000 where id = '"wrong"'`);
+    await stores.administer(
+      `delete from ${schema}.turns where session_key = (select key from ${schema}.sessions where length = 9000)`,
+    );
+    const transact = one.driver.transact.bind(one.driver);
+    let steps = 0;
+    one.driver.transact = async (work) => {
+      // Between the selection of the old sessions and the removal of the first of them.
+      if (++steps === 2) await admitTo(two, 'used');
+      return transact(work);
+    };
+    await one.store.sweep();
+    const { sessions } = await one.store.sessions('anonymous', { after: undefined, limit: 9 });
+    expect(sessions.map(({ id }) => id)).toEqual(['used']);
   });
 });
 

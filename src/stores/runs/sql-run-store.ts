@@ -305,9 +305,8 @@ export class SqlRunStore extends RunStore {
     return this.#erasure.eraseSession(owner, sessionId);
   }
 
-  /** Drops what exceeds the retention. The store does this once a minute. */
+  /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */
   sweep(): Promise<void> {
-    // Two sweeps at the same time would both drop what exceeds a limit, and so twice as much.
     this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined));
     return this.#sweeping;
   }
@@ -315,8 +314,16 @@ export class SqlRunStore extends RunStore {
   async #sweep(): Promise<void> {
     // What is old is decided by the present time of the database.
     await this.#database.synchronize();
-    await this.#sweeper.sweep();
-    await this.#fileSweeper.sweep();
+    // Two sweeps at the same time would both drop what exceeds a limit, and so twice as much.
+    if (await this.#lease.beginSweep()) {
+      try {
+        await this.#sweeper.sweep();
+        await this.#fileSweeper.sweep();
+      } finally {
+        await this.#lease.endSweep();
+      }
+    }
+    await this.#sweeper.trimLocal();
   }
 
   /** Closes the database. Envelopes that are not committed yet are lost. */

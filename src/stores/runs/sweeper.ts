@@ -33,6 +33,14 @@ export class Sweeper {
     await this.#limitSessions();
   }
 
+  /** Trims the logs of the unfinished runs of this process, until all together are within the limit. */
+  async trimLocal(): Promise<void> {
+    const { logLength, totalLength } = this.retention;
+    const { unfinished, unfinishedLength } = this.localRuns;
+    const share = unfinishedLength > totalLength ? totalLength / unfinished.size : Infinity;
+    for (const runId of [...unfinished.keys()]) await this.trim(runId, Math.min(share, logLength));
+  }
+
   /**
    * Trims the log of an unfinished run of this process, if it exceeds a limit. Never drops the newest envelope, or the
    * newest `KEPT_LENGTH` characters before it.
@@ -75,14 +83,13 @@ export class Sweeper {
     }
   }
 
-  /** Drops ended runs, and then trims the logs of unfinished ones, until all logs together are within their limit. */
+  /** Drops ended runs, until all logs together are within their limit. */
   async #limitLogs(): Promise<void> {
-    const unfinished = [...this.localRuns.unfinished.values()];
     const { unfinishedLength } = this.localRuns;
     let excess = unfinishedLength + (await totalOf(this.database, ENDED)) - this.retention.totalLength;
     while (excess > 0) {
       const runs = await this.database.attempt((db) => oldestRuns(db).execute());
-      if (runs.length === 0) break;
+      if (runs.length === 0) return;
       const dropped: string[] = [];
       for (const { id, log_length: length } of runs) {
         if (excess <= 0) break;
@@ -91,9 +98,6 @@ export class Sweeper {
       }
       await this.erasure.removeRuns(dropped);
     }
-    const { logLength, totalLength } = this.retention;
-    const share = unfinishedLength > totalLength ? totalLength / unfinished.length : Infinity;
-    for (const { id } of unfinished) await this.trim(id, Math.min(share, logLength));
   }
 
   async #limitSessions(): Promise<void> {

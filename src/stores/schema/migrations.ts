@@ -37,7 +37,9 @@ const COUNT_IN_POSTGRES = [
 
 /** The statements that create the tables and indexes: both databases understand all of them. `Tables` says what the columns are. */
 const TABLES = [
-  `create table processes (id text primary key, heartbeat bigint not null)`,
+  `create table processes (
+     id text primary key, heartbeat bigint not null, sweeping bigint not null default 0
+   )`,
   `create table probes (text text not null)`,
 
   `create table sessions (

@@ -13,6 +13,8 @@ export interface Tables {
     id: string;
     /** A counter that the process raises as long as it lives. */
     heartbeat: number;
+    /** 1 while the process sweeps, otherwise 0. */
+    sweeping: Generated<number>;
   };
   /** What is written, and deleted again, to find out whether a full disk has space again. */
   probes: { text: string };
