@@ -20,7 +20,11 @@ const PROGRAMS = [
   ['kill', 'kill.mjs --rounds 2 --runs 40', 'nothing was lost'],
   ['kill-postgres', 'kill.mjs --rounds 2 --runs 40 --postgres', 'nothing was lost'],
   ['kill-processes', 'kill.mjs --rounds 2 --runs 40 --processes 2', 'nothing was lost'],
-  ['cluster', 'cluster.mjs --processes 2 --rounds 1 --lease 4000 --faults silence', 'nothing was lost'],
+  [
+    'cluster',
+    'cluster.mjs --processes 2 --rounds 2 --lease 4000 --faults silence,deadPool',
+    'nothing was lost',
+  ],
   ['sweeps', 'sweeps.mjs --rounds 6', 'no more was dropped than exceeds the limits'],
   ['databases', 'databases.mjs --seconds 5 --lanes 1', 'nothing was lost'],
   [

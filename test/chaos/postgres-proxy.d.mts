@@ -20,5 +20,6 @@ export declare class PostgresProxy {
   hold(): void;
   release(): void;
   silenceListeners(): number;
+  silencePools(): number;
   close(): Promise<void>;
 }

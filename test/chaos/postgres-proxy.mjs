@@ -124,9 +124,18 @@ export class PostgresProxy {
 
   /** From now on, the network swallows what is sent on the connections that listen. Returns how many there are. */
   silenceListeners() {
-    const listening = [...this.#links].filter(({ hasListened, isSilent }) => hasListened && !isSilent);
-    for (const link of listening) link.isSilent = true;
-    return listening.length;
+    return this.#silence(({ hasListened }) => hasListened);
+  }
+
+  /** From now on, the network swallows what is sent on the other connections that are open now. Returns how many there are. */
+  silencePools() {
+    return this.#silence(({ hasListened }) => !hasListened);
+  }
+
+  #silence(isMeant) {
+    const links = [...this.#links].filter((link) => !link.isSilent && isMeant(link));
+    for (const link of links) link.isSilent = true;
+    return links.length;
   }
 
   async close() {

@@ -51,14 +51,12 @@ export class Database {
    */
   async attempt<T>(work: (db: Db) => Promise<T>): Promise<T> {
     if (this.#outageSince !== undefined && !this.#isFull) this.#startProbe();
-    try {
-      const value = await work(this.driver.db);
-      this.#endOutage();
-      return value;
-    } catch (error) {
-      if (!this.#isOutage(error)) throw error;
-      throw new DatabaseUnavailable(error);
-    }
+    return this.#try(() => work(this.driver.db));
+  }
+
+  /** Does the same as `attempt` with one statement that must be answered within a time, also in an outage; see `Driver.promptly`. */
+  attemptPromptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#try(() => this.driver.promptly(withinMs, work));
   }
 
   /**
@@ -110,6 +108,17 @@ export class Database {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.driver.close();
+  }
+
+  async #try<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      const value = await work();
+      this.#endOutage();
+      return value;
+    } catch (error) {
+      if (!this.#isOutage(error)) throw error;
+      throw new DatabaseUnavailable(error);
+    }
   }
 
   /** @throws {DatabaseUnavailable} the last probe was a moment ago */

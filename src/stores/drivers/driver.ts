@@ -33,6 +33,13 @@ export interface Driver {
    */
   transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T>;
 
+  /**
+   * Does some work that is one statement, on a connection of its own. If that does not answer within a time, the work is done once
+   * more on a new connection. Afterwards, connections that have died without a sign are found and ended: the work on them is
+   * rejected as in an outage.
+   */
+  promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T>;
+
   /** The time of the database, in milliseconds since the epoch. The clocks of machines may differ. */
   now(): Promise<number>;
 

@@ -99,6 +99,10 @@ export class LibsqlDriver implements Driver {
     return this.#groupCommit.commit(work, true);
   }
 
+  promptly<T>(_withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+    return work(this.db);
+  }
+
   async now(): Promise<number> {
     return Date.now();
   }

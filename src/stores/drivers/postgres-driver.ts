@@ -66,10 +66,15 @@ export class PostgresDriver implements Driver {
   readonly isShared = true;
   readonly contentDirectory = undefined;
 
+  #promptDb: Db | undefined;
+
   private constructor(
     readonly name: string,
     readonly db: Db,
     readonly signals: PostgresSignals,
+    private readonly pool: PostgresPool,
+    /** Opens one more connection, which answers within a time. */
+    private readonly openPrompt: (withinMs: number) => Db,
   ) {}
 
   /**
@@ -90,19 +95,30 @@ export class PostgresDriver implements Driver {
       keepAlive: true,
       application_name: 'nest-agent-query',
     };
-    const pool = new pg.Pool({
-      ...connection,
+    const openPool = (limits: pg.PoolConfig) =>
+      new PostgresPool(
+        new pg.Pool({
+          ...connection,
+          idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+          types,
+          ...limits,
+        }),
+      );
+    const pool = openPool({
       max: poolSize,
       statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       // The client's own limit: a server that vanished does not enforce statement_timeout.
       query_timeout: statementTimeoutMs + connectTimeoutMs,
-      types,
     });
-    const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: new PostgresPool(pool) }) });
+    const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+    const openPrompt = (withinMs: number) => {
+      const limits = { max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs };
+      const dialect = new PostgresDialect({ pool: openPool(limits) });
+      return new Kysely<Tables>({ dialect }).withSchema(schema);
+    };
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
     const signals = new PostgresSignals(connection, schema);
-    const driver = new PostgresDriver(name, kysely.withSchema(schema), signals);
+    const driver = new PostgresDriver(name, kysely.withSchema(schema), signals, pool, openPrompt);
     try {
       await migrate(kysely as unknown as Kysely<never>, schema);
       return driver;
@@ -131,6 +147,18 @@ export class PostgresDriver implements Driver {
     return work(this.db);
   }
 
+  async promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+    const db = (this.#promptDb ??= this.openPrompt(withinMs));
+    const answer = await work(db).catch((error: unknown) => {
+      if (error instanceof pg.DatabaseError) throw error;
+      this.pool.distrust();
+      return work(db);
+    });
+    // Without an answer, the next call asks again.
+    this.pool.endDead(withinMs, (pids) => busyOf(db, pids)).catch(() => undefined);
+    return answer;
+  }
+
   async now(): Promise<number> {
     const clock = sql<{ now: number }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`;
     return (await clock.execute(this.db)).rows[0]!.now;
@@ -157,8 +185,16 @@ export class PostgresDriver implements Driver {
 
   async close(): Promise<void> {
     await this.signals.close();
+    await this.#promptDb?.destroy();
     await this.db.destroy();
   }
+}
+
+/** Which of these processes of the server do something. */
+async function busyOf(db: Db, pids: number[]): Promise<number[]> {
+  const { rows } = await sql<{ pid: number }>`
+    select pid from pg_stat_activity where pid = any(${pids}::int[]) and state not like 'idle%'`.execute(db);
+  return rows.map(({ pid }) => pid);
 }
 
 function codeOf(error: unknown): string {

@@ -4,16 +4,50 @@ import pg from 'pg';
 
 /** The connections of `pg` for Kysely. One that is lost neither ends the process nor is used again. */
 export class PostgresPool implements KyselyPool {
+  readonly #openedAt = new WeakMap<pg.PoolClient, number>();
+  readonly #used = new Set<Connection>();
+  #trustedSince = 0;
+
   constructor(private readonly pool: pg.Pool) {
     // An idle connection was lost. If the server is really unavailable, the next statement reports that.
     pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
     // A connection may also be lost between two statements of a transaction, when the pool does not listen. Without a
     // listener the event would end the process. The next statement reports the loss.
-    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('connect', (client) => {
+      this.#openedAt.set(client, performance.now());
+      client.on('error', () => undefined);
+    });
   }
 
   async connect(): Promise<PostgresPoolClient> {
-    return new Connection(await this.pool.connect());
+    for (;;) {
+      const client = await this.pool.connect();
+      if (this.#openedAt.get(client)! >= this.#trustedSince) return new Connection(client, this.#used);
+      client.release(true);
+    }
+  }
+
+  /** Uses no idle connection again that is open now. */
+  distrust(): void {
+    this.#trustedSince = performance.now();
+  }
+
+  /**
+   * Ends the connections that have died without a sign: their answer is late, and the server does nothing for them. Then the idle
+   * ones are not trusted either.
+   *
+   * @param lateMs how long an answer may take before the server is asked, in milliseconds
+   * @param busyOf returns which of these processes of the server do something
+   */
+  async endDead(lateMs: number, busyOf: (pids: number[]) => Promise<number[]>): Promise<void> {
+    const late = [...this.#used].filter(({ silentMs }) => silentMs >= lateMs);
+    if (late.length === 0) return;
+    const busy = await busyOf(late.map(({ pid }) => pid));
+    for (const connection of late) {
+      if (busy.includes(connection.pid) || connection.silentMs < lateMs) continue;
+      this.distrust();
+      connection.end();
+    }
   }
 
   end(): Promise<void> {
@@ -25,13 +59,22 @@ export class PostgresPool implements KyselyPool {
 class Connection implements PostgresPoolClient {
   /** Why the connection cannot be used any more. */
   #loss: Error | undefined;
+  /** When the statement was sent that is not answered. */
+  #askedAt = Infinity;
 
-  constructor(private readonly client: pg.PoolClient) {}
+  /** @param used the connections that have a user */
+  constructor(
+    private readonly client: pg.PoolClient,
+    private readonly used: Set<Connection>,
+  ) {
+    used.add(this);
+  }
 
   query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   query(cursor: never): never;
   async query<R>(sql: string, parameters?: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (this.#loss) throw this.#loss;
+    this.#askedAt = performance.now();
     try {
       return (await this.client.query(sql, [...parameters!])) as unknown as PostgresQueryResult<R>;
     } catch (error) {
@@ -39,10 +82,27 @@ class Connection implements PostgresPoolClient {
       // that has not come.
       if (!(error instanceof pg.DatabaseError)) this.#loss = error as Error;
       throw error;
+    } finally {
+      this.#askedAt = Infinity;
     }
   }
 
   release(): void {
-    this.client.release(this.#loss);
+    if (this.used.delete(this)) this.client.release(this.#loss);
+  }
+
+  /** The process of the server. */
+  get pid(): number {
+    return (this.client as unknown as { processID: number }).processID;
+  }
+
+  /** For how long the answer to a statement is awaited, in milliseconds; negative if none is. */
+  get silentMs(): number {
+    return performance.now() - this.#askedAt;
+  }
+
+  end(): void {
+    this.#loss = new Error('a connection does not answer');
+    this.release();
   }
 }

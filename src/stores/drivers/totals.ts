@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './database.js';
 
-/** How many rows one statement adds up. A limit, because on SQLite every write waits for the statements before it. */
+/** How many rows one statement looks at on SQLite, where every write waits for the statements before it. */
 const PAGE = 2_000;
 
 /** Which rows are added up. An index has both columns, in this order. */
@@ -12,25 +12,30 @@ type Lengths =
 
 type Columns = Record<string, Record<string, number>>;
 
+/** How many rows one statement may look at. */
+export function pageOf({ driver }: Database): number {
+  return driver.isShared ? Number.MAX_SAFE_INTEGER : PAGE;
+}
+
 /**
  * Adds up the lengths of all rows that have a time, in pages. Rows that change meanwhile may be missing, or counted twice.
  *
  * @param page how many rows one statement adds up, and those that have the same time as the last of them
  */
-export async function totalOf(database: Database, rows: Lengths, page = PAGE): Promise<number> {
+export async function totalOf(database: Database, rows: Lengths, page = pageOf(database)): Promise<number> {
   let total = 0;
   let after = -1;
   for (;;) {
-    const { length, last } = await database.attempt((db) =>
-      pageOf(db as unknown as Kysely<Columns>, rows, after, page),
+    const { length, last, count } = await database.attempt((db) =>
+      addUp(db as unknown as Kysely<Columns>, rows, after, page),
     );
-    if (last === null) return total;
-    total += Number(length);
-    after = last;
+    total += Number(length ?? 0);
+    if (Number(count) < page) return total;
+    after = last!;
   }
 }
 
-function pageOf(db: Kysely<Columns>, { table, time, length }: Lengths, after: number, page: number) {
+function addUp(db: Kysely<Columns>, { table, time, length }: Lengths, after: number, page: number) {
   const lastTime = db
     .selectFrom(table)
     .select(time)
@@ -43,6 +48,7 @@ function pageOf(db: Kysely<Columns>, { table, time, length }: Lengths, after: nu
     .select((of) => [
       of.fn.sum<string | number | null>(length).as('length'),
       of.fn.max<number | null>(time).as('last'),
+      of.fn.countAll<string | number>().as('count'),
     ])
     .where(time, '>', after)
     .where((of) => of(time, '<=', of.fn.coalesce(lastTime, of.val(Number.MAX_SAFE_INTEGER))))

@@ -1,10 +1,10 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Database } from '../drivers/database.js';
-import { totalOf } from '../drivers/totals.js';
+import { pageOf, totalOf } from '../drivers/totals.js';
 import type { Db, Tables } from '../schema/tables.js';
 import type { Contents } from './contents.js';
 
-/** How many contents one statement looks at, and how many uses of a content one statement removes. */
+/** How many contents one statement selects, and how many uses of a content one statement removes. */
 const BATCH = 100;
 
 const CONTENTS = { table: 'contents', time: 'completed_at', length: 'size' } as const;
@@ -76,10 +76,10 @@ export class FileSweeper {
 
   async #removeUnused(): Promise<void> {
     for (let after = ''; ;) {
-      const page = await this.database.attempt((db) => usesAfter(db, after).execute());
-      for (const { sha256, is_used } of page) if (!is_used) await this.contents.removeIfUnused(sha256);
-      if (page.length < BATCH) return;
-      after = page.at(-1)!.sha256;
+      const contents = await this.database.attempt((db) => unusedAfter(db, after, pageOf(this.database)));
+      for (const { sha256, is_used } of contents) if (!is_used) await this.contents.removeIfUnused(sha256);
+      if (contents.length === 0) return;
+      after = contents.at(-1)!.sha256;
     }
   }
 
@@ -151,23 +151,32 @@ async function removeUses(db: Db, sha256: string): Promise<boolean> {
   return numDeletedRows === BigInt(BATCH);
 }
 
-/** The digests of complete contents behind one, and whether anything uses them. */
-function usesAfter(db: Db, after: string) {
+/**
+ * Of a page of complete contents behind a digest: those that nothing uses, and the last one.
+ *
+ * @param page how many contents it has at most
+ */
+function unusedAfter(db: Db, after: string, page: number) {
+  const isUsed = (of: ExpressionBuilder<Tables & { page: { sha256: string } }, 'page'>) =>
+    of.exists(
+      of.selectFrom('file_uses').select('file_uses.sha256').whereRef('file_uses.sha256', '=', 'page.sha256'),
+    );
   return db
-    .selectFrom('contents')
-    .select((of) => [
-      'sha256',
+    .with('page', (of) =>
       of
-        .exists(
-          of
-            .selectFrom('file_uses')
-            .select('file_uses.sha256')
-            .whereRef('file_uses.sha256', '=', 'contents.sha256'),
-        )
-        .as('is_used'),
-    ])
-    .where('completed_at', 'is not', null)
-    .where('sha256', '>', after)
+        .selectFrom('contents')
+        .select('sha256')
+        .where('completed_at', 'is not', null)
+        .where('sha256', '>', after)
+        .orderBy('sha256')
+        .limit(page),
+    )
+    .selectFrom('page')
+    .select((of) => ['sha256', isUsed(of).as('is_used')])
+    .where((of) => {
+      const last = of.selectFrom('page as all').select((all) => all.fn.max('all.sha256').as('last'));
+      return of.or([of.not(isUsed(of)), of('sha256', '=', last)]);
+    })
     .orderBy('sha256')
-    .limit(BATCH);
+    .execute();
 }

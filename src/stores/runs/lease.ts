@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { ExpressionBuilder } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Database } from '../drivers/database.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
+
+/** How many heartbeats a process sends in the time of a lease. */
+const HEARTBEATS = 4;
+
+/** The least time that the answer to a heartbeat may take, in milliseconds: a busy machine may need it. */
+const LEAST_LIMIT_MS = 250;
 
 /**
  * A process's right to its runs, and its watch over the rights of the others.
@@ -83,21 +88,44 @@ export class Lease {
     return performance.now() - this.#renewedAt > this.leaseMs / 2;
   }
 
-  /** Sends a heartbeat. Returns what is asked of the runs of this process; undefined if the lease has ended. */
-  async renew(): Promise<AskedRun[] | undefined> {
+  /** How often a heartbeat is sent, in milliseconds. */
+  get intervalMs(): number {
+    return this.leaseMs / HEARTBEATS;
+  }
+
+  /** Sends a heartbeat. The same statement looks at what else may be to do; undefined if the lease has ended. */
+  async renew(): Promise<Heartbeat | undefined> {
     const now = performance.now();
-    const lease = await this.database.attempt((db) =>
-      db
+    const id = this.#processId;
+    const heartbeat = await this.database.attemptPromptly(Math.max(this.intervalMs, LEAST_LIMIT_MS), (db) => {
+      const own = unfinishedRuns(db).where('runs.process', '=', id);
+      return db
         .updateTable('processes')
         .set((of) => ({ heartbeat: of('heartbeat', '+', 1) }))
-        .where('id', '=', this.#processId)
-        .returning((of) => jsonArrayFrom(askedRuns(of, this.#processId)).as('asked'))
-        .executeTakeFirst(),
-    );
-    if (!lease) return undefined;
-    this.#renewedAt = now;
-    await this.database.synchronize();
-    return lease.asked;
+        .where('id', '=', id)
+        .returning((of) => [
+          jsonArrayFrom(
+            own
+              .select(['runs.id', 'runs.cancelled', 'runs.detached'])
+              .where((run) => run.or([run('runs.cancelled', '=', 1), run('runs.detached', '=', 1)])),
+          ).as('asked'),
+          jsonArrayFrom(
+            db
+              .selectFrom('processes as other')
+              .select(['other.id', 'other.heartbeat'])
+              .where('other.id', '!=', id),
+          ).as('others'),
+          own
+            .select((run) => run.fn.countAll<number>().as('count'))
+            .$asScalar()
+            .as('owned'),
+          of.exists(orphanedRuns(db).select('runs.id')).as('hasOrphaned'),
+          of.exists(db.selectFrom('runs').select('runs.id').where('status', '=', 'waiting')).as('hasWaiting'),
+        ])
+        .executeTakeFirst();
+    });
+    if (heartbeat) this.#renewedAt = now;
+    return heartbeat as Heartbeat | undefined;
   }
 
   /** Returns which of these leases have ended. The others cannot end before the transaction does. */
@@ -108,11 +136,8 @@ export class Lease {
   }
 
   /** Ends the leases of processes that were silent for too long. Returns whether there was one. */
-  async expireOthers(): Promise<boolean> {
+  async expire(others: Heartbeat['others']): Promise<boolean> {
     let hasExpired = false;
-    const others = await this.database.attempt((db) =>
-      db.selectFrom('processes').selectAll().where('id', '!=', this.#processId).execute(),
-    );
     const now = performance.now();
     for (const id of this.#seen.keys()) if (!others.some((other) => other.id === id)) this.#seen.delete(id);
     for (const { id, heartbeat } of others) {
@@ -168,20 +193,32 @@ export class Lease {
   }
 }
 
-/** What other processes may have asked of a run: 1 if they have, otherwise 0. */
-export interface AskedRun {
-  id: string;
-  cancelled: number;
-  detached: number;
+/** What a process finds with a heartbeat. */
+export interface Heartbeat {
+  /** What other processes may have asked of the runs of this process: 1 if they have, otherwise 0. */
+  asked: { id: string; cancelled: number; detached: number }[];
+  /** The leases of the other processes. */
+  others: { id: string; heartbeat: number }[];
+  /** How many unfinished runs this process owns. */
+  owned: number;
+  /** Whether there are runs of processes that are gone. */
+  hasOrphaned: boolean;
+  /** Whether runs wait, of any process. */
+  hasWaiting: boolean;
 }
 
-function askedRuns(of: ExpressionBuilder<Tables, 'processes'>, process: string) {
-  return of
-    .selectFrom('runs')
-    .select(['runs.id', 'runs.cancelled', 'runs.detached'])
-    .where('runs.process', '=', process)
-    .where('runs.ended_at', 'is', null)
-    .where((run) => run.or([run('runs.cancelled', '=', 1), run('runs.detached', '=', 1)]));
+function unfinishedRuns(db: Db) {
+  return db.selectFrom('runs').where('runs.ended_at', 'is', null);
+}
+
+/** The unfinished runs that execute in processes that are gone. */
+export function orphanedRuns(db: Db) {
+  return (
+    unfinishedRuns(db)
+      // A run that waits belongs to no process.
+      .where('runs.process', '>', '')
+      .where('runs.process', 'not in', db.selectFrom('processes as alive').select('alive.id'))
+  );
 }
 
 /** Selects those of these leases that have not ended. `forKeyShare` delays the end of them until the transaction has ended. */

@@ -24,6 +24,10 @@ const LEASE_MS = 1_000;
 const SHORT_LEASE_MS = 100;
 
 const stores = postgresStores();
+const leases = () =>
+  stores.administer<{ heartbeat: string }>(`select heartbeat from ${stores.schema}.processes`);
+/** How many heartbeats the process has sent that has sent most. */
+const heartbeats = async () => Math.max(...(await leases()).map(({ heartbeat }) => Number(heartbeat)));
 
 describe('The processes that are left when one has crashed', () => {
   it('recover each of its runs once, and end those that have no attempt left', async () => {
@@ -82,12 +86,12 @@ describe('A process that is cut off from the database for longer than its lease'
     other = await stores.open({ leaseMs: LEASE_MS, restarts: 1 });
   });
   afterEach(async () => {
-    proxy.arm(undefined);
+    proxy.release();
     await stores.reset();
     await proxy.close();
   });
-  const freeze = () => proxy.arm({ kind: 'delay', at: 1, delayMs: 2 * LEASE_MS, periodMs: 60_000 });
-  const thaw = () => proxy.arm(undefined);
+  const freeze = () => proxy.hold();
+  const thaw = () => proxy.release();
 
   it('loses its runs, is told so, and executes others under a new lease', async () => {
     const run = await admit(frozen);
@@ -179,16 +183,38 @@ describe('A process that is cut off from the database for longer than its lease'
     thaw();
     expect(ids(await taken)).toEqual([waiting.id]);
     const runs = [(await taken)[0]!, await admitted];
-    const rounds = other.told.ready;
-    await eventually(() => other.told.ready > rounds + 2);
+    const before = await heartbeats();
+    await eventually(async () => (await heartbeats()) > before + 2);
     for (const run of runs) {
       expect(run).toMatchObject({ status: 'running', attempt: 1 });
       expect((await frozen.store.finish(run, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
     }
     expect(other.told.recovered).toEqual([]);
   });
+});
 
-  const leases = () => stores.administer(`select id from ${stores.schema}.processes`);
+describe('A process whose connections to the database stop answering without a sign', () => {
+  it('keeps its runs, and answers on new connections', async () => {
+    const proxy = await PostgresProxy.start(stores.url);
+    const struck = await stores.open({ url: proxy.url, leaseMs: LEASE_MS });
+    const other = await stores.open({ leaseMs: LEASE_MS });
+    const run = await admit(struck);
+    const list = () => struck.store.runs('anonymous', { after: undefined, limit: 9 });
+    // So that there are several connections, that of the heartbeat too, and some are in use when they stop answering.
+    await Promise.all(Array.from({ length: 5 }, list));
+    await eventually(async () => (await heartbeats()) > 0);
+    const asked = [codeOf(list), codeOf(list)];
+    expect(proxy.silencePools()).toBeGreaterThan(3);
+    const appended = struck.store.append(run, textOf('late'));
+    expect(await Promise.all(asked)).toEqual(['unavailable', 'unavailable']);
+    expect((await list()).runs).toHaveLength(1);
+    await appended;
+    await struck.store.finish(run, COMPLETED, keptAnswer());
+    expect(await logOf(other, run)).toEqual([textOf('late'), DONE]);
+    expect([...struck.told.lost, ...other.told.recovered]).toEqual([]);
+    await stores.reset();
+    await proxy.close();
+  });
 });
 
 describe('A checkpoint', () => {

@@ -4,7 +4,7 @@ import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
 import { finish } from './finish.js';
-import type { AskedRun, Lease } from './lease.js';
+import { type Heartbeat, type Lease, orphanedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { readAnswer } from './read-log.js';
@@ -13,9 +13,6 @@ import { readAnswer } from './read-log.js';
 const BATCH = 100;
 /** How many runs are recovered at the same time. */
 const CONCURRENCY = 4;
-/** How many heartbeats a process sends in the time of a lease. */
-const HEARTBEATS = 4;
-
 /**
  * Recovers orphaned runs: those with another attempt wait for it, the others end as `interrupted`. `Lease` describes who owns
  * a run.
@@ -26,13 +23,11 @@ const HEARTBEATS = 4;
  */
 export class Recovery {
   static readonly #logger = new Logger('Recovery');
-  #heartbeatTimer: NodeJS.Timeout | undefined;
-  #recoveryTimer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #events: RecoveryEvents | undefined;
-  #heartbeat: Promise<void> = Promise.resolve();
-  #recovery: Promise<void> = Promise.resolve();
-  #isRecovering = false;
-  #renewing: Promise<void> | undefined;
+  #look: Promise<void> = Promise.resolve();
+  #round: Promise<void> | undefined;
+  #renewing: Promise<Heartbeat | undefined> | undefined;
   #isStopped = false;
   /** Runs that this process owns in the database but does not execute, as the last round has seen them. */
   #strays = new Set<string>();
@@ -59,77 +54,74 @@ export class Recovery {
     this.limits.use((module) => events.maxRunningPerOwner(module));
     await this.#recoverOrphaned();
     await this.limits.balanceAll();
-    if (this.database.driver.isShared) this.#scheduleHeartbeat();
-    this.#scheduleRecovery();
+    this.#schedule();
   }
 
   /** Makes sure that the lease is valid, if this process has not renewed it in time: it may have been frozen. */
   async renewLate(): Promise<void> {
     // Before the start there is no lease that could be renewed.
     if (!this.#events || !this.database.driver.isShared || !this.lease.mayHaveEnded) return;
-    await (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)));
+    await this.#renewOnce();
   }
 
   /** Ends the lease. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#heartbeatTimer);
-    clearTimeout(this.#recoveryTimer);
-    await Promise.all([this.#heartbeat, this.#recovery]);
+    clearTimeout(this.#timer);
+    await this.#look;
+    await this.#round;
     await this.lease.release();
   }
 
-  get #intervalMs(): number {
-    return this.lease.leaseMs / HEARTBEATS;
-  }
-
-  #scheduleHeartbeat(): void {
+  #schedule(): void {
     if (this.#isStopped) return;
-    this.#heartbeatTimer = setTimeout(() => {
-      this.#heartbeat = this.#beat()
+    this.#timer = setTimeout(() => {
+      this.#look = this.#lookAround()
         .catch((error: unknown) => this.#report(error))
-        .finally(() => this.#scheduleHeartbeat());
-    }, this.#intervalMs);
-    this.#heartbeatTimer.unref();
+        .finally(() => this.#schedule());
+    }, this.lease.intervalMs);
+    this.#timer.unref();
   }
 
-  /** Does nothing while a round is under way. */
-  #scheduleRecovery(delayMs = this.#intervalMs): void {
-    if (this.#isStopped || this.#isRecovering) return;
-    clearTimeout(this.#recoveryTimer);
-    this.#recoveryTimer = setTimeout(() => {
-      this.#isRecovering = true;
-      this.#recovery = this.#recoverRound()
-        .catch((error: unknown) => this.#report(error))
-        .finally(() => {
-          this.#isRecovering = false;
-          this.#scheduleRecovery();
-        });
-    }, delayMs);
-    this.#recoveryTimer.unref();
+  /** Starts a round if there may be something to do. It does not wait for it: the next heartbeat must come in time. */
+  async #lookAround(): Promise<void> {
+    if (this.database.driver.isShared && !(await this.#beat())) return;
+    this.#round ??= this.#recoverRound()
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => (this.#round = undefined));
   }
 
-  async #beat(): Promise<void> {
-    await (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)));
-    if (await this.lease.expireOthers()) this.#scheduleRecovery(0);
+  /** Sends a heartbeat. Returns whether there is something to do: an idle process only sends heartbeats. */
+  async #beat(): Promise<boolean> {
+    const heartbeat = await this.#renewOnce();
+    if (!heartbeat) return false;
+    const hasExpired = await this.lease.expire(heartbeat.others);
+    const mayHaveStrays = heartbeat.owned > this.localRuns.unfinished.size;
+    if (!mayHaveStrays) this.#strays.clear();
+    return hasExpired || mayHaveStrays || heartbeat.hasOrphaned || heartbeat.hasWaiting;
   }
 
-  async #renew(): Promise<void> {
-    const asked = await this.lease.renew();
-    if (asked) return this.#tellAsked(asked);
+  #renewOnce(): Promise<Heartbeat | undefined> {
+    return (this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined)));
+  }
+
+  async #renew(): Promise<Heartbeat | undefined> {
+    const heartbeat = await this.lease.renew();
+    if (!heartbeat) return this.#loseRuns();
+    for (const { id, cancelled, detached } of heartbeat.asked) {
+      if (cancelled) this.#events!.asked(id, 'cancel');
+      if (detached) this.#events!.asked(id, 'detach');
+    }
+    return heartbeat;
+  }
+
+  async #loseRuns(): Promise<undefined> {
     const runs = this.localRuns.disown();
     Recovery.#logger.warn(
       `This process was silent for more than ${this.lease.leaseMs} ms: other processes own its ${runs.length} runs now.`,
     );
     for (const { id } of runs) this.#events!.lost(id);
     await this.lease.acquire();
-  }
-
-  #tellAsked(asked: AskedRun[]): void {
-    for (const { id, cancelled, detached } of asked) {
-      if (cancelled) this.#events!.asked(id, 'cancel');
-      if (detached) this.#events!.asked(id, 'detach');
-    }
   }
 
   async #recoverRound(): Promise<void> {
@@ -227,18 +219,10 @@ export class Recovery {
 
 type OrphanedRun = OwnedAttempt & { module: string; cancelled: number };
 
-/** The runs that execute in processes that are gone. */
 function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
-  return (
-    db
-      .selectFrom('runs')
-      .select(['id', 'attempt', 'process', 'module', 'cancelled'])
-      .where('ended_at', 'is', null)
-      // A run that waits belongs to no process.
-      .where('status', '=', 'running')
-      .where('process', 'not in', db.selectFrom('processes').select('processes.id'))
-      .orderBy('created_at')
-      .limit(BATCH)
-      .execute()
-  );
+  return orphanedRuns(db)
+    .select(['id', 'attempt', 'process', 'module', 'cancelled'])
+    .orderBy('created_at')
+    .limit(BATCH)
+    .execute();
 }

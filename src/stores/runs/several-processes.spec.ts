@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
+import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
 import { admissionOf, codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
@@ -389,6 +390,50 @@ describe('Sweeps of several processes at the same time', () => {
     await one.store.sweep();
     const { sessions } = await one.store.sessions('anonymous', { after: undefined, limit: 9 });
     expect(sessions.map(({ id }) => id)).toEqual(['used']);
+  });
+});
+
+describe('An idle process on a database', () => {
+  it('sends one statement with each heartbeat, and as few with each sweep however much is kept', async () => {
+    const proxy = await PostgresProxy.start(stores.url);
+    const one = await stores.open({ url: proxy.url, leaseMs: LEASE_MS });
+    const { schema } = stores;
+    const sent = async (work: () => Promise<void>) => {
+      proxy.arm(undefined);
+      await work();
+      return proxy.statements;
+    };
+    const heartbeats = async () => {
+      const rows = await stores.administer<{ heartbeat: string }>(
+        `select heartbeat from ${schema}.processes`,
+      );
+      return Number(rows[0]!.heartbeat);
+    };
+    const first = await heartbeats();
+    await eventually(async () => (await heartbeats()) > first);
+    const before = await heartbeats();
+    const statements = await sent(() => eventually(async () => (await heartbeats()) >= before + 6));
+    // The connection for signals may be checked meanwhile.
+    expect(statements - ((await heartbeats()) - before)).toBeLessThan(3);
+
+    const ofSweep = () => sent(() => one.store.sweep());
+    const whenEmpty = await ofSweep();
+    expect(whenEmpty).toBeLessThan(20);
+    await stores.administer(
+      `insert into ${schema}.runs (id, status, process, created_at, ended_at, log_length)
+         select 'run-' || i, 'completed', '', 0, extract(epoch from now()) * 1000, 10 from generate_series(1, 5000) i`,
+    );
+    await stores.administer(
+      `insert into ${schema}.contents (id, sha256, size, created_at, completed_at, process)
+         select i, i, 1, 0, extract(epoch from now()) * 1000, '' from generate_series(1, 5000) i`,
+    );
+    await stores.administer(
+      `insert into ${schema}.file_uses (run_id, sha256) select 'run-' || i, i from generate_series(1, 5000) i`,
+    );
+    expect((await ofSweep()) - whenEmpty).toBeLessThan(4);
+    expect(await stores.administer(`select 1 from ${schema}.contents`)).toHaveLength(5000);
+    await stores.reset();
+    await proxy.close();
   });
 });
 

@@ -109,6 +109,15 @@ export const FAULTS: Record<string, Fault> = {
       site.check(status === 'cancelled', `a cancel without signals: ${status}`);
     },
   },
+  /** The network swallows what is sent on all connections of a process but that for signals. New ones work. */
+  deadPool: {
+    interrupts: false,
+    inject: async (site) => {
+      const member = site.any();
+      site.struck([]);
+      site.check(site.proxyOf(member).silencePools() > 0, `${member.name} has no connections`);
+    },
+  },
 };
 
 async function kill(site: Site, members: Member[]): Promise<void> {

@@ -52,6 +52,11 @@ export class FaultyDriver implements Driver {
     return this.#commit(() => this.driver.transactAtOnce(work));
   }
 
+  async promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+    if (this.isDown) throw connectionLost();
+    return this.driver.promptly(withinMs, work);
+  }
+
   async now(): Promise<number> {
     if (this.isDown) throw connectionLost();
     return (await this.driver.now()) + this.aheadMs();
