@@ -24,7 +24,7 @@ import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
 import { AgentService } from './runs/agent.service.js';
-import { ObservedStore } from './runs/observed-store.js';
+import { observeStore } from './runs/observed-store.js';
 import { Observers } from './runs/observers.js';
 import { RunHandler } from './runs/run-handler.js';
 import { SharedStore } from './sharing/shared-store.js';
@@ -146,7 +146,7 @@ function storeProvider(name = ''): Provider {
       observers: Observers,
     ) => {
       const own = store ? SharedStore.of(application, store).join(name, handler) : new MemoryRunStore();
-      return observers.want('storeAnswered') ? new ObservedStore(own, observers) : own;
+      return observers.want('storeAnswered') ? observeStore(own, observers) : own;
     },
   };
 }

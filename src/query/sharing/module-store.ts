@@ -1,4 +1,4 @@
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
+import type { RunEnd, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import { type Awaitable, type FileStore, isThenable } from '../ports/file-store.js';
 import {
   type Admission,
@@ -15,50 +15,8 @@ import {
 import type { Signal, SignalReceiver, Signals } from '../ports/signals.js';
 import { ownerOfModule, storedOwner } from './owners.js';
 
-/** A run as its module sees it: with the owner that the module knows. */
-class OwnRun implements RunRecord {
-  constructor(
-    readonly stored: RunRecord,
-    readonly owner: string,
-  ) {}
-
-  get id(): string {
-    return this.stored.id;
-  }
-  get sessionId(): string | undefined {
-    return this.stored.sessionId;
-  }
-  get status(): RunStatus {
-    return this.stored.status;
-  }
-  get createdAt(): number {
-    return this.stored.createdAt;
-  }
-  get startedAt(): number | undefined {
-    return this.stored.startedAt;
-  }
-  get endedAt(): number | undefined {
-    return this.stored.endedAt;
-  }
-  get lastSeq(): number {
-    return this.stored.lastSeq;
-  }
-  get end(): RunEnd | undefined {
-    return this.stored.end;
-  }
-  get attempt(): number {
-    return this.stored.attempt;
-  }
-  get detached(): boolean {
-    return this.stored.detached;
-  }
-  get trace(): string | undefined {
-    return this.stored.trace;
-  }
-  get path(): string | undefined {
-    return this.stored.path;
-  }
-}
+/** Where a run of a module has the run of the store. */
+const STORED = Symbol('stored');
 
 /** What a module does not do with the store alone. */
 interface Sharing {
@@ -216,15 +174,18 @@ export class ModuleStore extends RunStore {
 
   /** Called for each envelope: a run that the store has returned is passed back as it is. */
   #ref<R extends RunRef>(run: R): R {
-    if (run instanceof OwnRun) return run.stored as RunRef as R;
+    const { [STORED]: stored } = run as R & { [STORED]?: R };
+    if (stored) return stored;
     const owner = this.#stored(run.owner);
     return owner === run.owner ? run : { ...run, owner };
   }
 }
 
+/** A run as its module sees it: with the owner that the module knows. The rest is inherited, because it changes. */
 function own(run: RunRecord): RunRecord {
   const { owner } = ownerOfModule(run.owner);
-  return owner === run.owner ? run : new OwnRun(run, owner);
+  if (owner === run.owner) return run;
+  return Object.create(run, { owner: { value: owner }, [STORED]: { value: run } }) as RunRecord;
 }
 
 /** Applies a function at once if the store has answered, so that no microtask is added. */
