@@ -41,24 +41,26 @@ export interface RequestRefused {
   sessionId: string | undefined;
 }
 
+/** The operations of a store that are timed at each call. */
+export const TIMED_OPERATIONS = [
+  'addFile',
+  'admit',
+  'checkpoint',
+  'erase',
+  'file',
+  'find',
+  'finish',
+  'query',
+  'queue',
+  'runs',
+  'sessions',
+  'take',
+  'text',
+  'turns',
+] as const;
+
 /** What a store is asked to do: the methods of `RunStore` whose time listeners are told. */
-export type StoreOperation =
-  | 'addFile'
-  | 'admit'
-  | 'append'
-  | 'checkpoint'
-  | 'erase'
-  | 'file'
-  | 'find'
-  | 'finish'
-  | 'query'
-  | 'queue'
-  | 'read'
-  | 'runs'
-  | 'sessions'
-  | 'take'
-  | 'text'
-  | 'turns';
+export type StoreOperation = (typeof TIMED_OPERATIONS)[number] | 'append' | 'read';
 
 /** The store has answered, whatever the answer was. */
 export interface StoreAnswered {

@@ -1,29 +1,11 @@
 import { isThenable } from '../ports/file-store.js';
-import type { StoreOperation } from '../ports/run-listener.js';
+import { type StoreOperation, TIMED_OPERATIONS } from '../ports/run-listener.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { Observers } from './observers.js';
 
-/** The operations that are timed at each call. There is an append per envelope, and a read per follower and tick. */
-const TIMED = [
-  'addFile',
-  'admit',
-  'checkpoint',
-  'erase',
-  'file',
-  'find',
-  'finish',
-  'query',
-  'queue',
-  'runs',
-  'sessions',
-  'take',
-  'text',
-  'turns',
-] as const satisfies StoreOperation[];
-
 /**
- * A store whose answers are timed for listeners. It is in use only where somebody listens, so that it costs nothing elsewhere.
- * Appends and reads that the store answers from memory are not timed, and a commit of several envelopes is timed once.
+ * A store whose answers are timed for listeners. It is in use only where somebody listens. There is an append per envelope, and a
+ * read per follower and tick: those that are answered from memory are not timed, and a commit of several is timed once.
  */
 export function observeStore(store: RunStore, observers: Observers): RunStore {
   const tell = (operation: StoreOperation, since: number) =>
@@ -47,7 +29,7 @@ export function observeStore(store: RunStore, observers: Observers): RunStore {
       }
     };
   const commits = new WeakSet<Promise<void>>();
-  const calls = new Map<unknown, unknown>(TIMED.map((operation) => [operation, timed(operation)]));
+  const calls = new Map<unknown, unknown>(TIMED_OPERATIONS.map((operation) => [operation, timed(operation)]));
   calls.set('append', (...parameters: Parameters<RunStore['append']>) => {
     const since = performance.now();
     const commit = store.append(...parameters);

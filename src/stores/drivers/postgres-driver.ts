@@ -94,16 +94,10 @@ export class PostgresDriver implements Driver {
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
       application_name: 'nest-agent-query',
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      types,
     };
-    const openPool = (limits: pg.PoolConfig) =>
-      new PostgresPool(
-        new pg.Pool({
-          ...connection,
-          idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-          types,
-          ...limits,
-        }),
-      );
+    const openPool = (limits: pg.PoolConfig) => new PostgresPool(new pg.Pool({ ...connection, ...limits }));
     const pool = openPool({
       max: poolSize,
       statement_timeout: statementTimeoutMs,

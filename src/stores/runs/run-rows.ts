@@ -1,26 +1,9 @@
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
+import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { Prepared } from '../drivers/prepared.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { type ColumnTypes, tableOf } from './rows.js';
-
-/** The columns of a `RunRecord`. */
-export interface RunRow {
-  id: string;
-  owner: string | null;
-  session: string | null;
-  status: string;
-  created_at: number;
-  started_at: number | null;
-  ended_at: number | null;
-  outcome: string | null;
-  last_seq: number;
-  attempt: number;
-  detached: number;
-  trace: string | null;
-  path: string | null;
-}
 
 /** The columns of a `RunRow`, except for `last_seq`. */
 export const COLUMNS = [
@@ -37,6 +20,9 @@ export const COLUMNS = [
   'trace',
   'path',
 ] as const;
+
+/** The columns of a `RunRecord`. */
+export type RunRow = Pick<Selectable<Tables['runs']>, (typeof COLUMNS)[number]> & { last_seq: number };
 
 /** Where the log of a run ends: null for an empty log. */
 export function newestOf(of: ExpressionBuilder<Tables, 'runs'>, column: 'last' | 'end_offset') {

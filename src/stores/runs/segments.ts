@@ -12,15 +12,6 @@ const STATEMENT_LENGTH = 8 * 1024 * 1024;
 /** A row of the table `log`: consecutive envelopes of a run, stored as one text. */
 export type Segment = Tables['log'];
 
-export const SEGMENT_COLUMNS = [
-  'run_id',
-  'first',
-  'last',
-  'start_offset',
-  'end_offset',
-  'envelopes',
-] as const;
-
 export const SEGMENT_TYPES: ColumnTypes<Segment> = {
   run_id: 'text',
   first: 'bigint',
@@ -29,6 +20,8 @@ export const SEGMENT_TYPES: ColumnTypes<Segment> = {
   end_offset: 'bigint',
   envelopes: 'text',
 };
+
+export const SEGMENT_COLUMNS = Object.keys(SEGMENT_TYPES) as (keyof Segment)[];
 
 /**
  * Makes the segments that continue a log.
