@@ -18,6 +18,7 @@ import {
 import { LibsqlDriver } from '../../../src/stores/drivers/libsql-driver.js';
 import { PostgresDriver } from '../../../src/stores/drivers/postgres-driver.js';
 import { SqlRunStore } from '../../../src/stores/runs/sql-run-store.js';
+import { eventsOf } from '../../contracts/open-store.js';
 import { LeakCheck } from '../../support/leak-check.mjs';
 import { Call } from '../../support/scripted-agent.js';
 import { SlowRunStore } from '../../support/slow-run-store.js';
@@ -190,6 +191,8 @@ const commands = {
       .where('ended_at', 'is', null)
       .execute();
     const sweeping = new SqlRunStore(closed, { retention: { runMs: 1, sessionMs: 1, fileMs: 1 } });
+    // A process without a lease does not sweep.
+    await sweeping.recover(eventsOf());
     clockOffset += 2 * SESSION_MS;
     await sweeping.sweep();
     const left: Record<string, number> = { unfinished: unfinished.length };
