@@ -315,7 +315,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     );
   }
 
-  /** Drains: lets the server stop listening, takes no new queries, gives the runs `runs.drainMs` to end, and then stops them or hands them over. */
+  /** Drains: the server stops listening, runs have `runs.drainMs` to end, and are then stopped or handed over. */
   onModuleDestroy(): Promise<void> {
     return (this.#drained ??= this.#drain());
   }

@@ -15,6 +15,7 @@ const CHECK_LENGTH = 1024 * 1024;
  * never comes near.
  */
 export const MAX_UNSTORED_LENGTH = 32 * 1024 * 1024;
+/** What a caller is told then. */
 export const TOO_FAST =
   'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
   'answer with an async iterable.';

@@ -46,7 +46,9 @@ export function observeStore(store: RunStore, observers: Observers): RunStore {
   });
   return new Proxy(store, {
     get: (_, name) => {
-      const member: unknown = calls.get(name) ?? Reflect.get(store, name, store);
+      const call = calls.get(name);
+      if (call) return call;
+      const member: unknown = Reflect.get(store, name, store);
       return typeof member === 'function' ? (member.bind(store) as unknown) : member;
     },
   });

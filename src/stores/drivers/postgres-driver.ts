@@ -149,7 +149,7 @@ export class PostgresDriver implements Driver {
       return work(db);
     });
     // Without an answer, the next call asks again.
-    this.pool.endDead(withinMs, (pids) => busyOf(db, pids)).catch(() => undefined);
+    this.pool.endDead(withinMs, (pids) => idleOf(db, pids)).catch(() => undefined);
     return answer;
   }
 
@@ -184,10 +184,10 @@ export class PostgresDriver implements Driver {
   }
 }
 
-/** Which of these processes of the server do something. */
-async function busyOf(db: Db, pids: number[]): Promise<number[]> {
+/** Which of these processes of the server wait for a statement. */
+async function idleOf(db: Db, pids: number[]): Promise<number[]> {
   const { rows } = await sql<{ pid: number }>`
-    select pid from pg_stat_activity where pid = any(${pids}::int[]) and state not like 'idle%'`.execute(db);
+    select pid from pg_stat_activity where pid = any(${pids}::int[]) and state like 'idle%'`.execute(db);
   return rows.map(({ pid }) => pid);
 }
 

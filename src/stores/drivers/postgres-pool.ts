@@ -33,18 +33,18 @@ export class PostgresPool implements KyselyPool {
   }
 
   /**
-   * Ends the connections that have died without a sign: their answer is late, and the server does nothing for them. Then the idle
-   * ones are not trusted either.
+   * Ends the connections that have died without a sign: their answer is late, and the server says that it waits for them. Then
+   * the idle ones are not trusted either. A pooler may hide the processes of the server: then none is ended.
    *
    * @param lateMs how long an answer may take before the server is asked, in milliseconds
-   * @param busyOf returns which of these processes of the server do something
+   * @param idleOf returns which of these processes of the server wait for a statement
    */
-  async endDead(lateMs: number, busyOf: (pids: number[]) => Promise<number[]>): Promise<void> {
+  async endDead(lateMs: number, idleOf: (pids: number[]) => Promise<number[]>): Promise<void> {
     const late = [...this.#used].filter(({ silentMs }) => silentMs >= lateMs);
     if (late.length === 0) return;
-    const busy = await busyOf(late.map(({ pid }) => pid));
+    const idle = await idleOf(late.map(({ pid }) => pid));
     for (const connection of late) {
-      if (busy.includes(connection.pid) || connection.silentMs < lateMs) continue;
+      if (!idle.includes(connection.pid) || connection.silentMs < lateMs) continue;
       this.distrust();
       connection.end();
     }

@@ -13,13 +13,14 @@ import { readAnswer } from './read-log.js';
 const BATCH = 100;
 /** How many runs are recovered at the same time. */
 const CONCURRENCY = 4;
+
 /**
  * Recovers orphaned runs: those with another attempt wait for it, the others end as `interrupted`. `Lease` describes who owns
  * a run.
  *
  * It does this when the store is opened, and again and again: other processes may end, and after an outage there may be runs
- * that wait. The heartbeat, which only a shared database needs, has a timer of its own: a process that recovers thousands of
- * runs stays alive for the others.
+ * that wait. On a shared database it does so when a heartbeat finds something to do. Heartbeats do not wait for it: a process
+ * that recovers thousands of runs stays alive for the others.
  */
 export class Recovery {
   static readonly #logger = new Logger('Recovery');
