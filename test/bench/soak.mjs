@@ -1,20 +1,24 @@
 /**
  * Whether the service stays the same for hours under everything that clients do:
  *
- *     npm run build && node test/bench/soak.mjs [--minutes 60] [--streams 5000] [--database file|memory|postgres://…] [--seed 1]
+ *     npm run build && node test/bench/soak.mjs [--minutes 60] [--streams 5000] [--database file|memory|postgres] [--seed 1]
  *
  * `--streams` answers stream at any time, an event every few seconds each. Beside them small queries, some with files and
- * sessions, are sent all the time. Of the streams a tenth is cancelled, a fifth loses its connection and resumes, a tenth of the
- * clients is killed and never comes back. Every answer must be whole and in order; each event of a resumed stream must come once.
+ * sessions, are sent all the time, and some readers stall: they ask for a large answer and read nothing for a minute or more. Of
+ * the streams a tenth is cancelled, a fifth loses its connection and resumes, a tenth of the clients is killed and never comes
+ * back, and a tenth has a second follower. With `postgres`, two processes share a database server that the program starts:
+ * cancels, resumed streams and second followers use the other process then. Every answer must be whole and in order; each event
+ * of a resumed stream must come once.
  *
- * Prints a row a minute: what `GET /metrics` of the service tells (resident memory, heap, descriptors, timers), the size of the
- * database, and what the clients did. The exit code is 1 if an answer was wrong, or if memory, descriptors or timers of the last
- * rows exceed those after the first fifth by more than a sixth. Needs Linux.
+ * Prints a row a minute: what `GET /metrics` of each process tells (resident memory, heap, descriptors, timers), the bytes in
+ * the folder of the services, and what the clients did. The exit code is 1 if an answer was wrong, or if memory, descriptors or
+ * timers of the last rows exceed those after the first fifth by more than a sixth. Needs Linux.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import http from 'node:http';
+import { register } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,6 +38,9 @@ const MINUTES = Number(options.minutes);
 const EVENTS = 12;
 const EVERY_MS = 10_000;
 const QUERIES_AT_ONCE = 4;
+/** How many readers are stalled at any time, and the answer of 8 MB that each of them does not read. */
+const STALLED = 20;
+const UNREAD = { events: 80, every: 0, characters: 100_000 };
 /** Pause between two small queries of one client, so that the load does not depend on the speed of the machine. */
 const PAUSE_MS = 50;
 /** What is kept is bounded, so that growth is a leak. */
@@ -44,37 +51,67 @@ const directory = await mkdtemp(join(tmpdir(), 'soak-'));
 const key = `naq_${randomBytes(32).toString('base64url')}`;
 const authorization = `Bearer ${key}`;
 const { next: random } = randomFrom(Number(options.seed));
-const counts = { streamed: 0, cancelled: 0, resumed: 0, killed: 0, queries: 0, wrong: 0 };
+const counts = {
+  streamed: 0,
+  cancelled: 0,
+  resumed: 0,
+  killed: 0,
+  followed: 0,
+  stalled: 0,
+  queries: 0,
+  wrong: 0,
+};
 let isOver = false;
 
-const service = spawn(process.execPath, [join(import.meta.dirname, '../../dist/main.js')], {
-  cwd: directory,
-  env: {
-    PATH: process.env.PATH,
-    PORT: '0',
-    LOG_FORMAT: 'json',
-    AGENT: join(import.meta.dirname, 'soak-agent.mjs'),
-    DATABASE_URL: { file: 'file:./soak.db', memory: 'memory:' }[options.database] ?? options.database,
-    API_KEYS: `soak:${createHash('sha256').update(key).digest('hex')}`,
-    QUERIES_PER_MINUTE: '1000000',
-    MAX_RUNNING_PER_OWNER: '9000',
-    MAX_WAITING_PER_OWNER: '9000',
-    ...RETENTION,
-  },
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
-let output = '';
-const port = await new Promise((resolve, reject) => {
-  service.once('exit', (code) => reject(new Error(`The service ended with ${code}.\n${output}`)));
-  service.stdout.on('data', (chunk) => {
-    output = (output + chunk).slice(-10_000);
-    const [, found] = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(output) ?? [];
-    if (found) resolve(Number(found));
+async function startDatabase() {
+  if (options.database !== 'postgres')
+    return { url: { file: 'file:./soak.db', memory: 'memory:' }[options.database], close: () => undefined };
+  register('../support/typescript-hooks.mjs', import.meta.url);
+  const { startPostgres } = await import('../support/postgres.ts');
+  return startPostgres();
+}
+
+async function startService(url) {
+  const service = spawn(process.execPath, [join(import.meta.dirname, '../../dist/main.js')], {
+    cwd: directory,
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      LOG_FORMAT: 'json',
+      AGENT: join(import.meta.dirname, 'soak-agent.mjs'),
+      DATABASE_URL: url,
+      API_KEYS: `soak:${createHash('sha256').update(key).digest('hex')}`,
+      QUERIES_PER_MINUTE: '1000000',
+      MAX_RUNNING_PER_OWNER: '9000',
+      MAX_WAITING_PER_OWNER: '9000',
+      ...RETENTION,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
-});
+  let output = '';
+  const port = await new Promise((resolve, reject) => {
+    service.once('exit', (code) => reject(new Error(`The service ended with ${code}.\n${output}`)));
+    service.stdout.on('data', (chunk) => {
+      output = (output + chunk).slice(-10_000);
+      const [, found] = /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(output) ?? [];
+      if (found) resolve(Number(found));
+    });
+  });
+  return { service, port };
+}
+
+const database = await startDatabase();
+const services = [];
+for (let count = options.database === 'postgres' ? 2 : 1; count > 0; count--)
+  services.push(await startService(database.url));
+/** The ports of two processes in random order, or twice the port of the only one. */
+const somePorts = () => {
+  const first = Math.floor(random() * services.length);
+  return [services[first].port, services[services.length - 1 - first].port];
+};
 
 /** Sends a request; resolves with its response. */
-function send(method, path, headers = {}, body = undefined) {
+function send(port, method, path, headers = {}, body = undefined) {
   return new Promise((resolve, reject) => {
     const request = http.request({ port, host: '127.0.0.1', method, path, agent: false });
     request.setHeader('Authorization', authorization);
@@ -84,7 +121,11 @@ function send(method, path, headers = {}, body = undefined) {
   });
 }
 
-const post = (query) => send('POST', '/query', { Accept: 'text/event-stream' }, JSON.stringify(query));
+const post = (port, query) =>
+  send(port, 'POST', '/query', { Accept: 'text/event-stream' }, JSON.stringify(query));
+
+const follow = (port, path, headers = {}) =>
+  send(port, 'GET', path, { Accept: 'text/event-stream', ...headers });
 
 async function textOf(response) {
   let text = '';
@@ -127,7 +168,8 @@ function check(events, status, what) {
 
 /** One client that streams: to the end, or until it cancels, loses its connection, or is killed. */
 async function stream() {
-  const response = await post({
+  const [port, other] = somePorts();
+  const response = await post(port, {
     parts: [{ type: 'text', text: 'count' }],
     kwargs: { events: EVENTS, every: EVERY_MS },
   });
@@ -142,22 +184,36 @@ async function stream() {
   } else if (fate < 0.2) {
     const reading = read(response, events);
     await delay(random() * 5 * EVERY_MS);
-    await textOf(await send('DELETE', path));
+    await textOf(await send(other, 'DELETE', path));
     await reading;
     counts.cancelled++;
     check(events, 'cancelled', 'cancelled');
   } else if (fate < 0.4) {
     await read(response, events, 1 + Math.floor(random() * 6));
     await delay(random() * 5_000);
-    await read(
-      await send('GET', path, { Accept: 'text/event-stream', 'Last-Event-ID': events.at(-1).id }),
-      events,
-    );
+    await read(await follow(other, path, { 'Last-Event-ID': events.at(-1).id }), events);
     counts.resumed++;
     check(events, 'completed', 'resumed');
+  } else if (fate < 0.5) {
+    const same = [];
+    await Promise.all([read(response, events), follow(other, path).then((answer) => read(answer, same))]);
+    counts.followed++;
+    check(same, 'completed', 'followed');
   } else {
     await read(response, events);
     check(events, 'completed', 'streamed');
+  }
+}
+
+/** One reader that stalls: it reads nothing of a large answer, goes away, and another one comes. */
+async function stalledReaders() {
+  while (!isOver) {
+    const [port] = somePorts();
+    const response = await post(port, { parts: [{ type: 'text', text: 'count' }], kwargs: UNREAD });
+    response.on('error', () => undefined);
+    counts.stalled++;
+    await delay(60_000 + random() * 120_000);
+    response.destroy();
   }
 }
 
@@ -171,7 +227,8 @@ async function smallQueries(number) {
     }
     const session = turn % 3 === 0 ? { session_id: `${number} ${turn % 30}` } : {};
     const events = [];
-    await read(await post({ parts, kwargs: { events: EVENTS, every: 0, ...session } }), events);
+    const [port] = somePorts();
+    await read(await post(port, { parts, kwargs: { events: EVENTS, every: 0, ...session } }), events);
     counts.queries++;
     check(events, 'completed', 'query');
     await delay(PAUSE_MS);
@@ -194,21 +251,24 @@ async function databaseBytes() {
   return bytes;
 }
 
+/** What the processes tell of themselves: one figure for each process. */
 async function rowOf(minute) {
-  const metrics = await textOf(await send('GET', '/metrics'));
-  const value = (name) => {
-    const found = metrics
-      .split('\n')
-      .find((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
-    return Number(found?.split(' ').at(-1) ?? 0);
-  };
+  const texts = [];
+  for (const { port } of services) texts.push(await textOf(await send(port, 'GET', '/metrics')));
+  const values = (name) =>
+    texts.map((text) => {
+      const found = text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+      return Number(found?.split(' ').at(-1) ?? 0);
+    });
   const MB = (bytes) => Math.round(bytes / 1e5) / 10;
   return {
     minute,
-    'resident MB': MB(value('process_resident_memory_bytes')),
-    'heap MB': MB(value('nodejs_heap_size_used_bytes')),
-    descriptors: value('process_open_fds'),
-    timers: value('nodejs_active_resources{type="Timeout"}'),
+    'resident MB': values('process_resident_memory_bytes').map(MB),
+    'heap MB': values('nodejs_heap_size_used_bytes').map(MB),
+    descriptors: values('process_open_fds'),
+    timers: values('nodejs_active_resources{type="Timeout"}'),
     'database MB': MB(await databaseBytes()),
     ...counts,
   };
@@ -222,6 +282,7 @@ const fail = (error) => {
 const rows = [];
 const clients = [
   ...Array.from({ length: STREAMS }, () => streams().catch(fail)),
+  ...Array.from({ length: STALLED }, () => stalledReaders().catch(fail)),
   ...Array.from({ length: QUERIES_AT_ONCE }, (_, number) => smallQueries(number).catch(fail)),
 ];
 void clients;
@@ -234,13 +295,17 @@ isOver = true;
 
 const settled = rows.slice(Math.floor(rows.length / 5));
 const growing = ['resident MB', 'descriptors', 'timers'].filter((name) => {
-  const most = (part) => Math.max(...part.map((row) => row[name]));
+  const most = (part, n) => Math.max(...part.map((row) => row[name][n]));
   const fifth = Math.ceil(settled.length / 4);
-  return most(settled.slice(-fifth)) > GROWTH * most(settled.slice(0, fifth));
+  return services.some((_, n) => most(settled.slice(-fifth), n) > GROWTH * most(settled.slice(0, fifth), n));
 });
-service.removeAllListeners('exit');
-service.kill('SIGTERM');
-const code = await new Promise((resolve) => service.once('exit', resolve));
+const codes = [];
+for (const { service } of services) {
+  service.removeAllListeners('exit');
+  service.kill('SIGTERM');
+  codes.push(await new Promise((resolve) => service.once('exit', resolve)));
+}
+await database.close();
 await rm(directory, { recursive: true, force: true });
-console.log(JSON.stringify({ growing, wrong: counts.wrong, 'exit code of the service': code }));
-process.exit(growing.length === 0 && counts.wrong === 0 && code === 0 ? 0 : 1);
+console.log(JSON.stringify({ growing, wrong: counts.wrong, 'exit codes of the services': codes }));
+process.exit(growing.length === 0 && counts.wrong === 0 && codes.every((code) => code === 0) ? 0 : 1);
