@@ -26,6 +26,9 @@ const PROGRAMS = [
     'nothing was lost',
   ],
   ['sweeps', 'sweeps.mjs --rounds 6', 'no more was dropped than exceeds the limits'],
+  ['damaged-rows', 'damaged-rows.mjs --rounds 3', 'the others went on'],
+  ['damaged-rows-postgres', 'damaged-rows.mjs --rounds 3 --postgres', 'the others went on'],
+  ['full-log', 'full-log.mjs --rounds 5', 'all queries were answered', !isLinux && 'it needs ulimit'],
   ['databases', 'databases.mjs --seconds 5 --lanes 1', 'nothing was lost'],
   [
     'disks',

@@ -58,6 +58,8 @@ const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
+/** SQLSTATE of damaged data: other rows can be used. */
+const DAMAGED = 'XX001';
 /** SQLSTATE of a disk without space. */
 const FULL = '53100';
 
@@ -170,7 +172,9 @@ export class PostgresDriver implements Driver {
     const code = codeOf(error);
     if (/^E[A-Z_]+$/.test(code)) return `the server cannot be reached (${code})`;
     if (code === FULL) return DISK_FULL;
-    const isFinal = code.length === 5 && FINAL_CLASSES.has(code.slice(0, 2)) && !RECOVERABLE.has(code);
+    const isFinal =
+      code === DAMAGED ||
+      (code.length === 5 && FINAL_CLASSES.has(code.slice(0, 2)) && !RECOVERABLE.has(code));
     return isFinal ? undefined : (error as Error).message;
   }
 

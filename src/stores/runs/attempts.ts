@@ -4,7 +4,7 @@ import type { Db } from '../schema/tables.js';
 import type { LimitOf } from './finish.js';
 import { selectLeases } from './lease.js';
 import { balance, lockOwners, nextRound, ownerRefOf, WAITING } from './owner-queue.js';
-import { COLUMNS, newestOf, recordOf } from './run-rows.js';
+import { COLUMNS, newestOf, recordOf, valueOf } from './run-rows.js';
 import { insertSegments, readLogExtent, segmentsOf } from './segments.js';
 
 /** The first and the last number of envelopes that are void. */
@@ -133,7 +133,7 @@ export async function giveBack(
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   if (!found) return undefined;
-  const owner = ownerRefOf(JSON.parse(found.owner!) as string, found.module);
+  const owner = ownerRefOf(valueOf(found.owner, id) ?? '', found.module);
   await lockOwners(db, driver, [owner]);
   const round = await nextRound(db, owner, true);
   const row = await db

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type AttemptRef, KeptAnswer, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
+import { type AttemptRef, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { takeBack } from './attempts.js';
 import { type Ending, type Finished, finish } from './finish.js';
@@ -117,7 +117,7 @@ export class Ends {
         `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
         (error as Error).stack,
       );
-      const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
+      const failed = { ...ending, end: END_NOT_STORED, answer: undefined };
       return this.database.persistTransaction(
         (db) => finish(db, driver, failed, this.limits.of),
         () => true,

@@ -1,4 +1,4 @@
-import { doneText, type RunEnd, type RunRecord, type TurnAnswer } from '../../query/index.js';
+import { doneText, KeptAnswer, type RunEnd, type RunRecord, type TurnAnswer } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
@@ -24,8 +24,8 @@ export interface Ending {
   log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
-  /** What the turn keeps of the answer. */
-  answer: TurnAnswer;
+  /** What the turn keeps of the answer. Undefined if what the run has written is damaged: its turn is empty, parts included. */
+  answer: TurnAnswer | undefined;
 }
 
 /** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
@@ -44,8 +44,10 @@ export async function finish(
   ending: Ending,
   limitOf: LimitOf,
 ): Promise<Finished | undefined> {
+  const { answer } = ending;
   const found = await selectRuns(db)
-    .select(['session_key', 'queue_position', 'parts', 'module'])
+    .select(['session_key', 'queue_position', 'module'])
+    .$if(answer !== undefined, (of) => of.select('parts'))
     .where('id', '=', ending.runId)
     .where('owner', 'is not', null)
     .executeTakeFirst();
@@ -62,7 +64,8 @@ export async function finish(
     const ended = await end(db, driver, run, ending);
     if (!ended) return undefined;
     run = ended;
-    if (sessionKey !== null) await addTurn(db, sessionKey, run, found.parts!, ending.answer);
+    if (sessionKey !== null)
+      await addTurn(db, sessionKey, run, found.parts ?? '[]', answer ?? new KeptAnswer().value);
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }

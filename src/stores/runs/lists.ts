@@ -9,7 +9,7 @@ import {
 } from '../../query/index.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { recordOf, selectRuns } from './run-rows.js';
+import { recordOf, selectRuns, valueOf } from './run-rows.js';
 
 /** What an entry adds to the length of a page besides its texts. */
 const OVERHEAD = 256;
@@ -101,8 +101,8 @@ export async function listSessions(
     .orderBy('key', 'desc')
     .execute();
   const sessions = rows.map(({ id, title, turns, used_at, active }): SessionRecord => ({
-    id: JSON.parse(id) as string,
-    title: title === null ? undefined : (JSON.parse(title) as string),
+    id: valueOf(id, 'a session') ?? '',
+    title: valueOf(title, 'a session'),
     turns,
     usedAt: used_at,
     active: active ?? undefined,

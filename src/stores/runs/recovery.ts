@@ -3,7 +3,7 @@ import { INTERRUPTED, QueryError, type RecoveryEvents, type RunRecord } from '..
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
-import { finish } from './finish.js';
+import { type Ending, finish, type Finished } from './finish.js';
 import { type Heartbeat, type Lease, orphanedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
@@ -32,6 +32,9 @@ export class Recovery {
   #isStopped = false;
   /** Runs that this process owns in the database but does not execute, as the last round has seen them. */
   #strays = new Set<string>();
+
+  /** Orphaned runs that were found damaged. */
+  readonly #damaged = new Set<string>();
 
   /**
    * @param database has the runs
@@ -144,15 +147,34 @@ export class Recovery {
 
   async #recoverOrphaned(): Promise<void> {
     for (let recovered = BATCH; recovered === BATCH && !this.#isStopped;) {
-      const orphaned = await this.database.attempt(selectOrphaned);
+      const orphaned = await this.database.attempt((db) => selectOrphaned(db, [...this.#damaged]));
       recovered = orphaned.length;
       // Several processes recover at the same time. Each begins with other runs.
       const rest = orphaned.toSorted(() => Math.random() - 0.5);
       await Promise.all(
         Array.from({ length: CONCURRENCY }, async () => {
-          for (let run = rest.pop(); run; run = rest.pop()) await this.#recover(run);
+          for (let run = rest.pop(); run; run = rest.pop()) await this.#recoverOrSetAside(run);
         }),
       );
+    }
+  }
+
+  /** One run whose rows are damaged must not keep the others from being recovered. */
+  async #recoverOrSetAside(run: OrphanedRun): Promise<void> {
+    try {
+      await this.#recover(run);
+    } catch (error) {
+      if (error instanceof QueryError) throw error;
+      // A run that cannot even be ended is not looked at again, and is told once.
+      this.#damaged.add(run.id);
+      const message = `Run ${run.id} cannot be recovered: what the database has of it is damaged. It ends as failed.`;
+      Recovery.#logger.error(message, (error as Error).stack);
+      const ending = this.#finish(run, { end: INTERRUPTED, answer: undefined });
+      const finished = await ending.catch((failure: unknown) => {
+        if (failure instanceof QueryError) throw failure;
+        Recovery.#logger.error(`Run ${run.id} cannot be ended either.`, (failure as Error).stack);
+      });
+      if (finished) this.#tell(run, finished.run);
     }
   }
 
@@ -162,9 +184,12 @@ export class Recovery {
     const ended = mayRestart ? undefined : await this.#interrupt(run);
     const isRecovered = mayRestart ? await this.#takeBack(run) : ended !== undefined;
     // Another process was faster.
-    if (!isRecovered) return;
-    events.recovered(run.id, ended);
-    events.ready();
+    if (isRecovered) this.#tell(run, ended);
+  }
+
+  #tell(run: OrphanedRun, ended: RunRecord | undefined): void {
+    this.#events!.recovered(run.id, ended);
+    this.#events!.ready();
   }
 
   #takeBack(run: OwnedAttempt): Promise<boolean> {
@@ -172,23 +197,24 @@ export class Recovery {
     return database.attemptTransaction((db) => takeBack(db, database.driver, run, limits.of, database.now()));
   }
 
-  async #interrupt({ id: runId, attempt, process, cancelled }: OrphanedRun): Promise<RunRecord | undefined> {
+  async #interrupt(run: OrphanedRun): Promise<RunRecord | undefined> {
     const row = await this.database.attempt((db) =>
-      db.selectFrom('runs').select('void').where('id', '=', runId).executeTakeFirst(),
+      db.selectFrom('runs').select('void').where('id', '=', run.id).executeTakeFirst(),
     );
-    const ending = {
-      runId,
-      process,
-      attempt,
-      log: undefined,
-      end: cancelled ? ({ status: 'cancelled' } as const) : INTERRUPTED,
-      endedAt: this.database.now(),
-      answer: await this.database.attempt((db) => readAnswer(db, runId, voidRanges(row?.void ?? null))),
-    };
-    const finished = await this.database.attemptTransaction((db) =>
-      finish(db, this.database.driver, ending, this.limits.of),
-    );
+    const answer = await this.database.attempt((db) => readAnswer(db, run.id, voidRanges(row?.void ?? null)));
+    const finished = await this.#finish(run, {
+      end: run.cancelled ? { status: 'cancelled' } : INTERRUPTED,
+      answer,
+    });
     return finished?.run;
+  }
+
+  #finish(
+    { id: runId, attempt, process }: OrphanedRun,
+    ended: Pick<Ending, 'end' | 'answer'>,
+  ): Promise<Finished | undefined> {
+    const ending = { runId, process, attempt, log: undefined, endedAt: this.database.now(), ...ended };
+    return this.database.attemptTransaction((db) => finish(db, this.database.driver, ending, this.limits.of));
   }
 
   /**
@@ -220,9 +246,10 @@ export class Recovery {
 
 type OrphanedRun = OwnedAttempt & { module: string; cancelled: number };
 
-function selectOrphaned(db: Db): Promise<OrphanedRun[]> {
+function selectOrphaned(db: Db, except: string[]): Promise<OrphanedRun[]> {
   return orphanedRuns(db)
     .select(['id', 'attempt', 'process', 'module', 'cancelled'])
+    .$if(except.length > 0, (of) => of.where('id', 'not in', except))
     .orderBy('created_at')
     .limit(BATCH)
     .execute();

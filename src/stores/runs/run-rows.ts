@@ -1,5 +1,6 @@
+import { Logger } from '@nestjs/common';
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
-import type { RunEnd, RunRecord, RunStatus } from '../../query/index.js';
+import { INTERRUPTED, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { Prepared } from '../drivers/prepared.js';
 import type { Db, Tables } from '../schema/tables.js';
@@ -128,18 +129,43 @@ export function insertStarted(db: Db, driver: Driver, rows: StartedRow[]): Promi
   return startedInsertion.execute(db, driver, rows);
 }
 
+/** What was told to have damaged values: each once, and so many at most. */
+const told = new Set<string>();
+const TOLD = 1_000;
+
+/**
+ * The value of a column of JSON. A value that is damaged reads as missing, so that one row does not stop the work with many.
+ *
+ * @param of what the row belongs to
+ */
+export function valueOf<T>(json: string | null, of: string): T | undefined {
+  try {
+    return json === null ? undefined : (JSON.parse(json) as T);
+  } catch (error) {
+    if (told.size < TOLD && !told.has(of)) {
+      told.add(of);
+      new Logger('Database').error(
+        `A value of ${of} is damaged, and reads as missing.`,
+        (error as Error).stack,
+      );
+    }
+    return undefined;
+  }
+}
+
 /** Makes the record of a row. WARNING: the row's `owner` must not be null. */
 export function recordOf(row: RunRow): RunRecord {
   return {
     id: row.id,
-    owner: JSON.parse(row.owner!) as string,
-    sessionId: row.session === null ? undefined : (JSON.parse(row.session) as string),
+    owner: valueOf<string>(row.owner, row.id) ?? '',
+    // A run whose session cannot be read is still in the queue of that session.
+    sessionId: row.session === null ? undefined : (valueOf(row.session, row.id) ?? ''),
     status: row.status as RunStatus,
     createdAt: row.created_at,
     startedAt: row.started_at ?? undefined,
     endedAt: row.ended_at ?? undefined,
     lastSeq: row.last_seq,
-    end: row.outcome === null ? undefined : (JSON.parse(row.outcome) as RunEnd),
+    end: row.outcome === null ? undefined : (valueOf<RunEnd>(row.outcome, row.id) ?? INTERRUPTED),
     attempt: row.attempt,
     detached: row.detached === 1,
     trace: row.trace ?? undefined,

@@ -1,5 +1,6 @@
 import { type LongText, type TextsOfTurn, type Turn, wholeParts, wholeTurn } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import { valueOf } from './run-rows.js';
 
 /** The texts that are read in one statement, at most. */
 const BATCH = 100;
@@ -48,7 +49,7 @@ export async function restoreParts(db: Db, runId: string, parts: Turn['parts']):
 /** Restores turns whose long texts were cut. */
 export async function restoreTurns<T extends TextsOfTurn>(db: Db, turns: T[]): Promise<T[]> {
   const cut = turns.filter((turn) => turn.truncated ?? turn.parts.some((part) => 'truncated' in part));
-  const texts = new Map<string, string>();
+  const texts = new Map<string, string | undefined>();
   for (let i = 0; i < cut.length; i += BATCH) {
     const runIds = cut.slice(i, i + BATCH).map(({ runId }) => runId);
     for (const [key, text] of await readTexts(db, runIds)) texts.set(key, text);
@@ -57,11 +58,11 @@ export async function restoreTurns<T extends TextsOfTurn>(db: Db, turns: T[]): P
 }
 
 /** The long texts of runs, by `{runId} {sha256}`. */
-async function readTexts(db: Db, runIds: string[]): Promise<Map<string, string>> {
+async function readTexts(db: Db, runIds: string[]): Promise<Map<string, string | undefined>> {
   const rows = await db
     .selectFrom('texts')
     .select(['run_id', 'sha256', 'text'])
     .where('run_id', 'in', runIds)
     .execute();
-  return new Map(rows.map((row) => [`${row.run_id} ${row.sha256}`, JSON.parse(row.text) as string]));
+  return new Map(rows.map((row) => [`${row.run_id} ${row.sha256}`, valueOf<string>(row.text, row.run_id)]));
 }

@@ -10,6 +10,7 @@ import {
   withoutMessageTexts,
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import { valueOf } from './run-rows.js';
 import { insertTexts, lengthOfTexts, restoreTurns } from './texts.js';
 
 /**
@@ -106,12 +107,12 @@ export async function readTurns(
     );
   const rows = await db
     .selectFrom('turns')
-    .select(['number', 'turn'])
+    .select(['number', 'run_id', 'turn'])
     .where('session_key', '=', sessionKey)
     .where('number', 'in', fitting)
     .orderBy('number')
     .execute();
-  const stored = rows.map(({ turn }) => JSON.parse(turn) as StoredTurn);
+  const stored = rows.flatMap(({ run_id, turn }) => valueOf<StoredTurn>(turn, run_id) ?? []);
   const shown = cutTexts ? stored : await restoreTurns(db, stored);
   const turns = shown.map((turn) => ({ ...turn, envelopes: withMessageTexts(turn.envelopes, turn.text) }));
   return { turns, last: rows.at(-1)?.number ?? total, total };
