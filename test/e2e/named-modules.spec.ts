@@ -174,6 +174,13 @@ describe.each(['memory', 'file', 'postgres'] as const)('Modules that share a sto
       expect((await get(host!.url, path, FULL)).status).toBe(404);
       expect((await request(host!.url, { method: 'DELETE', path })).status).toBe(404);
     }
+    for (const name of ['research', 'support', 'unnamed']) {
+      const { runs } = await (await get(host!.url, `/${name}`)).json<{ runs: { id: string }[] }>();
+      const { sessions } = await (await get(host!.url, `/${name}/sessions`)).json<{ sessions: unknown[] }>();
+      const own = { research: [ofResearch.runId], support: [ofSupport.runId], unnamed: [] }[name];
+      expect(runs.map(({ id }) => id)).toEqual(own);
+      expect(sessions).toHaveLength(own!.length);
+    }
     const turnsOf = async (name: string) => {
       const page = await get(host!.url, `/${name}/sessions/s`);
       return page.status === 200 ? (await page.json<{ turns: unknown[] }>()).turns.length : page.status;

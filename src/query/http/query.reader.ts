@@ -12,6 +12,7 @@ import { sendContinue } from '../platform/host-parsers.js';
 import { LoopShare } from '../platform/loop-share.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { RunStore } from '../ports/run-store.js';
+import { storedOwner } from '../sharing/owners.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 interface WithBody {
@@ -54,7 +55,7 @@ export class QueryReader implements OnApplicationShutdown {
   async read(request: HostRequest, owner: string): Promise<ReadQuery> {
     requireJson(header(request, 'content-type'));
     refuseByLength(rawRequest(request).headers, this.settings.limits);
-    const upload = this.#uploads.begin(owner);
+    const upload = this.#uploads.begin(storedOwner(this.settings.name, owner));
     try {
       return await this.#query(request, upload);
     } catch (error) {

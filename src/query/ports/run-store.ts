@@ -50,7 +50,7 @@ export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
 export interface Admission {
   runId: string;
   /** The name of the module that executes the run, if several modules share the store. Default: the module without a name. */
-  module?: string;
+  module?: string | undefined;
   owner: string;
   /** The parts of the query; files as name, type, size and digest. */
   parts: (TurnText | TurnFile)[];

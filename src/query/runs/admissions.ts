@@ -8,6 +8,7 @@ import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
+import { storedOwner } from '../sharing/owners.js';
 import { Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
@@ -107,10 +108,11 @@ export class Admissions {
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = isThenable(reserved) ? await reserved : reserved;
       const path = this.#pathOf(options.path);
-      const asked = { owner, idempotency, detached, path };
+      const stored = storedOwner(this.settings.name, owner);
+      const asked = { owner: stored, module: this.settings.name, idempotency, detached, path };
       const admission = this.#admission(submitted, query, asked, hasSlot, refusal);
       if (isDraining()) admission.refusal = draining();
-      const named = { id: submitted.id, owner, sessionId: submitted.sessionId };
+      const named = { id: submitted.id, owner: stored, sessionId: submitted.sessionId };
       const disconnect = detached ? 'continue' : this.services.options.disconnect;
       // Created before the store has the run, so that every event of the run finds its runner.
       const uses = hasFiles(query) ? new Uses(release) : undefined;
@@ -167,7 +169,7 @@ export class Admissions {
   #admission(
     { id: runId, sessionId, trace }: SubmittedRun,
     query: Query,
-    asked: Pick<Admission, 'owner' | 'idempotency' | 'detached' | 'path'>,
+    asked: Pick<Admission, 'owner' | 'module' | 'idempotency' | 'detached' | 'path'>,
     mayStart: boolean,
     refusal: QueryError | undefined,
   ): Admission {

@@ -35,6 +35,7 @@ import { Observers } from './observers.js';
 import { Processes } from './processes.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
 import { RunHandler } from './run-handler.js';
+import { storedOwner } from '../sharing/owners.js';
 import { viewOf } from './run-view.js';
 import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { Traces } from './traces.js';
@@ -112,7 +113,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#scheduler = new Scheduler(
       role === 'api' ? 0 : runs.maxRunning,
       {
-        take: (count) => store.take(count),
+        take: (count) => store.take(count, settings.name),
         adopt: (run) => this.#admissions.adopt(run),
         offer: () => this.#dispatcher.offer(),
       },
@@ -191,7 +192,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
-    return runList(this.store, owner, options);
+    return runList(this.store, this.#stored(owner), options);
   }
 
   /**
@@ -202,7 +203,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
-    return sessionList(this.store, owner, options);
+    return sessionList(this.store, this.#stored(owner), options);
   }
 
   /**
@@ -229,8 +230,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
     // First, so that a run that ends meanwhile is here, in the turns, or in both.
-    const queue = await this.store.queue(owner, sessionId);
-    const page = await this.store.turns(owner, sessionId, {
+    const stored = this.#stored(owner);
+    const queue = await this.store.queue(stored, sessionId);
+    const page = await this.store.turns(stored, sessionId, {
       after,
       limit,
       maxLength: MAX_TURNS_LENGTH,
@@ -254,7 +256,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found`: the owner has no such run and no turn of it, or it has no such file · `unavailable`
    */
   async file(owner: string, runId: string, sha256: string): Promise<DownloadedFile> {
-    return downloadOf(this.store, this.#files, owner, runId, sha256);
+    return downloadOf(this.store, this.#files, this.#stored(owner), runId, sha256);
   }
 
   /**
@@ -263,10 +265,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `session_busy`: a new query of the session came meanwhile · `unavailable`
    */
   async erase(owner: string, sessionId: string): Promise<void> {
-    await this.#cancelAll(await this.store.queue(owner, sessionId));
+    const stored = this.#stored(owner);
+    await this.#cancelAll(await this.store.queue(stored, sessionId));
     // The followers read the end before the log is erased.
-    await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(owner, sessionId));
-    if (!(await this.store.erase(owner, sessionId))) throw sessionNotFound();
+    await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(stored, sessionId));
+    if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
     await this.#tellErased(owner, sessionId);
   }
 
@@ -400,8 +403,13 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     }
   }
 
+  /** The owner as the store has it: modules that share a store have owners of their own. */
+  #stored(owner: string): string {
+    return storedOwner(this.settings.name, owner);
+  }
+
   async #find(owner: string, runId: string): Promise<RunRecord> {
-    const record = await this.store.find(owner, runId);
+    const record = await this.store.find(this.#stored(owner), runId);
     if (!record) throw runNotFound();
     return record;
   }

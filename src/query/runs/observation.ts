@@ -3,6 +3,7 @@ import type { Envelope } from 'nest-agent-query-client';
 import type { Query } from '../ports/agent-handler.js';
 import type { ObservedRun } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
+import { ownerOfModule } from '../sharing/owners.js';
 import type { Observers } from './observers.js';
 
 /** What this process has seen of one run, for the listeners. */
@@ -87,5 +88,6 @@ function filesOf({ parts }: Query): { files: number; fileBytes: number } {
 
 /** The run as listeners are told about it. */
 export function observed({ id, owner, sessionId, attempt, trace }: RunRecord): ObservedRun {
-  return { id, owner, sessionId, attempt, traceId: trace === undefined ? undefined : traceIdOf(trace) };
+  const traceId = trace === undefined ? undefined : traceIdOf(trace);
+  return { id, owner: ownerOfModule(owner).owner, sessionId, attempt, traceId };
 }

@@ -5,7 +5,6 @@ import { INTERRUPTED } from '../contract/envelopes.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { StoreAnswered } from '../ports/run-listener.js';
 import { RunStore } from '../ports/run-store.js';
-import { ModuleStore } from '../sharing/module-store.js';
 import { observeStore } from './observed-store.js';
 import { Observers } from './observers.js';
 
@@ -29,15 +28,6 @@ function observed(store: RunStore): { store: RunStore; told: string[] } {
     told.push(durationMs >= 0 ? operation : `${operation} took ${durationMs} ms`);
   return { store: observeStore(store, new Observers([{ storeAnswered }])), told };
 }
-
-describe('The store of one module', () => {
-  it('passes on every method of the port', () => {
-    const methods = Object.getOwnPropertyNames(RunStore.prototype);
-    expect(methods.length).toBeGreaterThan(3);
-    const own = Object.getOwnPropertyNames(ModuleStore.prototype);
-    expect(methods.filter((name) => !own.includes(name))).toEqual([]);
-  });
-});
 
 describe('A store that is observed', () => {
   it('tells what it was asked, also where it refuses, but no append and no read from memory', async () => {

@@ -1,5 +1,6 @@
 import { isThenable } from '../ports/file-store.js';
 import { type StoreOperation, TIMED_OPERATIONS } from '../ports/run-listener.js';
+import { overriding } from '../platform/overriding.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { Observers } from './observers.js';
 
@@ -29,27 +30,21 @@ export function observeStore(store: RunStore, observers: Observers): RunStore {
       }
     };
   const commits = new WeakSet<Promise<void>>();
-  const calls = new Map<unknown, unknown>(TIMED_OPERATIONS.map((operation) => [operation, timed(operation)]));
-  calls.set('append', (...parameters: Parameters<RunStore['append']>) => {
-    const since = performance.now();
-    const commit = store.append(...parameters);
-    if (!commit || commits.has(commit)) return commit;
-    commits.add(commit);
-    tellWhenSettled('append', since, commit);
-    return commit;
-  });
-  calls.set('read', (...parameters: Parameters<RunStore['read']>) => {
-    const since = performance.now();
-    const slice = store.read(...parameters);
-    if (isThenable(slice)) tellWhenSettled('read', since, slice);
-    return slice;
-  });
-  return new Proxy(store, {
-    get: (_, name) => {
-      const call = calls.get(name);
-      if (call) return call;
-      const member: unknown = Reflect.get(store, name, store);
-      return typeof member === 'function' ? (member.bind(store) as unknown) : member;
+  return overriding(store, {
+    ...(Object.fromEntries(TIMED_OPERATIONS.map((operation) => [operation, timed(operation)])) as object),
+    append: (...parameters) => {
+      const since = performance.now();
+      const commit = store.append(...parameters);
+      if (!commit || commits.has(commit)) return commit;
+      commits.add(commit);
+      tellWhenSettled('append', since, commit);
+      return commit;
+    },
+    read: (...parameters) => {
+      const since = performance.now();
+      const slice = store.read(...parameters);
+      if (isThenable(slice)) tellWhenSettled('read', since, slice);
+      return slice;
     },
   });
 }

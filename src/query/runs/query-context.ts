@@ -3,6 +3,7 @@ import type { FileEnvelope, Turn, TurnFile } from 'nest-agent-query-client';
 import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext } from '../ports/agent-handler.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
+import { ownerOfModule } from '../sharing/owners.js';
 
 /** The most characters of JSON that the state of a checkpoint has. */
 const CHECKPOINT_LENGTH = 1024 * 1024;
@@ -33,7 +34,7 @@ export class ContextOfRun {
     const { attempt } = run;
     return {
       runId: run.id,
-      owner: run.owner,
+      owner: ownerOfModule(run.owner).owner,
       trace: run.trace,
       ...(await this.#conversation(run, sessionTurns)),
       resumed: attempt === 1 ? undefined : { attempt, state: stateOf(checkpoint) },

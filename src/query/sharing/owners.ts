@@ -9,11 +9,12 @@ export interface OwnerOfModule {
 }
 
 /**
- * The owner of a module as the store has it. Two modules never have the same one, whatever strings their owners are. The module
+ * The owner of a module as the store has it: modules that share a store never see each other's runs, sessions and idempotency
+ * keys. Two modules never have the same one, whatever strings their owners are. The module
  * without a name leaves its owners as they are, unless they look like those of another module.
  */
-export function storedOwner(module: string, owner: string): string {
-  return module === '' && !owner.startsWith(MARK) ? owner : `${MARK}${module}${MARK}${owner}`;
+export function storedOwner(module: string | undefined, owner: string): string {
+  return !module && !owner.startsWith(MARK) ? owner : `${MARK}${module ?? ''}${MARK}${owner}`;
 }
 
 /** The reverse of `storedOwner`. */

@@ -1,7 +1,7 @@
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
 import type { Signal, SignalReceiver } from '../ports/signals.js';
-import { ModuleStore } from './module-store.js';
+import { overriding } from '../platform/overriding.js';
 import { ownerOfModule } from './owners.js';
 
 /** A module that uses the store. */
@@ -52,9 +52,10 @@ export class SharedStore {
       );
     }
     this.#members.set(name, { handler, events: undefined, held: [] });
-    return new ModuleStore(this.store, name, {
+    const { signals } = this.store;
+    return overriding(this.store, {
       recover: (events) => this.#recover(name, events),
-      listen: (receiver) => this.#listen(receiver),
+      signals: overriding(signals, { listen: (receiver) => this.#listen(receiver) }),
       close: () => this.#close(name),
     });
   }

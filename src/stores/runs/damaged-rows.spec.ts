@@ -12,7 +12,8 @@ import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { POSTGRES_DEFAULTS, PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
-const SESSION = { id: 'talk', title: 'Talk' };
+const SESSION = { id: 'talk', policy: 'enqueue' as const, maxWaiting: 9 };
+const PAGE = { after: undefined, limit: 10 };
 const INTERRUPTED = {
   status: 'failed',
   end: {
@@ -112,7 +113,7 @@ describe.each([
     await store.finish(next!, { status: 'completed' }, keptAnswer('Hello'));
     const { turns } = (await store.turns('anonymous', 'talk', { after: 0, limit: 10 }))!;
     expect(turns.at(-1)).toMatchObject({ runId: 'next', text: 'Hello' });
-    expect((await store.runs('anonymous', { limit: 10 })).runs).toHaveLength(3);
+    expect((await store.runs('anonymous', PAGE)).runs).toHaveLength(3);
     expect(errors.filter((text) => text.includes(damaged))).toHaveLength(1);
 
     await stop();
@@ -171,21 +172,18 @@ describe.each([
       const run = await execute(store, { runId, session: SESSION });
       await store.finish(run, { status: 'completed' }, keptAnswer(runId));
     }
-    const run = await execute(store, { runId: 'other', session: { id: 'other', title: 'Other' } });
+    const run = await execute(store, { runId: 'other', session: { ...SESSION, id: 'other' } });
     await store.finish(run, { status: 'completed' }, keptAnswer());
     await stop();
     await damage(
       `update turns set turn = '{"parts":[' where run_id = 'damaged'`,
-      `update sessions set title = '"' where id = '"talk"'`,
+      `update sessions set title = '"Tal' where id = '"talk"'`,
     );
 
     const again = await start();
     const { turns } = (await again.turns('anonymous', 'talk', { after: 0, limit: 10 }))!;
     expect(turns.map(({ runId }) => runId)).toEqual(['first', 'last']);
-    expect((await again.sessions('anonymous', { limit: 10 })).sessions.map(({ id }) => id)).toEqual([
-      'other',
-      'talk',
-    ]);
+    expect((await again.sessions('anonymous', PAGE)).sessions.map(({ id }) => id)).toEqual(['other', 'talk']);
   });
 });
 
