@@ -33,6 +33,7 @@ import {
   type RunTracer,
 } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
+import { documentControllerOf, type ServiceFeatures } from './service-document.js';
 import { openStore, postgresPool } from './stores/index.js';
 import {
   HealthController,
@@ -85,7 +86,8 @@ export class AppModule {
         ...shared,
         ...(tracers[index] && { tracer: tracers[index] }),
         ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
-        ...(name !== undefined && { name, path: `${name}/query` }),
+        ...(name !== undefined && { name }),
+        path: pathOf(agents[index]!),
         listeners: hasMetrics ? [QueryMetrics, QueryLog] : [QueryLog],
       }),
     );
@@ -94,7 +96,11 @@ export class AppModule {
     );
     return {
       module: AppModule,
-      controllers: [HealthController, VersionController],
+      controllers: [
+        HealthController,
+        VersionController,
+        documentControllerOf(featuresOf(environment, agents, hasMetrics)),
+      ],
       providers: [
         { provide: APP_FILTER, useClass: UnknownRouteFilter },
         {
@@ -121,15 +127,30 @@ export class AppModule {
 PublicRoute()(HealthController);
 
 function playground(agents: ServiceAgent[]): DynamicModule {
-  const endpoint = agents.map(({ name }) => (name === undefined ? 'query' : `${name}/query`));
-  return PlaygroundModule.forRoot({ path: '', endpoint });
+  return PlaygroundModule.forRoot({ path: '', endpoint: agents.map(pathOf) });
+}
+
+function pathOf({ name }: ServiceAgent): string {
+  return name === undefined ? 'query' : `${name}/query`;
+}
+
+function featuresOf(environment: Environment, agents: ServiceAgent[], measures: boolean): ServiceFeatures {
+  // A worker executes runs, and has no endpoint.
+  const paths = environment.ROLE === 'worker' ? [] : agents.map(pathOf);
+  return {
+    endpoints: paths.flatMap((path) => [path, `${path}/diagnostic`]),
+    access: credentials(environment),
+    hasMetrics: measures && environment.METRICS_PORT === undefined,
+    hasPage: hasPlayground(environment),
+  };
 }
 
 /**
  * Beside each agent, on a path below its own, so that a proxy treats both alike. It has no listeners: a test is not in the log
  * of queries and the metrics. A name of an agent has no ".", so no agent has this one.
  */
-function diagnosticOptions({ name, environment }: ServiceAgent) {
+function diagnosticOptions(agent: ServiceAgent) {
+  const { name, environment } = agent;
   const { runs, ...options } = queryOptions(environment);
   const limits = {
     maxRunning: 100,
@@ -142,7 +163,7 @@ function diagnosticOptions({ name, environment }: ServiceAgent) {
     ...options,
     runs: { ...runs, ...limits },
     name: name === undefined ? 'query.diagnostic' : `${name}.diagnostic`,
-    path: name === undefined ? 'query/diagnostic' : `${name}/query/diagnostic`,
+    path: `${pathOf(agent)}/diagnostic`,
   };
 }
 

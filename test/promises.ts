@@ -824,6 +824,12 @@ export const PROMISES = {
       'AGENTS serves several agents from one service, each at /{name}/query with its own runs, sessions, lists and ' +
       'idempotency keys, also after a restart and in several processes.',
   },
+  'service.openapi': {
+    section: 'service',
+    sentence:
+      'GET /openapi.json describes each path of the service and no other as OpenAPI 3.1, with the credentials that are ' +
+      'configured, and needs one itself where there are some.',
+  },
   'service.agents-variables': {
     section: 'service',
     sentence: 'A variable whose name begins with that of an agent holds for this agent alone.',

@@ -7,6 +7,7 @@ import {
   ApiOperation,
   ApiParam,
   ApiQuery,
+  ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { ErrorCode } from '../query/index.js';
@@ -24,7 +25,6 @@ import {
 } from './models.js';
 import {
   ACCEPTED_HEADERS,
-  emptyResponse,
   fileResponses,
   problemResponses,
   jsonResponse,
@@ -170,7 +170,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       streamResponse('The stream of the run where `Accept` prefers it, otherwise the run.', {
         'application/json': { schema: { $ref: getSchemaPath(QueryRun) } },
       }),
-      emptyResponse(204, 'The run has ended, and you have its last event.'),
+      ApiResponse({ status: 204, description: 'The run has ended, and you have its last event.' }),
       problemResponses(['invalid_query', ...ALWAYS, 'not_found', 'cursor_expired']),
     ),
   cancel: () =>
@@ -211,7 +211,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
     applyDecorators(
       ApiOperation({ summary: 'Erase a session: its turns, runs, logs and files' }),
       SESSION_ID,
-      emptyResponse(204, 'The session is erased.'),
+      ApiResponse({ status: 204, description: 'The session is erased.' }),
       problemResponses([...ALWAYS, 'not_found', 'session_busy']),
     ),
 };

@@ -83,13 +83,8 @@ export function fileResponses(): MethodDecorator {
       headers: { ...headers, 'Content-Range': text('Which bytes of how many.') },
       content,
     }),
-    emptyResponse(304, 'The caller has the file: `If-None-Match` names its `ETag`.'),
+    ApiResponse({ status: 304, description: 'The caller has the file: `If-None-Match` names its `ETag`.' }),
   );
-}
-
-/** A response without a body. */
-export function emptyResponse(status: number, description: string): MethodDecorator {
-  return ApiResponse({ status, description });
 }
 
 /** The problems of a route: one response per status, with its codes, and one for what else the host may answer with. */
@@ -118,11 +113,9 @@ function problemResponse(status: number, codes: ErrorCode[]): MethodDecorator {
   return ApiResponse({
     status,
     description: `Refused: ${listed}.`,
-    ...(retriable(codes) && { headers: { 'Retry-After': text('Seconds to wait before the next try.') } }),
+    ...([429, 503, 507].includes(status) && {
+      headers: { 'Retry-After': text('Seconds to wait before the next try.') },
+    }),
     content: { 'application/problem+json': { schema } },
   });
-}
-
-function retriable(codes: ErrorCode[]): boolean {
-  return codes.some((code) => [429, 503, 507].includes(STATUS_OF_CODE[code]));
 }

@@ -17,6 +17,8 @@ export interface ServiceProcess {
 /** A service in a process that it may share. */
 export interface SharedService {
   url: string;
+  /** Each with its method, as Fastify has them. Only of a service in a shared process. */
+  routes?: string[];
   /** What it has printed so far; if others are open in its process, also what they have printed. */
   output: () => string;
   stop(): Promise<unknown>;
@@ -37,6 +39,7 @@ export interface Refusal {
 interface Answer {
   number: number;
   url?: string;
+  routes?: string[];
   refusal?: Refusal;
 }
 
@@ -83,10 +86,10 @@ afterAll(() => services?.end());
 
 /** Starts a service in a process that all services of a suite share. Rejects if it cannot start. */
 export async function serve(environment: Record<string, string> = {}, cwd?: string): Promise<SharedService> {
-  const { url, number, refusal, output } = await tryToServe(environment, cwd);
+  const { url, routes, number, refusal, output } = await tryToServe(environment, cwd);
   if (refusal) throw new Error(refusal.message);
   await eventuallyElsewhere(() => output().includes('nest-agent-query listens on'));
-  return { url: url!, output, stop: () => services!.do({ stopped: number }) };
+  return { url: url!, routes: routes!, output, stop: () => services!.do({ stopped: number }) };
 }
 
 /** Why a service does not start. */

@@ -14,9 +14,12 @@ async function start({ variables, directory }, number) {
   try {
     const service = await createService(variables);
     services.set(number, service.app);
+    const routes = [];
+    const fastify = service.app.getHttpAdapter().getInstance();
+    fastify.addHook('onRoute', ({ method, url }) => void routes.push(`${method} ${url}`));
     await listen(service);
     const { address, port } = service.app.getHttpServer().address();
-    return { url: `http://${address}:${port}` };
+    return { url: `http://${address}:${port}`, routes };
   } catch (error) {
     return { refusal: explain(error, variables) };
   }

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { createApiKey } from '../../../src/access/index.js';
 import { promise } from '../../promises.js';
+import { SECRET, secretToken } from '../../support/access.js';
 import { ask, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import { refusalOf, serve, type SharedService, spawnService, startService } from '../../support/service.js';
@@ -10,6 +12,13 @@ import { freePort } from '../../support/free-port.js';
 /** A long name makes long entries. */
 const SESSION = 's'.repeat(190);
 const ORIGIN = 'https://app.example.com';
+
+interface ServiceDocument {
+  openapi: string;
+  paths: Record<string, Record<string, { operationId: string; security?: [] }>>;
+  components: { securitySchemes?: object };
+  security?: object[];
+}
 
 describe('The configuration of the service', () => {
   let service: SharedService | undefined;
@@ -69,6 +78,7 @@ describe('The configuration of the service', () => {
       '/health/live',
       '/metrics',
       '/version',
+      '/openapi.json',
       '/no',
     ])
       expect([path, (await get(service.url, path, { 'x-forwarded-for': '203.0.113.9' })).status]).toEqual([
@@ -143,7 +153,7 @@ describe('The configuration of the service', () => {
     service = await serve({ HOST: '0.0.0.0', API_KEYS, QUERIES_PER_MINUTE: '2', LOG_FORMAT: 'json' });
     const url = service.url.replace('0.0.0.0', '127.0.0.1');
     expect(service.output()).toContain('"access":"API keys (2)"');
-    for (const path of ['/query/none', '/query/sessions/none', '/metrics', '/version']) {
+    for (const path of ['/query/none', '/query/sessions/none', '/metrics', '/version', '/openapi.json']) {
       const { status, headers } = await fetch(url + path);
       expect([path, status]).toEqual([path, 401]);
       expect(headers.get('www-authenticate')).toBe('Bearer realm="nest-agent-query"');
@@ -176,6 +186,51 @@ describe('The configuration of the service', () => {
     const { status } = await fetch(`http://127.0.0.1:${port}/metrics`);
     expect(status).toBe(200);
     expect((await fetch(`${service.url}/metrics`, by(ANN))).status).toBe(404);
+  });
+
+  const HTTP_BEARER = { type: 'http', scheme: 'bearer' };
+
+  it.each([
+    ['without credentials', {}, undefined],
+    [
+      'of several agents, with API keys and tokens',
+      { AGENTS: 'research=echo, b-c=files', API_KEYS, JWT_SECRET: SECRET },
+      {
+        bearer: { ...HTTP_BEARER, description: 'An API key, or a token (JWT).' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+      },
+    ],
+    [
+      'with tokens, without a page, and with metrics on a port of their own',
+      { JWT_SECRET: SECRET, PLAYGROUND: 'off', METRICS_PORT: '0' },
+      { bearer: { ...HTTP_BEARER, bearerFormat: 'JWT' } },
+    ],
+  ])(promise('service.openapi', '%s'), async (_what, variables: Record<string, string>, schemes) => {
+    service = await serve(variables);
+    const { url, routes } = service;
+    const answer = await fetch(`${url}/openapi.json`, schemes && by({ key: await secretToken() }));
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    const text = await answer.text();
+    const document = JSON.parse(text) as ServiceDocument;
+    expect(
+      (await new Validator().validate(JSON.parse(text) as Record<string, unknown>)).errors,
+    ).toBeUndefined();
+    expect(document.openapi).toBe('3.1.0');
+    const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ path, method, ...operation })),
+    );
+    const described = operations.map(
+      ({ path, method }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    );
+    expect(described.sort()).toEqual(routes!.filter((route) => !/^(HEAD|OPTIONS) /.test(route)).sort());
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    expect(document.components.securitySchemes).toEqual(schemes);
+    expect(document.security).toEqual(schemes && Object.keys(schemes).map((name) => ({ [name]: [] })));
+    for (const { path, method, security } of operations) {
+      if (!schemes || path.includes('{')) continue;
+      const { status } = await fetch(url + path, { method });
+      expect([path, status === 401]).toEqual([path, security === undefined]);
+    }
   });
 
   it(promise('service.unknown-variable', 'a file of keys that cannot be read'), async () => {
