@@ -232,6 +232,13 @@ describe('Several agents of a service', () => {
     expect(await stopped).toBe(0);
   });
 
+  it(promise('service.openapi', 'of a process that executes only'), async () => {
+    const { url, routes } = await start({ DATABASE_URL: databaseOf('postgres'), ROLE: 'worker' });
+    const { paths } = await (await get(url, '/openapi.json')).json<{ paths: object }>();
+    const described = Object.keys(paths).map((path) => `GET ${path.replace('{name}', ':name')}`);
+    expect(described.sort()).toEqual(routes!.filter((route) => route.startsWith('GET ')).sort());
+  });
+
   it(promise('service.agents-shared', 'a reload of one agent is none of another'), async () => {
     const counted = (name: string) => `globalThis.${name} = (globalThis.${name} ?? 0) + 1;
       export default async function* () { yield { type: 'message', data: { content: '${name} ' + globalThis.${name} } }; }`;
