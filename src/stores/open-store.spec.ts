@@ -113,9 +113,9 @@ describe('The retention of a store', () => {
   /** Ends a run, applies the retention, and tells whether the store still has the run. */
   const isKept = async (url: string, retention: StoreOptions['retention']) => {
     const store = await openStore(url, { retention });
-    await store.recover(eventsOf());
+    await store.open(eventsOf());
     const { run } = await store.admit(admissionOf());
-    await store.finish(run, { status: 'completed' }, keptAnswer());
+    await store.end(run, { status: 'completed' }, keptAnswer());
     await delay(20);
     if (store instanceof SqlRunStore) await store.sweep();
     const found = await store.find(run.owner, run.id);

@@ -28,7 +28,7 @@ async function ask(store, id, before = () => undefined) {
     notices: () => [],
   });
   await before();
-  await store.finish(run, { status: 'completed' }, 'An answer. '.repeat(20));
+  await store.end(run, { status: 'completed' }, 'An answer. '.repeat(20));
 }
 
 /** Milliseconds, the median of 100. */

@@ -169,7 +169,7 @@ async function measure(url, keptMs) {
       filesBytes: Math.floor(CONTENTS * CONTENT_BYTES * 0.75),
     },
   });
-  await store.recover(NO_EVENTS);
+  await store.open(NO_EVENTS);
   const runId = randomUUID();
   await store.admit({ runId, owner: OWNER, parts: [], kwargs: {}, mayStart: true, notices: () => [] });
   const until = performance.now() + ALONE_MS;
@@ -187,7 +187,7 @@ async function measure(url, keptMs) {
     seconds,
     ...(await megabytes(url)),
   };
-  await store.finish({ owner: OWNER, id: runId, attempt: 1 }, { status: 'completed' }, '');
+  await store.end({ owner: OWNER, id: runId, attempt: 1 }, { status: 'completed' }, '');
   await store.close();
   return row;
 }

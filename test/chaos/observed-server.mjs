@@ -70,14 +70,14 @@ async function* handler({ parts }) {
 
 /** Counts what the store admits, finds again by its idempotency key, and ends. */
 function counted(store) {
-  const { admit, finish } = store;
+  const { admit, end } = store;
   store.admit = async (admission) => {
     const admitted = await admit.call(store, admission);
     counts[admitted.created ? 'admitted' : 'repeated']++;
     return admitted;
   };
-  store.finish = async (...run) => {
-    const finished = await finish.apply(store, run);
+  store.end = async (...run) => {
+    const finished = await end.apply(store, run);
     if (finished) counts.ended++;
     return finished;
   };

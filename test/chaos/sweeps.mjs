@@ -40,7 +40,7 @@ try {
   await admin.connect();
   for (let i = 0; i < Number(values.processes); i++)
     stores.push(await openStore(server.url, { retention: RETENTION }));
-  for (const store of stores) await store.recover(eventsOf());
+  for (const store of stores) await store.open(eventsOf());
   await admin.query('set search_path = agent_query');
   for (let round = 1; round <= Number(values.rounds); round++) await sweepAtOnce(round);
 } finally {

@@ -51,7 +51,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const trace = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
         const run = await admit({ detached: true, trace });
         await store.append(run, textOf('half'));
-        expect(await store.handOver(run)).toBe(true);
+        expect(await store.giveBack(run)).toBe(true);
         expect(await find(run)).toMatchObject({ status: 'waiting', attempt: 2, detached: true, lastSeq: 2 });
         expect(await readAll(store, run)).toEqual([textOf('half'), restartedOf(2, 0)]);
         expect(await store.read(run, 2)).toMatchObject({ count: 0, ended: false });
@@ -59,7 +59,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(again).toMatchObject({ status: 'running', attempt: 2, detached: true, trace, lastSeq: 2 });
         expect(again.startedAt).toBe(run.startedAt);
         await store.append(again, textOf('whole'));
-        expect((await store.finish(again, COMPLETED, keptAnswer('whole')))!.run).toMatchObject({
+        expect((await store.end(again, COMPLETED, keptAnswer('whole')))!.run).toMatchObject({
           lastSeq: 4,
           attempt: 2,
         });
@@ -71,7 +71,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('stores everything that was appended before', async () => {
         const run = await admit();
         const appended = ['a', 'b', 'c'].map(async (it) => store.append(run, textOf(it)));
-        const handedOver = store.handOver(run);
+        const handedOver = store.giveBack(run);
         await Promise.all(appended);
         expect(await handedOver).toBe(true);
         expect(await readAll(store, run)).toEqual([...['a', 'b', 'c'].map(textOf), restartedOf(2, 0)]);
@@ -79,11 +79,11 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('takes the run from its old attempt: it appends, stores and ends nothing any more', async () => {
         const run = await admit({ session });
-        await store.handOver(run);
+        await store.giveBack(run);
         const check = async () => {
-          expect(await store.finish(run, CANCELLED, keptAnswer('old'))).toBeUndefined();
-          expect(await codeOf(() => store.checkpoint(run, '"old"'))).toBe('interrupted');
-          expect(await store.handOver(run)).toBe(false);
+          expect(await store.end(run, CANCELLED, keptAnswer('old'))).toBeUndefined();
+          expect(await codeOf(() => store.keep(run, { state: '"old"' }))).toBe('interrupted');
+          expect(await store.giveBack(run)).toBe(false);
           expect(await readAll(store, run)).toEqual([restartedOf(2, 0)]);
         };
         await store.append(run, textOf('late'));
@@ -91,7 +91,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const again = await takeAgain(run);
         await check();
         expect(await store.query(again)).toMatchObject({ checkpoint: undefined });
-        expect((await store.finish(again, COMPLETED, keptAnswer('new')))!.run.status).toBe('completed');
+        expect((await store.end(again, COMPLETED, keptAnswer('new')))!.run.status).toBe('completed');
         expect(await store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
           turns: [{ text: 'new', end: COMPLETED }],
         });
@@ -99,29 +99,29 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('succeeds once, and only as long as the run executes', async () => {
         const run = await admit();
-        const results = await Promise.all([1, 2, 3].map(async () => store.handOver(run)));
+        const results = await Promise.all([1, 2, 3].map(async () => store.giveBack(run)));
         expect(results.filter(Boolean)).toHaveLength(1);
         expect(await find(run)).toMatchObject({ attempt: 2 });
         const again = await takeAgain(run);
-        await store.finish(again, COMPLETED, keptAnswer());
-        expect(await store.handOver(again)).toBe(false);
+        await store.end(again, COMPLETED, keptAnswer());
+        expect(await store.giveBack(again)).toBe(false);
         const waiting = await admit({ mayStart: false });
-        expect(await store.handOver(waiting)).toBe(false);
-        expect(await store.handOver({ ...waiting, owner: 'ann' })).toBe(false);
+        expect(await store.giveBack(waiting)).toBe(false);
+        expect(await store.giveBack({ ...waiting, owner: 'ann' })).toBe(false);
         expect(await find(waiting)).toMatchObject({ status: 'waiting', attempt: 1 });
       });
 
       it('and ending it at the same time has one effect', async () => {
         for (let i = 0; i < 10; i++) {
           const run = await admit();
-          const finish = async () => (await store.finish(run, COMPLETED, keptAnswer())) !== undefined;
-          const handOver = async () => store.handOver(run);
+          const finish = async () => (await store.end(run, COMPLETED, keptAnswer())) !== undefined;
+          const handOver = async () => store.giveBack(run);
           const isHandedOver = i % 2 === 1;
           const calls = isHandedOver ? [handOver(), finish()] : [finish(), handOver()];
           // The first call decides.
           expect(await Promise.all(calls)).toEqual([true, false]);
           expect(await find(run)).toMatchObject({ status: isHandedOver ? 'waiting' : 'completed' });
-          if (isHandedOver) await store.finish(await takeAgain(run), COMPLETED, keptAnswer());
+          if (isHandedOver) await store.end(await takeAgain(run), COMPLETED, keptAnswer());
         }
       });
 
@@ -129,7 +129,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         const behind = await admit({ session });
         const younger = await admit({ mayStart: false });
-        await store.handOver(run);
+        await store.giveBack(run);
         expect(ids(await store.queue('anonymous', 's'))).toEqual([run.id, behind.id]);
         expect(ids(await take(1))).toEqual([run.id]);
         expect(ids(await take())).toEqual([younger.id]);
@@ -137,7 +137,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('counts it among the runs that wait', async () => {
         const run = await admit();
-        await store.handOver(run);
+        await store.giveBack(run);
         const waiting = { mayStart: false, maxWaiting: 1 };
         expect(await codeOf(() => admit(waiting))).toBe('at_capacity');
         await takeAgain(run);
@@ -148,9 +148,9 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         const behind = await admit({ session });
         await store.append(run, textOf('half'));
-        await store.handOver(run);
-        expect(await store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
-        const finished = await store.finish({ ...run, attempt: 2 }, CANCELLED, keptAnswer());
+        await store.giveBack(run);
+        expect(await store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
+        const finished = await store.end({ ...run, attempt: 2 }, CANCELLED, keptAnswer());
         expect(finished).toMatchObject({ run: { status: 'cancelled', lastSeq: 3 }, next: { id: behind.id } });
         expect(await takeAgain(behind)).toMatchObject({ attempt: 1 });
       });
@@ -170,19 +170,19 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         };
         const call = toolCall('1', 'look');
         await emit(message('a'), message('b'), log('-'), call);
-        await store.checkpoint(run, '1');
+        await store.keep(run, { state: '1' });
         await emit(toolResult('1', 'void'), message('void'));
-        await store.handOver(run);
+        await store.giveBack(run);
         run = await takeAgain(run);
         const kept = { text: 'ab', envelopes: [message('ab'), call] };
         expect(await store.query(run)).toMatchObject({ answer: kept });
         await emit(toolResult('1', 'seen'));
-        await store.checkpoint(run, '2');
-        await store.handOver(run);
+        await store.keep(run, { state: '2' });
+        await store.giveBack(run);
         run = await takeAgain(run);
         const answer = { text: 'ab', envelopes: [...kept.envelopes, toolResult('1', 'seen')] };
         expect(await store.query(run)).toMatchObject({ answer });
-        await store.finish(run, COMPLETED, answer);
+        await store.end(run, COMPLETED, answer);
         expect(await store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
           turns: [answer],
         });
@@ -193,7 +193,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         for (const named of [undefined, session]) {
           const run = await admit({ parts, kwargs, session: named });
           expect(await store.query(run)).toEqual(stored);
-          await store.handOver(run);
+          await store.giveBack(run);
           expect(await store.query(run)).toEqual(stored);
         }
       });
@@ -203,7 +203,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         expect(await codeOf(() => store.query({ ...run, owner: 'ann' }))).toBe('not_found');
         expect(await codeOf(() => store.query({ ...run, id: 'unknown' }))).toBe('not_found');
         expect(await codeOf(() => store.query({ ...run, id: '\u0000' }))).toBe('not_found');
-        await store.finish(run, COMPLETED, keptAnswer());
+        await store.end(run, COMPLETED, keptAnswer());
         expect(await codeOf(() => store.query(run))).toBe('not_found');
       });
     });
@@ -213,9 +213,9 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         await store.append(run, textOf('kept '));
         await store.append(run, JSON.stringify(log('not text')));
-        await store.checkpoint(run, '{"step":1}');
+        await store.keep(run, { state: '{"step":1}' });
         await store.append(run, textOf('void '));
-        await store.handOver(run);
+        await store.giveBack(run);
         expect(await readAll(store, run, 3)).toEqual([restartedOf(2, 2)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept '),
@@ -223,7 +223,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         });
         const second = await takeAgain(run);
         await store.append(second, textOf('void too '));
-        await store.handOver(second);
+        await store.giveBack(second);
         expect(await readAll(store, run, 5)).toEqual([restartedOf(3, 2)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept '),
@@ -231,8 +231,8 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         });
         const third = await takeAgain(run);
         await store.append(third, textOf('and this'));
-        await store.checkpoint(third, '2');
-        await store.handOver(third);
+        await store.keep(third, { state: '2' });
+        await store.giveBack(third);
         expect(await readAll(store, run, 7)).toEqual([restartedOf(4, 7)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept and this'),
@@ -244,20 +244,20 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit();
         await Promise.all([
           store.append(run, textOf('a')),
-          store.checkpoint(run, '1'),
+          store.keep(run, { state: '1' }),
           store.append(run, textOf('b')),
-          store.checkpoint(run, '2'),
+          store.keep(run, { state: '2' }),
           store.append(run, textOf('c')),
         ]);
-        await store.handOver(run);
+        await store.giveBack(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 2));
         expect(await store.query(run)).toMatchObject({ answer: keptAnswer('ab'), checkpoint: '2' });
       });
 
       it('before the first envelope makes nothing valid', async () => {
         const run = await admit({ notices: () => [JSON.stringify(log('notice'))] });
-        await store.checkpoint(run, 'null');
-        await store.handOver(run);
+        await store.keep(run, { state: 'null' });
+        await store.giveBack(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 1));
         expect(await store.query(run)).toMatchObject({ answer: keptAnswer(), checkpoint: 'null' });
       });
@@ -266,9 +266,9 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit();
         const waiting = await admit({ mayStart: false });
         for (const other of [waiting, { ...run, owner: 'ann' }, { ...run, id: 'unknown' }])
-          expect(await codeOf(() => store.checkpoint(other, '1'))).toBe('interrupted');
-        await store.finish(run, COMPLETED, keptAnswer());
-        expect(await codeOf(() => store.checkpoint(run, '1'))).toBe('interrupted');
+          expect(await codeOf(() => store.keep(other, { state: '1' }))).toBe('interrupted');
+        await store.end(run, COMPLETED, keptAnswer());
+        expect(await codeOf(() => store.keep(run, { state: '1' }))).toBe('interrupted');
       });
 
       it('leaves to the next attempt what a model says, whatever was emitted and stored before', async () => {
@@ -285,7 +285,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
             let state: string | undefined;
             let stored: unknown = Promise.resolve();
             const handOver = async () => {
-              await store.handOver(run);
+              await store.giveBack(run);
               for (const entry of log.slice(from)) entry.isVoid = true;
               log.push({ text: '', envelope: restartedOf(run.attempt + 1, from), isVoid: false });
               const text = log.map((entry) => (entry.isVoid ? '' : entry.text)).join('');
@@ -299,7 +299,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
                 log.push({ text, envelope, isVoid: false });
                 stored = store.append(run, envelope);
               } else if (type === 'checkpoint') {
-                stored = store.checkpoint(run, (state = `${index}`));
+                stored = store.keep(run, { state: (state = `${index}`) });
                 from = log.length;
               } else {
                 await handOver();
@@ -308,7 +308,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
             await stored;
             await handOver();
             expect(await readAll(store, run)).toEqual(log.map(({ envelope }) => envelope));
-            await store.finish(run, COMPLETED, keptAnswer());
+            await store.end(run, COMPLETED, keptAnswer());
           }),
           { numRuns: 20 },
         );
@@ -323,7 +323,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         for (let attempt = 1; attempt <= 3; attempt++) {
           texts.push(textOf(`${attempt} `));
           await store.append(run, texts.at(-1)!);
-          if (attempt === 1) await store.checkpoint(run, '"first"');
+          if (attempt === 1) await store.keep(run, { state: '"first"' });
           const told: string[] = [];
           store = await opened.restart!({
             restarts: () => 2,
@@ -369,7 +369,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('does not change runs that were handed over, and runs that wait', async () => {
         const run = await admit();
         const waiting = await admit({ mayStart: false });
-        await store.handOver(run);
+        await store.giveBack(run);
         const before = [await find(run), await find(waiting)];
         const recovered: string[] = [];
         store = await opened.restart!({ restarts: () => 9, recovered: (runId) => recovered.push(runId) });

@@ -57,25 +57,25 @@ export function filesContract(
       (await store.admit(admissionOf(admission))).run;
     const inSession = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 9 });
     const add = (run: RunRecord, bytes: Uint8Array, file = fileOf(bytes)) =>
-      store.addFile(run, file, blobOf(bytes));
-    const end = (run: RunRecord) => store.finish(run, COMPLETED, keptAnswer());
+      store.keep(run, { file, content: blobOf(bytes) });
+    const end = (run: RunRecord) => store.end(run, COMPLETED, keptAnswer());
     const bytesOf = async (
       run: Pick<RunRecord, 'id'>,
       bytes: Uint8Array,
       range?: { start: number; end: number },
     ) => {
-      const content = await store.files.read(run.id, digestOf(bytes), range);
+      const content = await store.files!.read(run.id, digestOf(bytes), range);
       if (!content) return undefined;
       const chunks: Uint8Array[] = [];
       for await (const chunk of content) chunks.push(chunk);
       return Buffer.concat(chunks);
     };
     const find = async ({ owner, id }: RunRecord, bytes: Uint8Array) =>
-      store.file(owner, id, digestOf(bytes));
+      store.part(owner, id, digestOf(bytes));
     /** Admits a query that brings a file. */
     const admitWith = async (bytes: Uint8Array, admission: Partial<Admission> = {}) => {
       const { runId } = admissionOf();
-      await store.files.keep(runId, digestOf(bytes), blobOf(bytes));
+      await store.files!.keep(runId, digestOf(bytes), blobOf(bytes));
       return admit({ runId, parts: [fileOf(bytes)], ...admission });
     };
 
@@ -126,11 +126,11 @@ export function filesContract(
         expect(await bytesOf(run, LARGE)).toBeUndefined();
         expect(await find(run, LARGE)).toBeUndefined();
         for (const { owner } of runs.filter(({ id }) => id !== run.id)) {
-          expect(await store.file(owner, run.id, digestOf(HELLO))).toBeUndefined();
+          expect(await store.part(owner, run.id, digestOf(HELLO))).toBeUndefined();
         }
       }
       for (const sha256 of ['', '0'.repeat(64), '\0', 'x'.repeat(64), digestOf(HELLO).toUpperCase()]) {
-        expect(await store.file('ann', runs[1]!.id, sha256)).toBeUndefined();
+        expect(await store.part('ann', runs[1]!.id, sha256)).toBeUndefined();
       }
     });
 

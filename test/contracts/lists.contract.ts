@@ -65,7 +65,7 @@ export function listsContract(
     const admitTo = (id: string, admission: Partial<Admission> = {}) =>
       admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
     const finish = async ({ owner, id, attempt }: RunRecord, end = COMPLETED) =>
-      store.finish({ owner, id, attempt }, end, keptAnswer());
+      store.end({ owner, id, attempt }, end, keptAnswer());
     const answer = async (admission: Partial<Admission> = {}) => {
       const run = await admit(admission);
       await finish(run);

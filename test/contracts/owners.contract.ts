@@ -40,7 +40,7 @@ export function ownersContract(
     const wait = (owner: string, admission: Partial<Admission> = {}) =>
       admit(owner, { mayStart: false, ...admission });
     const sessionOf = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 100 });
-    const finish = async (run: RunRecord, end = COMPLETED) => store.finish(run, end, keptAnswer());
+    const finish = async (run: RunRecord, end = COMPLETED) => store.end(run, end, keptAnswer());
     const take = async (count = 100) => ids(await store.take(count));
     /** The owners of the runs that are started, one after another. */
     const ownersOf = async (count: number) => {
@@ -327,14 +327,14 @@ export function restartedOwnersContract(
     const admit = async (owner: string, admission: Partial<Admission> = {}) =>
       (await store.admit(admissionOf({ owner, ...admission }))).run;
     const wait = (owner: string) => admit(owner, { mayStart: false });
-    const finish = async (run: RunRecord) => store.finish(run, COMPLETED, keptAnswer());
+    const finish = async (run: RunRecord) => store.end(run, COMPLETED, keptAnswer());
 
     it('get slots in turn, and restarted runs come before the younger ones of their owner', async () => {
       limit = Infinity;
       await start();
       const running = [await admit('ann'), await admit('ann'), await admit('ann')];
       const younger = [await wait('ann'), await wait('ann')];
-      for (const run of running) await store.handOver(run);
+      for (const run of running) await store.giveBack(run);
       const single = await wait('bob');
       const taken = ids(await store.take(9));
       expect(taken.indexOf(single.id)).toBeLessThanOrEqual(2);
@@ -373,7 +373,7 @@ export function restartedOwnersContract(
       await start();
       const running = [await admit('ann'), await admit('ann')];
       const deferred = await admit('ann');
-      for (const run of running) await store.handOver(run);
+      for (const run of running) await store.giveBack(run);
       expect((await admit('ann')).status).toBe('waiting');
       const taken = await store.take(9);
       expect(ids(taken)).toEqual(ids(running));

@@ -79,7 +79,7 @@ export function runStoreContract(
     const wait = async (admission: Partial<Admission> = {}) =>
       (await admit({ mayStart: false, ...admission })).run;
     const finish = async ({ owner, id, attempt }: RunRecord, end: RunEnd = COMPLETED, text = '') =>
-      store.finish({ owner, id, attempt }, end, keptAnswer(text));
+      store.end({ owner, id, attempt }, end, keptAnswer(text));
     const logOf = (run: RunRef, after = 0) => readAll(store, run, after);
     const take = async (count = 100) => ids(await store.take(count));
 
@@ -337,7 +337,7 @@ export function runStoreContract(
     it('returns the turns that fit into a length, but at least one', async () => {
       for (const text of ['a', 'b', 'c']) {
         const { run } = await admitTo('s');
-        await store.finish(run, COMPLETED, keptAnswer(text.repeat(10_000)));
+        await store.end(run, COMPLETED, keptAnswer(text.repeat(10_000)));
       }
       const page = async (after: number | undefined, maxLength: number) => {
         const { turns, last, total } = (await store.turns('anonymous', 's', { after, limit: 9, maxLength }))!;
@@ -364,8 +364,7 @@ export function runStoreContract(
       const ANSWER = { text: 'Let me look. It is blue', envelopes: ENVELOPES };
       const turnsOf = async (page: Partial<TurnsPage> = {}) =>
         (await store.turns('anonymous', 's', { after: 0, limit: 9, ...page }))!.turns;
-      const answerIn = async (answer: TurnAnswer) =>
-        store.finish((await admitTo('s')).run, COMPLETED, answer);
+      const answerIn = async (answer: TurnAnswer) => store.end((await admitTo('s')).run, COMPLETED, answer);
 
       it('are kept and returned as they are', async () => {
         await answerIn(ANSWER);
@@ -441,7 +440,7 @@ export function runStoreContract(
       ];
       const finishLong = async (sessionId = 's') => {
         const { run } = await admitTo(sessionId, { parts });
-        await store.finish(run, COMPLETED, keptAnswer(answer));
+        await store.end(run, COMPLETED, keptAnswer(answer));
         return run;
       };
       const turnsOf = async (cutTexts: boolean, more: object = {}) =>
@@ -476,7 +475,10 @@ export function runStoreContract(
 
       it('are returned by their digests, to their owner', async () => {
         const run = await finishLong();
-        const textOf = (owner: string, runId: string, sha256: string) => store.text(owner, runId, sha256);
+        const textOf = async (owner: string, runId: string, sha256: string) => {
+          const part = await store.part(owner, runId, sha256);
+          return part?.type === 'text' ? part.text : part;
+        };
         expect((await textOf('anonymous', run.id, shownQuestion.sha256)) === question).toBe(true);
         expect((await textOf('anonymous', run.id, shownAnswer.sha256)) === answer).toBe(true);
         expect(await textOf('ann', run.id, shownAnswer.sha256)).toBeUndefined();
@@ -489,8 +491,8 @@ export function runStoreContract(
         const run = await finishLong();
         const kept = await finishLong('t');
         await store.erase('anonymous', 's');
-        expect(await store.text('anonymous', run.id, shownAnswer.sha256)).toBeUndefined();
-        expect(await store.text('anonymous', kept.id, shownAnswer.sha256)).toBeDefined();
+        expect(await store.part('anonymous', run.id, shownAnswer.sha256)).toBeUndefined();
+        expect(await store.part('anonymous', kept.id, shownAnswer.sha256)).toBeDefined();
       });
 
       it('of one size are one text, and a text of 64 KiB is not long', async () => {
@@ -498,12 +500,13 @@ export function runStoreContract(
         const { run } = await admitTo('s', {
           parts: [text, `${text}x`, `${text}x`].map((each) => ({ type: 'text' as const, text: each })),
         });
-        await store.finish(run, COMPLETED, keptAnswer(`${text}x`));
+        await store.end(run, COMPLETED, keptAnswer(`${text}x`));
         const shown = { text, truncated: true, size: text.length + 1 };
         const [turn] = await turnsOf(true);
         expect(turn!.parts[0]).toEqual({ type: 'text', text });
         expect(turn).toMatchObject({ parts: [{}, shown, shown], ...shown });
-        expect(await store.text('anonymous', run.id, turn!.sha256!)).toBe(`${text}x`);
+        const part = await store.part('anonymous', run.id, turn!.sha256!);
+        expect(part).toEqual({ type: 'text', text: `${text}x` });
       });
     });
 
@@ -512,7 +515,7 @@ export function runStoreContract(
 
       it('start a new run if the run that they started was interrupted', async () => {
         const { run } = await admit({ idempotency });
-        await store.finish(run, INTERRUPTED, keptAnswer());
+        await store.end(run, INTERRUPTED, keptAnswer());
         expect(await codeOf(() => admit({ idempotency: { key: 'k', digest: '2' } }))).toBe(
           'idempotency_conflict',
         );
@@ -867,12 +870,10 @@ export function runStoreContract(
         const waiting = await wait({ runId: 'b', owner: 'ann' });
         const attempt = 1;
         for (const id of ['a', 'b'])
-          expect(await store.finish({ owner: 'bob', id, attempt }, COMPLETED, keptAnswer())).toBeUndefined();
+          expect(await store.end({ owner: 'bob', id, attempt }, COMPLETED, keptAnswer())).toBeUndefined();
+        expect(await store.end({ owner: 'ann', id: 'c', attempt }, COMPLETED, keptAnswer())).toBeUndefined();
         expect(
-          await store.finish({ owner: 'ann', id: 'c', attempt }, COMPLETED, keptAnswer()),
-        ).toBeUndefined();
-        expect(
-          await store.finish({ owner: 'ann', id: '\u0000', attempt }, COMPLETED, keptAnswer()),
+          await store.end({ owner: 'ann', id: '\u0000', attempt }, COMPLETED, keptAnswer()),
         ).toBeUndefined();
         expect(await store.find(run.owner, 'a')).toMatchObject({ status: 'running' });
         expect(await store.find(waiting.owner, 'b')).toMatchObject({ status: 'waiting' });

@@ -53,10 +53,10 @@ describeOnBothAdapters('A file of an answer on %s', (adapter) => {
     get(url, path, { 'x-caller': 'ann', ...headers });
   it(promise('files.download', 'of a type that no header can carry'), async () => {
     const store = new MemoryRunStore();
-    const kept = store.file.bind(store);
-    store.file = (...ref) => {
+    const kept = store.part.bind(store);
+    store.part = (...ref) => {
       const found = kept(...ref);
-      return found && { ...found, mimeType: 'a/b; x="\u0100"' };
+      return found?.type === 'file' ? { ...found, mimeType: 'a/b; x="\u0100"' } : found;
     };
     const url = await start(answers({ content: Buffer.from(TEXT) }), { store });
     const { runId } = await askAs(url).then(async (answer) => (await answer.whole(), answer));

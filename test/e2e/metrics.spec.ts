@@ -359,7 +359,7 @@ describe.each(['memory', 'file', 'postgres'] as const)('The metrics of the store
     const series = await scrape(host.url);
     expect(series).toMatchObject({
       'store_duration_seconds_count{operation="admit"}': 1,
-      'store_duration_seconds_count{operation="finish"}': 1,
+      'store_duration_seconds_count{operation="end"}': 1,
     });
     expect(series['store_duration_seconds_count{operation="append"}']).toBe(
       kind === 'memory' ? undefined : 1,

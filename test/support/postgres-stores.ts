@@ -73,7 +73,7 @@ export class PostgresStores {
       recovered: (runId) => told.recovered.push(runId),
       ready: () => told.ready++,
     };
-    await store.recover(eventsOf(events));
+    await store.open(eventsOf(events));
     const crash = async () => {
       await driver.db.destroy();
       await store.close().catch(() => undefined);

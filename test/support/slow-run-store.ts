@@ -12,10 +12,7 @@ import {
  */
 export class SlowRunStore extends RunStore {
   readonly #last = new Map<string, Promise<unknown>>();
-
-  get files(): FileStore {
-    return this.memory.files;
-  }
+  override readonly files: FileStore;
 
   /**
    * @param wait returns the number of ticks of a wait; called for each wait
@@ -24,14 +21,15 @@ export class SlowRunStore extends RunStore {
    */
   constructor(
     private readonly wait: () => number,
-    readonly durable = false,
+    override readonly durable = false,
     private readonly memory = new MemoryRunStore(),
   ) {
     super();
+    this.files = memory.files;
   }
 
-  override recover(events: RecoveryEvents): void {
-    this.memory.recover(events);
+  override open(events: RecoveryEvents): void {
+    this.memory.open(events);
   }
 
   admit(...args: Parameters<RunStore['admit']>) {
@@ -45,22 +43,6 @@ export class SlowRunStore extends RunStore {
     return this.#slowly(() => this.memory.take(...args).map(copyOf));
   }
 
-  query(): never {
-    return this.memory.query();
-  }
-
-  detach(...args: Parameters<RunStore['detach']>) {
-    return this.#inOrder(args[0].id, () => this.memory.detach(...args));
-  }
-
-  checkpoint(...args: Parameters<RunStore['checkpoint']>) {
-    return this.#inOrder(args[0].id, () => this.memory.checkpoint(...args));
-  }
-
-  handOver(...args: Parameters<RunStore['handOver']>) {
-    return this.#inOrder(args[0].id, () => this.memory.handOver(...args));
-  }
-
   override logLength() {
     return this.#slowly(() => this.memory.logLength());
   }
@@ -69,34 +51,34 @@ export class SlowRunStore extends RunStore {
     return this.#inOrder(args[0].id, () => this.memory.append(...args));
   }
 
-  finish(...args: Parameters<RunStore['finish']>) {
+  request(...args: Parameters<RunStore['request']>) {
+    return this.#inOrder(args[0].id, () => this.memory.request(...args));
+  }
+
+  end(...args: Parameters<RunStore['end']>) {
     return this.#inOrder(args[0].id, () => {
-      const finished = this.memory.finish(...args);
-      return finished && { run: copyOf(finished.run), next: finished.next && copyOf(finished.next) };
+      const ended = this.memory.end(...args);
+      return ended && { run: copyOf(ended.run), next: ended.next && copyOf(ended.next) };
     });
   }
 
-  async addFile(...args: Parameters<RunStore['addFile']>) {
-    await this.#inOrder(args[0].id, () => this.memory.addFile(...args));
+  async keep(...args: Parameters<RunStore['keep']>) {
+    await this.#inOrder(args[0].id, () => this.memory.keep(...args));
   }
 
-  file(...args: Parameters<RunStore['file']>) {
-    return this.#slowly(() => this.memory.file(...args));
+  part(...args: Parameters<RunStore['part']>) {
+    return this.#slowly(() => this.memory.part(...args));
   }
 
-  find(...args: Parameters<RunStore['find']>) {
+  find(owner: string, runId: string) {
     return this.#slowly(() => {
-      const run = this.memory.find(...args);
+      const run = this.memory.find(owner, runId);
       return run && copyOf(run);
     });
   }
 
   read(...args: Parameters<RunStore['read']>) {
     return this.#slowly(() => this.memory.read(...args));
-  }
-
-  text(...args: Parameters<RunStore['text']>) {
-    return this.#slowly(() => this.memory.text(...args));
   }
 
   turns(...args: Parameters<RunStore['turns']>) {

@@ -5,7 +5,8 @@ import type { Spool, SpoolFile } from './spool.js';
 import { QueryError } from '../contract/errors.js';
 import type { BodyLimits } from '../options/body-limits.js';
 import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
-import type { FileStore } from '../ports/file-store.js';
+import type { ByteRange, FileStore } from '../ports/file-store.js';
+import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { TurnFile, TurnText } from 'nest-agent-query-client';
 
 const logger = new Logger('Query');
@@ -15,13 +16,13 @@ export class Files {
   readonly #besides = new Map<string, Promise<void>>();
 
   /**
-   * @param store keeps the contents
+   * @param contents keeps the contents: those of the run store, or of this process
    * @param spool has the contents that are too large for memory while a run reads them
    * @param limits of the files of a query, and of those of an answer. A file up to `memoryBytes` is read into memory, a larger
    * one into the spool
    */
   constructor(
-    private readonly store: FileStore,
+    private readonly contents: FileStore,
     private readonly spool: Spool,
     private readonly limits: BodyLimits,
   ) {}
@@ -36,7 +37,7 @@ export class Files {
   async keep(runId: string, query: Query, isAdmitted = false): Promise<boolean> {
     const files = query.parts.filter((part) => part.type === 'file');
     try {
-      for (const { sha256, file } of files) await this.store.keep(runId, sha256, file, isAdmitted);
+      for (const { sha256, file } of files) await this.contents.keep(runId, sha256, file, isAdmitted);
     } catch (error) {
       await this.release(runId);
       throw error;
@@ -69,10 +70,21 @@ export class Files {
   /** Tells the store that the run was not admitted. Never rejects: the store's sweep removes what is left. */
   async release(runId: string): Promise<void> {
     try {
-      await this.store.release(runId);
+      await this.contents.release(runId);
     } catch {
       // The database is unavailable.
     }
+  }
+
+  /** See `FileStore.read`. */
+  read(runId: string, sha256: string, range?: ByteRange): ReturnType<FileStore['read']> {
+    return this.contents.read(runId, sha256, range);
+  }
+
+  /** Keeps a file of the answer of a run; see `RunStore.keep`. */
+  async keepOfAnswer(store: RunStore, run: RunRecord, file: TurnFile, content: Blob): Promise<void> {
+    if (!store.files) await this.contents.keep(run.id, file.sha256, content, true);
+    await store.keep(run, { file, content });
   }
 
   /** Receives the files that the handler of one run emits. */
@@ -102,7 +114,7 @@ export class Files {
    * @throws {QueryError} `not_found`: the file is no longer kept · `unavailable`
    */
   async open(runId: string, { name, mimeType, size, sha256 }: TurnFile, opened: OpenedFiles): Promise<File> {
-    const bytes = await this.store.read(runId, sha256);
+    const bytes = await this.contents.read(runId, sha256);
     if (!bytes) throw new QueryError('not_found', `The file ${JSON.stringify(name)} is no longer kept.`);
     const content = new FileContent(size, sha256, await this.#fetch(bytes, size));
     opened.add(content);

@@ -25,7 +25,7 @@ filesContract('MemoryRunStore', async (retention) => {
 
 ownersContract('MemoryRunStore', async (events) => {
   const store = new MemoryRunStore();
-  store.recover(eventsOf(events));
+  store.open(eventsOf(events));
   return { store, close };
 });
 

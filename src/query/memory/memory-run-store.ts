@@ -12,6 +12,7 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type Kept,
   type ListPage,
   type LogSlice,
   type RecoveryEvents,
@@ -21,7 +22,7 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
-import type { RunEnd, Turn, TurnAnswer, TurnFile } from 'nest-agent-query-client';
+import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import { withDefaults } from '../options/ranges.js';
 import { OPTIONS } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
@@ -37,8 +38,7 @@ import { keyOf, Sessions } from './sessions.js';
  * QueryModule.forRoot({ handler: MyHandler, store: new MemoryRunStore({ runMs: 10 * 60_000 }) })
  */
 export class MemoryRunStore extends RunStore {
-  readonly durable = false;
-  readonly files: MemoryFileStore;
+  override readonly files: MemoryFileStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions<Run>;
   readonly #queues = new Map<string, OwnerQueues<Run>>();
@@ -61,7 +61,7 @@ export class MemoryRunStore extends RunStore {
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
   }
 
-  override recover(events: RecoveryEvents): void {
+  override open(events: RecoveryEvents): void {
     this.#limitOf = (module) => events.maxRunningPerOwner(module);
   }
 
@@ -113,27 +113,11 @@ export class MemoryRunStore extends RunStore {
     return taken;
   }
 
-  /** @throws Error always: no other process has runs, so that every process that takes one has its query */
-  query(): never {
-    throw new Error('A MemoryRunStore keeps no queries.');
-  }
-
-  detach(name: RunRef): boolean {
+  request(name: RunRef, what: 'cancel' | 'detach'): boolean {
     const run = this.#run(name);
-    if (!run || run.end || run.detached) return false;
+    if (what === 'cancel' || !run || run.end || run.detached) return false;
     run.detached = true;
     return true;
-  }
-
-  /** Does nothing: no attempt of a run follows. */
-  checkpoint(run: AttemptRef, state: string): void {
-    void [run, state];
-  }
-
-  /** Does nothing: no attempt of a run follows. */
-  handOver(run: AttemptRef): boolean {
-    void run;
-    return false;
   }
 
   append(name: RunRef, envelope: string): void {
@@ -141,19 +125,22 @@ export class MemoryRunStore extends RunStore {
     if (run?.status === 'running') this.#runs.append(run, envelope);
   }
 
-  async addFile(name: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
+  async keep(name: AttemptRef, kept: Kept): Promise<void> {
+    if ('state' in kept) return;
     const run = this.#run(name);
     if (!run || run.end) throw interrupted();
+    const { file, content } = kept;
     await this.files.keep(run.id, file.sha256, content);
     this.files.describe(run.id, run.owner, [file]);
   }
 
-  file(owner: string, runId: string, sha256: string): TurnFile | undefined {
+  part(owner: string, runId: string, sha256: string): TurnFile | TurnText | undefined {
     this.#sweep();
-    return this.files.find(owner, runId, sha256);
+    const text = this.#sessions.text(owner, runId, sha256);
+    return this.files.find(owner, runId, sha256) ?? (text === undefined ? undefined : { type: 'text', text });
   }
 
-  finish(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
+  end(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     const run = this.#run(name);
     if (!run || run.end || run.attempt !== name.attempt) return undefined;
     const queues = this.#queuesOf(run.module);
@@ -188,10 +175,6 @@ export class MemoryRunStore extends RunStore {
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
     return this.#sessions.turns(owner, sessionId, page);
-  }
-
-  text(owner: string, runId: string, sha256: string): string | undefined {
-    return this.#sessions.text(owner, runId, sha256);
   }
 
   queue(owner: string, sessionId: string): RunRecord[] {

@@ -128,7 +128,7 @@ export class Sessions<Run extends Queued> {
     return { sessions: entries.map(recordOf), next };
   }
 
-  /** A text that pages show cut: see `RunStore.text`. */
+  /** A text that pages show cut: see `RunStore.part`. */
   text(owner: string, runId: string, sha256: string): string | undefined {
     this.sweep();
     const turn = this.#turns.get(runId);

@@ -43,19 +43,17 @@ export interface RequestRefused {
 
 /** The operations of a store that are timed at each call. */
 export const TIMED_OPERATIONS = [
-  'addFile',
   'admit',
-  'checkpoint',
+  'end',
   'erase',
-  'file',
   'find',
-  'finish',
+  'keep',
+  'part',
   'query',
   'queue',
   'runs',
   'sessions',
   'take',
-  'text',
   'turns',
 ] as const;
 

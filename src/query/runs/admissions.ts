@@ -154,7 +154,7 @@ export class Admissions {
   /** From now on the run continues when nobody follows it, wherever it executes. */
   async #detach(run: RunRecord): Promise<void> {
     const { store } = this.services;
-    const isChanged = await store.detach(run);
+    const isChanged = await store.request(run, 'detach');
     this.scheduler.get(run.id)?.ignoreDisconnects();
     if (isChanged) store.signals.send({ type: 'detach', runId: run.id });
   }

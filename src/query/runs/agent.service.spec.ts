@@ -9,7 +9,7 @@ import { message } from '../contract/envelopes.js';
 import { type QueryError } from '../contract/errors.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { HandlerFunction, Query } from '../ports/agent-handler.js';
-import type { RecoveryEvents, RunStore } from '../ports/run-store.js';
+import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
 import type { RunOptions } from '../options/query.options.js';
 import type { Envelope } from 'nest-agent-query-client';
 import { Settings } from '../options/settings.js';
@@ -356,7 +356,10 @@ describe('AgentService with a store that processes share', () => {
   class SharedRunStore extends MemoryRunStore {
     override readonly signals = { isShared: true, send: () => undefined, listen: () => undefined };
     isDetachedElsewhere = false;
-    override isDetached = () => this.isDetachedElsewhere;
+    override find(owner: string, runId: string, isFresh = false): RunRecord | undefined {
+      const run = super.find(owner, runId);
+      return run && isFresh ? { ...run, detached: this.isDetachedElsewhere } : run;
+    }
   }
 
   it.each([
@@ -382,7 +385,7 @@ describe('AgentService with a store that processes share', () => {
 
 describe('AgentService with a store that fails', () => {
   class FailingRunStore extends MemoryRunStore {
-    failing: 'append' | 'finish' | 'admit' | 'take' | undefined;
+    failing: 'append' | 'end' | 'admit' | 'take' | undefined;
     ready: () => void = () => undefined;
     readonly #fail = (name: string) => {
       if (this.failing === name) throw new Error('secret');
@@ -391,7 +394,7 @@ describe('AgentService with a store that fails', () => {
       this.#fail('admit');
       return super.admit(...args);
     }
-    override recover(events: RecoveryEvents) {
+    override open(events: RecoveryEvents) {
       this.ready = () => events.ready();
     }
     override take(...args: Parameters<MemoryRunStore['take']>) {
@@ -403,9 +406,9 @@ describe('AgentService with a store that fails', () => {
       if (this.failing === 'append') return Promise.reject(new Error('secret')) as never;
       super.append(...args);
     }
-    override finish(...args: Parameters<MemoryRunStore['finish']>) {
-      this.#fail('finish');
-      return super.finish(...args);
+    override end(...args: Parameters<MemoryRunStore['end']>) {
+      this.#fail('end');
+      return super.end(...args);
     }
   }
   const watchedOf = (options: Partial<RunOptions> = {}) => {
@@ -440,7 +443,7 @@ describe('AgentService with a store that fails', () => {
     const call = await watched.scripted.callFor('first');
     call.emit(message('a'));
     await until(() => run.received.length === 1);
-    store.failing = 'finish';
+    store.failing = 'end';
     call.finish();
     await until(() => run.outcome);
     expect([run.outcome, run.done]).toEqual(['complete', []]);

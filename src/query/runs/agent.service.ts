@@ -16,6 +16,8 @@ import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Files } from '../files/files.js';
 import { Spool } from '../files/spool.js';
+import { MemoryFileStore } from '../memory/memory-file-store.js';
+import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
 import type { RunOptions } from '../options/query.options.js';
 import { isInRange, rangeText, shown } from '../options/ranges.js';
 import type { Range } from '../options/table.js';
@@ -91,6 +93,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   readonly #admissions: Admissions;
   readonly #processes: Processes;
   readonly #traces: Traces;
+  readonly #contents: MemoryFileStore | undefined;
   #drained: Promise<void> | undefined;
 
   constructor(
@@ -119,7 +122,10 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       },
       loggerOf('Scheduler', settings.name),
     );
-    const files = new Files(store.files, spool, limits);
+    // A store need not have contents of files.
+    const contents =
+      store.files ?? (this.#contents = new MemoryFileStore(MEMORY_RETENTION_DEFAULTS.filesBytes));
+    const files = new Files(contents, spool, limits);
     this.#files = files;
     const services = {
       store,
@@ -325,7 +331,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
-    const closing = Promise.resolve(this.store.close());
+    const closing = Promise.all([this.store.close(), this.#contents?.close()]);
     const closed = closing.catch((error: Error) =>
       this.#logger.warn(`The store was not closed: ${error.message}`),
     );

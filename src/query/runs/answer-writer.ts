@@ -116,9 +116,9 @@ export class AnswerWriter {
     const { size, sha256 } = content;
     try {
       const file: TurnFile = { type: 'file', name, mimeType, size, sha256 };
-      if (!this.run.hasEnded) {
-        await this.services.store.addFile(record, file, await content.file(name, mimeType));
-      }
+      const { files, store } = this.services;
+      if (!this.run.hasEnded)
+        await files.keepOfAnswer(store, record, file, await content.file(name, mimeType));
     } finally {
       await content.discard();
     }

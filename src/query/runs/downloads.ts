@@ -34,15 +34,14 @@ export async function downloadOf(
   runId: string,
   sha256: string,
 ): Promise<DownloadedFile> {
-  const file = await store.file(owner, runId, sha256);
-  if (file) {
-    const { name, mimeType, size } = file;
+  const part = await store.part(owner, runId, sha256);
+  if (!part) throw fileNotFound();
+  if (part.type === 'file') {
+    const { name, mimeType, size } = part;
     await files.settled(runId);
-    return { name, mimeType, size, sha256, read: (range) => store.files.read(runId, sha256, range) };
+    return { name, mimeType, size, sha256, read: (range) => files.read(runId, sha256, range) };
   }
-  const text = await store.text(owner, runId, sha256);
-  if (text === undefined) throw fileNotFound();
-  const bytes = Buffer.from(text);
+  const bytes = Buffer.from(part.text);
   return {
     name: 'text.txt',
     mimeType: 'text/plain; charset=utf-8',

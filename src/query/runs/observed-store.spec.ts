@@ -36,11 +36,11 @@ describe('A store that is observed', () => {
     await store.append(run, '{"type":"log"}');
     await store.read(run, 0);
     expect(await codeOf(() => store.read({ id: 'none', owner: 'anonymous' }, 0))).toBe('not_found');
-    await store.finish(run, INTERRUPTED, keptAnswer());
+    await store.end(run, INTERRUPTED, keptAnswer());
     await store.find(run.owner, run.id);
     const refused = admissionOf({ mayStart: false, maxWaiting: 0 });
     expect(await codeOf(() => store.admit(refused))).toBe('at_capacity');
-    expect(told).toEqual(['admit', 'finish', 'find', 'admit']);
+    expect(told).toEqual(['admit', 'end', 'find', 'admit']);
   });
 
   it('tells when the answer has come, and a commit of several envelopes once', async () => {

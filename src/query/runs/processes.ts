@@ -35,7 +35,7 @@ export class Processes implements SignalReceiver {
    */
   async join(restarts: number, maxRunningPerOwner: number, executes: boolean): Promise<void> {
     await this.store.signals.listen(this);
-    await this.store.recover({
+    await this.store.open({
       restarts: () => restarts,
       maxRunningPerOwner: () => maxRunningPerOwner,
       asked: (runId, what) => this.receive({ type: what, runId }),
@@ -100,7 +100,7 @@ export class Processes implements SignalReceiver {
         if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
         if (found.status === 'waiting') await this.#endWaiting(found);
         else {
-          if (!isAsked) await this.store.cancel(run);
+          if (!isAsked) await this.store.request(run, 'cancel');
           isAsked = true;
           this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
           signals.send({ type: 'cancel', runId: run.id });
@@ -114,7 +114,7 @@ export class Processes implements SignalReceiver {
 
   /** Ends a run that waits. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
-    const finished = await this.store.finish(run, { status: 'cancelled' }, new KeptAnswer().value);
+    const finished = await this.store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
     if (!finished) return;
     new Observation(this.observers).ended(finished.run);
     this.#hasNews(run.id);

@@ -38,7 +38,7 @@ export class ContextOfRun {
       trace: run.trace,
       ...(await this.#conversation(run, sessionTurns)),
       resumed: attempt === 1 ? undefined : { attempt, state: stateOf(checkpoint) },
-      checkpoint: async (state) => this.store.checkpoint(run, checkpointText(state)),
+      checkpoint: async (state) => this.store.keep(run, { state: checkpointText(state) }),
       get signal() {
         return signal();
       },

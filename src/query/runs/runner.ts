@@ -7,7 +7,7 @@ import { OpenedFiles } from '../files/files.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
 import type { Query } from '../ports/agent-handler.js';
-import type { RunRecord, RunRef, RunStore } from '../ports/run-store.js';
+import type { Ended, RunRecord, RunRef } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
 import { AnswerWriter } from './answer-writer.js';
 import { reportFailure } from './failure.js';
@@ -259,7 +259,8 @@ export class Runner implements FollowersListener {
     const { store, logger } = this.services;
     try {
       // Another process may have been asked to let the run continue, and its signal may be lost.
-      if (store.signals.isShared && (await store.isDetached(this.run))) return this.ignoreDisconnects();
+      if (store.signals.isShared && (await store.find(this.owner, this.id, true))?.detached)
+        return this.ignoreDisconnects();
     } catch (error) {
       const sentence = `Run ${this.id} continues without followers, because the store did not tell whether it should.`;
       return logger.error(sentence, (error as Error).stack);
@@ -362,7 +363,7 @@ export class Runner implements FollowersListener {
     this.#isFinishing = true;
     this.services.clock.stop(this.#stopTimer);
     const { followers } = this;
-    let finished: Awaited<ReturnType<RunStore['finish']>>;
+    let finished: Ended | undefined;
     try {
       finished = await this.#recordOutcome();
       followers.notify();
@@ -394,18 +395,18 @@ export class Runner implements FollowersListener {
     trace.ended(found?.end);
   }
 
-  async #recordOutcome(): Promise<Awaited<ReturnType<RunStore['finish']>>> {
+  async #recordOutcome(): Promise<Ended | undefined> {
     const { store } = this.services;
     if (this.#outcome === 'finish') {
-      const finished = await store.finish(this.#record!, this.#end!, this.#answer.kept);
+      const finished = await store.end(this.#record!, this.#end!, this.#answer.kept);
       // The run waited here, but another process has started it by now.
       if (!finished && this.#record!.status === 'waiting') {
-        await store.cancel(this.#record!);
+        await store.request(this.#record!, 'cancel');
         store.signals.send({ type: 'cancel', runId: this.id });
       }
       return finished;
     }
-    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
+    if (this.#outcome === 'hand over' && (await store.giveBack(this.#record!))) this.events.handedOver();
     return undefined;
   }
 }

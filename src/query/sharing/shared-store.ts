@@ -54,7 +54,7 @@ export class SharedStore {
     this.#members.set(name, { handler, events: undefined, held: [] });
     const { signals } = this.store;
     return overriding(this.store, {
-      recover: (events) => this.#recover(name, events),
+      open: (events) => this.#recover(name, events),
       signals: overriding(signals, { listen: (receiver) => this.#listen(receiver) }),
       close: () => this.#close(name),
     });
@@ -65,7 +65,7 @@ export class SharedStore {
     member.events = events;
     this.#open.add(name);
     for (const run of member.held.splice(0)) events.recovered(run.id, run);
-    await (this.#recovered ??= Promise.resolve(this.store.recover(this.#events)));
+    await (this.#recovered ??= Promise.resolve(this.store.open(this.#events)));
   }
 
   #listen(receiver: SignalReceiver): Promise<void> {

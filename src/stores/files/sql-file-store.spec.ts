@@ -81,7 +81,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
   const open = async (retention: Partial<StoredRetention> = {}) => {
     opened = await stores[name]!(retention);
     store = opened.store;
-    await store.recover(eventsOf());
+    await store.open(eventsOf());
   };
   afterEach(() => opened.close());
 
@@ -99,7 +99,7 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
       }),
     );
   const end = (runId: string) =>
-    store.finish({ owner: 'anonymous', id: runId, attempt: 1 }, { status: 'completed' }, keptAnswer());
+    store.end({ owner: 'anonymous', id: runId, attempt: 1 }, { status: 'completed' }, keptAnswer());
   const read = async (runId: string, bytes: Uint8Array) => {
     const content = await store.files.read(runId, digestOf(bytes));
     if (!content) return undefined;

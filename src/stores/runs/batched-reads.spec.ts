@@ -65,7 +65,7 @@ describe('The log of a run that another process executes', () => {
             log.push(...texts);
             await check(false);
           }
-          await writer.store.finish(run, COMPLETED, keptAnswer());
+          await writer.store.end(run, COMPLETED, keptAnswer());
           log.push(DONE);
           await check(true);
         },
@@ -79,7 +79,7 @@ describe('The log of a run that another process executes', () => {
     // Committed one by one: many rows. The process that executes the run keeps the newest 256 KiB in memory.
     const texts = Array.from({ length: 450 }, (_, index) => textOf(`${index} ${'x'.repeat(index)}`));
     for (const text of texts) await writer.store.append(run, text);
-    await writer.store.finish(run, COMPLETED, keptAnswer());
+    await writer.store.end(run, COMPLETED, keptAnswer());
     for (const { store } of [writer, reader]) {
       let offset = 0;
       for (let after = 0; ;) {
@@ -129,7 +129,7 @@ describe('The log of a run that another process executes', () => {
       expect(await codeOf(() => reader.store.read(run, cursor))).toBe('cursor_expired');
     for (const cursor of [oldest - 1, oldest, 499, 500])
       expect(await readAll(reader.store, run, cursor)).toEqual(Array(500 - cursor).fill(text));
-    await writer.store.finish(run, COMPLETED, keptAnswer());
+    await writer.store.end(run, COMPLETED, keptAnswer());
     expect(await refusalOf(() => reader.store.read(run, 0))).toMatchObject({ oldest, latest: 501 });
   });
 
@@ -160,7 +160,7 @@ describe('The log of a run that another process executes', () => {
         run,
         Array.from({ length: i % 7 }, (_, index) => textOf(`${i} ${index}`)),
       );
-      if (i % 5 === 0) await writer.store.finish(run, COMPLETED, keptAnswer());
+      if (i % 5 === 0) await writer.store.end(run, COMPLETED, keptAnswer());
     }
     const answers = await Promise.all(
       runs.flatMap((run, i) =>

@@ -60,7 +60,7 @@ async function openPostgres(): Promise<void> {
 async function start(restarts = 0): Promise<SqlRunStore> {
   const store = new SqlRunStore(await open(), { leaseMs: 1_000 });
   stores.push(store);
-  await store.recover(eventsOf({ restarts: () => restarts, recovered: (id) => recovered.push(id) }));
+  await store.open(eventsOf({ restarts: () => restarts, recovered: (id) => recovered.push(id) }));
   return store;
 }
 
@@ -110,7 +110,7 @@ describe.each([
     expect(recovered.toSorted()).toEqual([damaged, 'other']);
     const [next] = await store.take(10);
     expect(next).toMatchObject({ id: 'next', status: 'running' });
-    await store.finish(next!, { status: 'completed' }, keptAnswer('Hello'));
+    await store.end(next!, { status: 'completed' }, keptAnswer('Hello'));
     const { turns } = (await store.turns('anonymous', 'talk', { after: 0, limit: 10 }))!;
     expect(turns.at(-1)).toMatchObject({ runId: 'next', text: 'Hello' });
     expect((await store.runs('anonymous', PAGE)).runs).toHaveLength(3);
@@ -135,7 +135,7 @@ describe.each([
       const [run] = await store.take(10);
       expect(run).toMatchObject({ id });
       await store.append(run!, JSON.stringify(message('again')));
-      await store.finish(run!, { status: 'completed' }, keptAnswer());
+      await store.end(run!, { status: 'completed' }, keptAnswer());
     }
   });
 
@@ -163,17 +163,17 @@ describe.each([
     expect(recovered.toSorted()).toEqual(['damaged', 'other']);
     const [waiting] = await store.take(10);
     expect(waiting).toMatchObject({ id: 'waiting', owner: '' });
-    expect(await store.finish(waiting!, { status: 'completed' }, keptAnswer())).toBeDefined();
+    expect(await store.end(waiting!, { status: 'completed' }, keptAnswer())).toBeDefined();
   });
 
   it('keeps the other turns of its session, and the other sessions, readable', async () => {
     const store = await start();
     for (const runId of ['first', 'damaged', 'last']) {
       const run = await execute(store, { runId, session: SESSION });
-      await store.finish(run, { status: 'completed' }, keptAnswer(runId));
+      await store.end(run, { status: 'completed' }, keptAnswer(runId));
     }
     const run = await execute(store, { runId: 'other', session: { ...SESSION, id: 'other' } });
-    await store.finish(run, { status: 'completed' }, keptAnswer());
+    await store.end(run, { status: 'completed' }, keptAnswer());
     await stop();
     await damage(
       `update turns set turn = '{"parts":[' where run_id = 'damaged'`,

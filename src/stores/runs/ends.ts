@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { type AttemptRef, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
+import { type AttemptRef, type Ended, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { takeBack } from './attempts.js';
-import { type Ending, type Finished, finish } from './finish.js';
+import { type Ending, finish } from './finish.js';
 import type { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
@@ -30,8 +30,8 @@ export class Ends {
     private readonly limits: OwnerLimits,
   ) {}
 
-  /** See `RunStore.finish`. */
-  async finish(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
+  /** See `RunStore.end`. */
+  async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
     const { owner, id: runId, attempt } = name;
     const run = this.localRuns.findUnfinished(owner, runId);
     if (!run) return this.#finishWaiting(name, end, answer);
@@ -51,8 +51,8 @@ export class Ends {
     return finished;
   }
 
-  /** See `RunStore.handOver`. */
-  async handOver({ owner, id, attempt }: AttemptRef): Promise<boolean> {
+  /** See `RunStore.giveBack`. */
+  async giveBack({ owner, id, attempt }: AttemptRef): Promise<boolean> {
     const run = this.localRuns.findUnfinished(owner, id);
     if (run?.attempt !== attempt || run.isFinishing) return false;
     run.isFinishing = true;
@@ -66,7 +66,7 @@ export class Ends {
   }
 
   /** Ends a run that has no session in the commit of its last envelopes. Undefined if that is not possible. */
-  async #finishWithLog(run: LocalRun, end: RunEnd, endedAt: number): Promise<Finished | undefined> {
+  async #finishWithLog(run: LocalRun, end: RunEnd, endedAt: number): Promise<Ended | undefined> {
     if (run.sessionId !== undefined || run.isUnwritable) return undefined;
     try {
       if (!(await this.writer.end(run, end, endedAt))) return undefined;
@@ -88,14 +88,14 @@ export class Ends {
     end: RunEnd,
     endedAt: number,
     answer: TurnAnswer,
-  ): Promise<Finished | undefined> {
+  ): Promise<Ended | undefined> {
     await this.writer.settled(run);
     if (run.isLost) return undefined;
     const { id: runId, process, attempt, logExtent: log } = run;
     return this.#finish({ runId, process, attempt, log, end, endedAt, answer });
   }
 
-  async #finishWaiting(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
+  async #finishWaiting(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
     const { owner, id: runId, attempt } = name;
     if (!isRunId(runId)) return undefined;
     const row = await this.database.attempt((db) =>
@@ -107,7 +107,7 @@ export class Ends {
   }
 
   /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
-  async #finish(ending: Ending): Promise<Finished | undefined> {
+  async #finish(ending: Ending): Promise<Ended | undefined> {
     const { driver } = this.database;
     try {
       return await this.database.persistTransaction((db) => finish(db, driver, ending, this.limits.of));

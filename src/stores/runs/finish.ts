@@ -1,4 +1,11 @@
-import { doneText, KeptAnswer, type RunEnd, type RunRecord, type TurnAnswer } from '../../query/index.js';
+import {
+  doneText,
+  type Ended,
+  KeptAnswer,
+  type RunEnd,
+  type RunRecord,
+  type TurnAnswer,
+} from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
@@ -6,12 +13,6 @@ import { lockOwners, ownerRefOf } from './owner-queue.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { promoteAfter } from './session-queue.js';
 import { addTurn } from './turns.js';
-
-/** A run that has ended, and a run that became ready by that. */
-export interface Finished {
-  run: RunRecord;
-  next: RunRecord | undefined;
-}
 
 /** How a run is to end. */
 export interface Ending {
@@ -43,7 +44,7 @@ export async function finish(
   driver: Driver,
   ending: Ending,
   limitOf: LimitOf,
-): Promise<Finished | undefined> {
+): Promise<Ended | undefined> {
   const { answer } = ending;
   const found = await selectRuns(db)
     .select(['session_key', 'queue_position', 'module'])

@@ -41,7 +41,7 @@ describe('The processes that are left when one has crashed', () => {
     // Every second run has used its attempts.
     for (const [index, run] of runs.entries()) {
       if (index % 2 === 0) continue;
-      await crashed.store.handOver(run);
+      await crashed.store.giveBack(run);
       [runs[index]] = (await take(crashed)) as [RunRecord];
     }
     await crashed.crash();
@@ -107,9 +107,9 @@ describe('A process that is cut off from the database for longer than its lease'
     expect(frozen.told.lost).toEqual([run.id]);
     // The old attempt has no effect any more.
     await frozen.store.append(run, textOf('later'));
-    expect(await codeOf(() => frozen.store.checkpoint(run, '1'))).toBe('interrupted');
-    expect(await frozen.store.handOver(run)).toBe(false);
-    expect(await frozen.store.finish(run, COMPLETED, keptAnswer())).toBeUndefined();
+    expect(await codeOf(() => frozen.store.keep(run, { state: '1' }))).toBe('interrupted');
+    expect(await frozen.store.giveBack(run)).toBe(false);
+    expect(await frozen.store.end(run, COMPLETED, keptAnswer())).toBeUndefined();
     for (const member of [frozen, other]) {
       expect(await find(member, run)).toMatchObject({ status: 'waiting', attempt: 2 });
       expect(await logOf(member, run)).toEqual([textOf('before'), restartedOf(2, 0)]);
@@ -118,13 +118,13 @@ describe('A process that is cut off from the database for longer than its lease'
     // It may execute the same run again.
     const [again] = await take(frozen);
     expect(again).toMatchObject({ id: run.id, attempt: 2 });
-    expect(await frozen.store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
+    expect(await frozen.store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
     await frozen.store.append(again!, textOf('after'));
-    await frozen.store.finish(again!, COMPLETED, keptAnswer());
+    await frozen.store.end(again!, COMPLETED, keptAnswer());
     expect(await logOf(other, run)).toEqual([textOf('before'), restartedOf(2, 0), textOf('after'), DONE]);
     const fresh = await admit(frozen);
     expect(fresh.status).toBe('running');
-    expect((await frozen.store.finish(fresh, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
+    expect((await frozen.store.end(fresh, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
     expect(other.told.recovered).toEqual([run.id]);
   });
 
@@ -134,12 +134,12 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(() => other.told.recovered.length > 0);
     const [again] = await take(other);
     expect(again).toMatchObject({ id: run.id, attempt: 2 });
-    const late = frozen.store.finish(run, CANCELLED, keptAnswer('late'));
+    const late = frozen.store.end(run, CANCELLED, keptAnswer('late'));
     thaw();
     expect(await late).toBeUndefined();
     expect(await find(frozen, run)).toMatchObject({ status: 'running', attempt: 2 });
     await other.store.append(again!, textOf('a'));
-    await other.store.finish(again!, COMPLETED, keptAnswer('a'));
+    await other.store.end(again!, COMPLETED, keptAnswer('a'));
     expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), textOf('a'), DONE]);
     expect(await frozen.store.turns('anonymous', 's', { after: 0, limit: 9 })).toMatchObject({
       turns: [{ text: 'a' }],
@@ -152,10 +152,10 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(() => other.told.recovered.length > 0);
     const [again] = await take(other);
     const late = codeOf(() => frozen.store.append(run, textOf('late')));
-    const end = frozen.store.finish(run, COMPLETED, keptAnswer('late'));
+    const end = frozen.store.end(run, COMPLETED, keptAnswer('late'));
     thaw();
     expect([await late, await end]).toEqual(['interrupted', undefined]);
-    await other.store.finish(again!, COMPLETED, keptAnswer());
+    await other.store.end(again!, COMPLETED, keptAnswer());
     expect(await logOf(frozen, run)).toEqual([restartedOf(2, 0), DONE]);
   });
 
@@ -165,7 +165,7 @@ describe('A process that is cut off from the database for longer than its lease'
     const lease = `(select process from ${schema}.runs where id = '${lost[0]!.id}')`;
     await stores.administer(`delete from ${schema}.processes where id = ${lease}`);
     const late = lost.map((run) => codeOf(() => frozen.store.append(run, textOf('late'))));
-    const ends = lost.map((run) => frozen.store.finish(run, COMPLETED, keptAnswer('late')));
+    const ends = lost.map((run) => frozen.store.end(run, COMPLETED, keptAnswer('late')));
     expect([await Promise.all(late), await Promise.all(ends)]).toEqual([
       ['interrupted', 'interrupted'],
       [undefined, undefined],
@@ -187,7 +187,7 @@ describe('A process that is cut off from the database for longer than its lease'
     await eventually(async () => (await heartbeats()) > before + 2);
     for (const run of runs) {
       expect(run).toMatchObject({ status: 'running', attempt: 1 });
-      expect((await frozen.store.finish(run, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
+      expect((await frozen.store.end(run, COMPLETED, keptAnswer()))!.run.status).toBe('completed');
     }
     expect(other.told.recovered).toEqual([]);
   });
@@ -209,7 +209,7 @@ describe('A process whose connections to the database stop answering without a s
     expect(await Promise.all(asked)).toEqual(['unavailable', 'unavailable']);
     expect((await list()).runs).toHaveLength(1);
     await appended;
-    await struck.store.finish(run, COMPLETED, keptAnswer());
+    await struck.store.end(run, COMPLETED, keptAnswer());
     expect(await logOf(other, run)).toEqual([textOf('late'), DONE]);
     expect([...struck.told.lost, ...other.told.recovered]).toEqual([]);
     await stores.reset();
@@ -228,11 +228,11 @@ describe('A checkpoint', () => {
         const dying = await stores.open({ url: proxy.url, leaseMs: SHORT_LEASE_MS });
         const run = await admit(dying);
         await dying.store.append(run, textOf('first '));
-        await dying.store.checkpoint(run, '1');
+        await dying.store.keep(run, { state: '1' });
         proxy.arm({ kind, at, periodMs: 60_000 });
         // The end of the process is not waited for: nothing that it asks for is answered any more.
         Promise.resolve(dying.store.append(run, textOf('second '))).catch(() => undefined);
-        dying.store.checkpoint(run, '2').catch(() => undefined);
+        dying.store.keep(run, { state: '2' }).catch(() => undefined);
         await eventually(() => proxy.injected > 0);
         proxy.arm(undefined);
         await dying.crash();
@@ -241,7 +241,7 @@ describe('A checkpoint', () => {
         const { answer, checkpoint } = await other.store.query(run);
         seen.add(`${answer.text}${checkpoint}`);
         const [again] = await take(other);
-        await other.store.finish(again!, COMPLETED, keptAnswer());
+        await other.store.end(again!, COMPLETED, keptAnswer());
         await stores.reset();
       }
       await proxy.close();

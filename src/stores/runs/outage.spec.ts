@@ -59,7 +59,7 @@ async function checkOutage(store: SqlRunStore, begin: () => Promise<void>, end: 
   await begin();
   const large = 'x'.repeat(50_000);
   const appended = Array.from({ length: 20 }, async (_, i) => store.append(run, textOf(`${i}${large}`)));
-  const finished = store.finish(run, { status: 'completed' }, keptAnswer());
+  const finished = store.end(run, { status: 'completed' }, keptAnswer());
   const refused = await refusal(() => store.admit(admissionOf()));
   expect({ code: refused.code, extras: refused.extras }).toEqual({
     code: 'unavailable',
@@ -83,7 +83,7 @@ it('On a full disk, runs wait until there is space again, and queries are refuse
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-full-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(driver.db);
   const fill = async () => {
     // SQLite raises this limit to the present number of pages. Free space within these pages is used up below.
@@ -115,7 +115,7 @@ it('On a full disk, a small write that finds space does not make the service rea
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-full-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const pages = (count: number) => sql`pragma max_page_count = ${sql.lit(count)}`.execute(driver.db);
   await store.admit(admissionOf());
   await pages(1);
@@ -144,7 +144,7 @@ it('While another file or none has the path of its file, the store refuses queri
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-replaced-'));
   const path = join(directory, 'runs.db');
   const store = new SqlRunStore(await LibsqlDriver.open(path));
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const { run } = await store.admit(admissionOf());
   await watched(async (said, later) => {
     await rename(path, `${path}.away`);
@@ -171,7 +171,7 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-end-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run } = await store.admit(admissionOf({ session }));
   const next = (await store.admit(admissionOf({ session }))).run;
@@ -184,7 +184,7 @@ it('A run whose end cannot be stored is stored as failed, so that its session co
     const fault = faults.shift();
     return fault ? Promise.reject(fault) : transact(work);
   };
-  const finished = await store.finish(run, { status: 'completed' }, keptAnswer('text'));
+  const finished = await store.end(run, { status: 'completed' }, keptAnswer('text'));
   expect(finished).toMatchObject({
     run: { status: 'failed', end: { error: { code: 'internal' } } },
     next: { id: next.id },
@@ -198,7 +198,7 @@ it('A repeated query does not find a run whose admission is undone, because the 
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-undone-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const repeated = () => admissionOf({ idempotency: { key: 'k', digest: 'd' } });
   const transact = driver.transact.bind(driver);
   const lose: Driver['transact'] = async (work) => {
@@ -230,7 +230,7 @@ it('Runs of a file that were started, but whose start was not reported, wait aga
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver, { leaseMs: 40 });
   let offers = 0;
-  await store.recover(eventsOf({ ready: () => offers++ }));
+  await store.open(eventsOf({ ready: () => offers++ }));
   const { run } = await store.admit(admissionOf({ mayStart: false }));
   const write = driver.transactAtOnce.bind(driver);
   driver.transactAtOnce = async (work) => {
@@ -256,10 +256,10 @@ it('A session that was erased stays erased when the answer of the database was l
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-erased-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run } = await store.admit(admissionOf({ session }));
-  await store.finish(run, { status: 'completed' }, keptAnswer('text'));
+  await store.end(run, { status: 'completed' }, keptAnswer('text'));
   const transact = driver.transact.bind(driver);
   driver.transact = async (work) => {
     await transact(work);
@@ -287,7 +287,7 @@ describe('Postgres', () => {
   const open = async (schema: string) => {
     const driver = await PostgresDriver.open(new URL(server.url), { schema, poolSize: 3 });
     const store = new SqlRunStore(driver);
-    await store.recover(eventsOf());
+    await store.open(eventsOf());
     return { driver, store };
   };
 

@@ -1,9 +1,15 @@
 import { Logger } from '@nestjs/common';
-import { INTERRUPTED, QueryError, type RecoveryEvents, type RunRecord } from '../../query/index.js';
+import {
+  type Ended,
+  INTERRUPTED,
+  QueryError,
+  type RecoveryEvents,
+  type RunRecord,
+} from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
-import { type Ending, finish, type Finished } from './finish.js';
+import { type Ending, finish } from './finish.js';
 import { type Heartbeat, type Lease, orphanedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
@@ -212,7 +218,7 @@ export class Recovery {
   #finish(
     { id: runId, attempt, process }: OrphanedRun,
     ended: Pick<Ending, 'end' | 'answer'>,
-  ): Promise<Finished | undefined> {
+  ): Promise<Ended | undefined> {
     const ending = { runId, process, attempt, log: undefined, endedAt: this.database.now(), ...ended };
     return this.database.attemptTransaction((db) => finish(db, this.database.driver, ending, this.limits.of));
   }

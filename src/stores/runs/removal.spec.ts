@@ -25,7 +25,7 @@ describe('the retention of a file', () => {
     const now = driver.now.bind(driver);
     driver.now = async () => (await now()) + passed;
     store = new SqlRunStore(driver, { retention });
-    await store.recover(eventsOf());
+    await store.open(eventsOf());
   };
   beforeEach(async () => {
     passed = 0;
@@ -62,7 +62,7 @@ describe('the retention of a file', () => {
     const session =
       sessionId === undefined ? undefined : { id: sessionId, policy: 'enqueue' as const, maxWaiting: 9 };
     const { run } = await store.admit(admissionOf({ session }));
-    await store.finish(run, COMPLETED, keptAnswer(text));
+    await store.end(run, COMPLETED, keptAnswer(text));
     return run;
   };
 
@@ -70,7 +70,7 @@ describe('the retention of a file', () => {
     await open({ runMs: HOUR });
     const { run } = await store.admit(admissionOf());
     for (let i = 0; i < 250; i++) await store.append(run, JSON.stringify(message('x')));
-    await store.finish(run, COMPLETED, keptAnswer());
+    await store.end(run, COMPLETED, keptAnswer());
     expect(await countOf('log')).toBeGreaterThanOrEqual(250);
 
     passed = 2 * HOUR;
@@ -86,7 +86,7 @@ describe('the retention of a file', () => {
     await open({ runMs: HOUR });
     const { run } = await store.admit(admissionOf());
     for (let i = 0; i < 12; i++) await store.append(run, JSON.stringify(message('x'.repeat(100_000))));
-    await store.finish(run, COMPLETED, keptAnswer());
+    await store.end(run, COMPLETED, keptAnswer());
 
     passed = 2 * HOUR;
     const before = await countOf('log');

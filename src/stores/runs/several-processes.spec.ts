@@ -38,7 +38,7 @@ describe('Two processes on one database', () => {
     await one.store.append(run, textOf('a'));
     expect(await find(two, run)).toEqual({ ...run, lastSeq: 1 });
     expect(await logOf(two, run)).toEqual([textOf('a')]);
-    await one.store.finish(run, COMPLETED, keptAnswer('a'));
+    await one.store.end(run, COMPLETED, keptAnswer('a'));
     expect(await find(two, run)).toEqual(await find(one, run));
     expect(await logOf(two, run)).toEqual([textOf('a'), DONE]);
     const page = { after: 0, limit: 9 };
@@ -106,11 +106,11 @@ describe('Two processes on one database', () => {
   it('execute a run only where it was started', async () => {
     const run = await admit(one);
     await two.store.append(run, textOf('foreign'));
-    expect(await codeOf(() => two.store.checkpoint(run, '1'))).toBe('interrupted');
-    expect(await two.store.handOver(run)).toBe(false);
-    expect(await two.store.finish(run, CANCELLED, keptAnswer())).toBeUndefined();
+    expect(await codeOf(() => two.store.keep(run, { state: '1' }))).toBe('interrupted');
+    expect(await two.store.giveBack(run)).toBe(false);
+    expect(await two.store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
     expect(await find(one, run)).toMatchObject({ status: 'running', lastSeq: 0 });
-    expect((await one.store.finish(run, COMPLETED, keptAnswer()))!.run.lastSeq).toBe(1);
+    expect((await one.store.end(run, COMPLETED, keptAnswer()))!.run.lastSeq).toBe(1);
   });
 
   it('continue a session in one another', async () => {
@@ -119,11 +119,11 @@ describe('Two processes on one database', () => {
     const c = await admitTo(one, 's');
     expect(ids(await two.store.queue('anonymous', 's'))).toEqual([a.id, b.id, c.id]);
     expect(await take(two)).toEqual([]);
-    expect((await one.store.finish(a, COMPLETED, keptAnswer('a')))!.next).toMatchObject({ id: b.id });
+    expect((await one.store.end(a, COMPLETED, keptAnswer('a')))!.next).toMatchObject({ id: b.id });
     expect(ids(await take(one))).toEqual([b.id]);
     // Any of them ends what waits.
-    expect((await two.store.finish(c, CANCELLED, keptAnswer()))!.next).toBeUndefined();
-    await one.store.finish(b, COMPLETED, keptAnswer('b'));
+    expect((await two.store.end(c, CANCELLED, keptAnswer()))!.next).toBeUndefined();
+    await one.store.end(b, COMPLETED, keptAnswer('b'));
     const { turns } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
     expect(turns.map(({ runId }) => runId)).toEqual([a.id, c.id, b.id]);
   });
@@ -150,7 +150,7 @@ describe('Two processes on one database', () => {
         const finish = async (member: Member, run: RunRecord) => {
           // It does not execute any more as soon as another one of its session may start.
           running.delete(run.id);
-          if (await member.store.finish(run, COMPLETED, keptAnswer())) ended.add(run.id);
+          if (await member.store.end(run, COMPLETED, keptAnswer())) ended.add(run.id);
         };
         const takeAndFinish = async (member: Member, count: number) => {
           for (const run of await take(member, count)) start(member, run);
@@ -168,7 +168,7 @@ describe('Two processes on one database', () => {
               if (executing) await finish(executing.member, executing.run);
             } else {
               const waiting = admitted.find(({ id }) => !running.has(id) && !ended.has(id));
-              if (waiting && (await member.store.finish(waiting, CANCELLED, keptAnswer())))
+              if (waiting && (await member.store.end(waiting, CANCELLED, keptAnswer())))
                 ended.add(waiting.id);
             }
           }),
@@ -191,12 +191,9 @@ describe('Two processes on one database', () => {
   it('start a run or end it, if one does this and the other that at the same time', async () => {
     for (let i = 0; i < 20; i++) {
       const run = await admit(one, { mayStart: false });
-      const [taken, finished] = await Promise.all([
-        take(one),
-        two.store.finish(run, CANCELLED, keptAnswer()),
-      ]);
+      const [taken, finished] = await Promise.all([take(one), two.store.end(run, CANCELLED, keptAnswer())]);
       expect([ids(taken), finished?.run.id]).toEqual(finished ? [[], run.id] : [[run.id], undefined]);
-      if (!finished) await one.store.finish(run, COMPLETED, keptAnswer());
+      if (!finished) await one.store.end(run, COMPLETED, keptAnswer());
       const log = await logOf(two, run);
       expect(log).toHaveLength(1);
       expect(await logOf(one, run)).toEqual(log);
@@ -247,7 +244,7 @@ describe('Two processes on one database', () => {
     const run = await admitTo(one, 's', { idempotency });
     await one.store.append(run, textOf('secret'));
     expect(await codeOf(() => two.store.erase('anonymous', 's'))).toBe('session_busy');
-    await one.store.finish(run, COMPLETED, keptAnswer('secret'));
+    await one.store.end(run, COMPLETED, keptAnswer('secret'));
     expect(await two.store.erase('anonymous', 's')).toBe(true);
     for (const member of [one, two]) {
       expect(await find(member, run)).toBeUndefined();
@@ -264,7 +261,7 @@ describe('Two processes on one database', () => {
   it('erase a session or admit to it, if one does this and the other that at the same time', async () => {
     for (let i = 0; i < 15; i++) {
       const before = await admitTo(one, 's');
-      await one.store.finish(before, COMPLETED, keptAnswer());
+      await one.store.end(before, COMPLETED, keptAnswer());
       const [erased, after] = await Promise.all([
         two.store.erase('anonymous', 's').catch((error: { code: string }) => error.code),
         admitTo(one, 's'),
@@ -273,7 +270,7 @@ describe('Two processes on one database', () => {
       expect(await find(one, before)).toEqual(erased === true ? undefined : expect.anything());
       expect(await find(two, after)).toMatchObject({ status: 'running' });
       expect(ids(await two.store.queue('anonymous', 's'))).toEqual([after.id]);
-      await one.store.finish(after, COMPLETED, keptAnswer());
+      await one.store.end(after, COMPLETED, keptAnswer());
       const { total } = (await two.store.turns('anonymous', 's', { after: 0, limit: 9 }))!;
       expect(total).toBe(erased === true ? 1 : 2);
       await one.store.erase('anonymous', 's');
@@ -283,9 +280,9 @@ describe('Two processes on one database', () => {
   it('hand a run over to one another', async () => {
     const run = await admit(one, { detached: true, parts: [{ type: 'text', text: 'x'.repeat(100_000) }] });
     await one.store.append(run, textOf('kept '));
-    await one.store.checkpoint(run, '{"step":1}');
+    await one.store.keep(run, { state: '{"step":1}' });
     await one.store.append(run, textOf('void'));
-    await one.store.handOver(run);
+    await one.store.giveBack(run);
     const [again] = await take(two);
     expect(again).toMatchObject({ id: run.id, attempt: 2, detached: true, lastSeq: 3 });
     expect(await two.store.query(again!)).toEqual({
@@ -296,7 +293,7 @@ describe('Two processes on one database', () => {
     });
     await one.store.append(run, textOf('late'));
     await two.store.append(again!, textOf('whole'));
-    await two.store.finish(again!, COMPLETED, keptAnswer());
+    await two.store.end(again!, COMPLETED, keptAnswer());
     const log = [textOf('kept '), textOf('void'), restartedOf(2, 1), textOf('whole'), DONE];
     for (const member of [one, two]) expect(await logOf(member, run)).toEqual(log);
     // The log of both attempts has one row of offsets.
@@ -306,9 +303,12 @@ describe('Two processes on one database', () => {
 
   it('learn that a run continues when nobody follows it', async () => {
     const run = await admit(one);
-    expect([await two.store.detach(run), await one.store.detach(run)]).toEqual([true, false]);
+    expect([await two.store.request(run, 'detach'), await one.store.request(run, 'detach')]).toEqual([
+      true,
+      false,
+    ]);
     expect(await find(two, run)).toMatchObject({ detached: true });
-    await one.store.handOver(run);
+    await one.store.giveBack(run);
     expect(await take(one)).toMatchObject([{ id: run.id, detached: true }]);
   });
 });
@@ -336,7 +336,7 @@ describe('Sweeps of several processes at the same time', () => {
   it('keep the length of a session as long as its turns, also while the lease of one ends', async () => {
     const retention = { sessionsLength: 60_000 };
     const [one, two] = [await stores.open({ retention }), await stores.open({ retention })];
-    await one.store.finish(await admitTo(one, 's'), COMPLETED, keptAnswer());
+    await one.store.end(await admitTo(one, 's'), COMPLETED, keptAnswer());
     const { schema } = stores;
     await stores.administer(
       `with session as (update ${schema}.sessions set length = length + 100000, turns = 101 returning key)
@@ -372,7 +372,7 @@ describe('Sweeps of several processes at the same time', () => {
     const one = await stores.open({ retention: { sessionMs: 60_000, sessionsLength: 1_000 } });
     const two = await stores.open();
     for (const session of ['used', 'old', 'wrong']) {
-      await one.store.finish(await admitTo(one, session), COMPLETED, keptAnswer());
+      await one.store.end(await admitTo(one, session), COMPLETED, keptAnswer());
     }
     const { schema } = stores;
     await stores.administer(`update ${schema}.sessions set used_at = 0 where id <> '"wrong"'`);
@@ -442,11 +442,11 @@ describe('A process on a database', () => {
     const one = await stores.open({ leaseMs: LEASE_MS });
     const two = await stores.open({ leaseMs: LEASE_MS });
     const [cancelled, detached, other] = [await admit(one), await admit(one), await admit(one)];
-    await two.store.cancel(cancelled);
-    await two.store.detach(detached);
-    await two.store.cancel({ ...other, owner: 'bob' });
-    expect(await one.store.isDetached(detached)).toBe(true);
-    expect(await one.store.isDetached(other)).toBe(false);
+    await two.store.request(cancelled, 'cancel');
+    await two.store.request(detached, 'detach');
+    await two.store.request({ ...other, owner: 'bob' }, 'cancel');
+    expect(await one.store.find(detached.owner, detached.id, true)).toMatchObject({ detached: true });
+    expect(await one.store.find(other.owner, other.id, true)).toMatchObject({ detached: false });
     await eventually(() => one.told.asked.size > 1);
     expect(one.told.asked).toEqual(new Set([`cancel ${cancelled.id}`, `detach ${detached.id}`]));
     expect(two.told.asked.size).toBe(0);
@@ -456,7 +456,7 @@ describe('A process on a database', () => {
     const one = await stores.open({ leaseMs: LEASE_MS });
     const two = await stores.open({ leaseMs: LEASE_MS, restarts: 3 });
     const run = await admit(one);
-    await two.store.cancel(run);
+    await two.store.request(run, 'cancel');
     await one.crash();
     await eventually(() => two.told.recovered.length > 0);
     expect(await find(two, run)).toMatchObject({ status: 'cancelled', attempt: 1 });
@@ -474,7 +474,7 @@ describe('The times of runs', () => {
     const run = await admitTo(one, 's');
     expect([isNow(run.createdAt), isNow(run.startedAt)]).toEqual([true, true]);
     const waiting = await admitTo(one, 's');
-    expect(isNow((await one.store.finish(run, COMPLETED, keptAnswer()))!.run.endedAt)).toBe(true);
+    expect(isNow((await one.store.end(run, COMPLETED, keptAnswer()))!.run.endedAt)).toBe(true);
     const [started] = await take(one);
     expect([started!.id, isNow(started!.startedAt)]).toEqual([waiting.id, true]);
     await one.crash();

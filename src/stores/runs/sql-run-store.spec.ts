@@ -79,7 +79,7 @@ async function openFile(
   let store: SqlRunStore;
   const open = async (told = events) => {
     store = new SqlRunStore(await file.driver(), { retention });
-    await store.recover(eventsOf(told));
+    await store.open(eventsOf(told));
     return store;
   };
   return {
@@ -127,7 +127,7 @@ describe('on Postgres', () => {
       driver = await database.driver();
       driver.now = async () => (await PostgresDriver.prototype.now.call(driver)) + advanced;
       store = new SqlRunStore(driver, { retention, leaseMs });
-      await store.recover(eventsOf(told));
+      await store.open(eventsOf(told));
       return store;
     };
     const isRecovered = async () => {
@@ -172,7 +172,7 @@ it('A run is promoted also when the end before it is reported earlier than its a
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-store-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
   const store = new SqlRunStore(driver);
-  await store.recover(eventsOf());
+  await store.open(eventsOf());
   const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
   const { run: first } = await store.admit(admissionOf({ session }));
 
@@ -187,7 +187,7 @@ it('A run is promoted also when the end before it is reported earlier than its a
   };
   const admitting = store.admit(admissionOf({ session }));
   await committed.promise;
-  const finishing = store.finish(first, { status: 'completed' }, keptAnswer());
+  const finishing = store.end(first, { status: 'completed' }, keptAnswer());
   await eventually(async () => (await store.turns(first.owner, 's', { after: 0, limit: 1 }))!.total === 1);
   reported.resolve();
   const { run: second } = await admitting;

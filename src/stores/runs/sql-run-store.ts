@@ -3,7 +3,10 @@ import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type Awaitable,
+  type Ended,
   interrupted,
+  type Kept,
   KeptAnswer,
   type ListPage,
   type LogSlice,
@@ -20,6 +23,7 @@ import {
   type Turn,
   type TurnAnswer,
   type TurnFile,
+  type TurnText,
   type TurnsPage,
 } from '../../query/index.js';
 import { Database, DatabaseUnavailable } from '../drivers/database.js';
@@ -36,7 +40,6 @@ import { voidRanges } from './attempts.js';
 import { BatchedReads } from './batched-reads.js';
 import { Ends } from './ends.js';
 import { Erasure } from './erasure.js';
-import type { Finished } from './finish.js';
 import { Lease } from './lease.js';
 import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
@@ -73,8 +76,8 @@ export interface SqlStoreOptions {
  * `unavailable`, and runs wait for its end.
  */
 export class SqlRunStore extends RunStore {
-  readonly durable = true;
-  readonly files: SqlFileStore;
+  override readonly durable = true;
+  override readonly files: SqlFileStore;
   override readonly signals: Signals;
   readonly #uploads: UploadReservations;
   readonly #database: Database;
@@ -131,7 +134,7 @@ export class SqlRunStore extends RunStore {
     this.#ends = new Ends(database, this.#localRuns, this.#writer, limits);
   }
 
-  override async recover(events: RecoveryEvents): Promise<void> {
+  override async open(events: RecoveryEvents): Promise<void> {
     await this.#recovery.start(events);
     this.#sweepTimer = setInterval(() => void this.sweep().catch(reportSweep), SWEEP_MS);
     this.#sweepTimer.unref();
@@ -165,7 +168,7 @@ export class SqlRunStore extends RunStore {
     return this.#starts.take(count, module);
   }
 
-  async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
+  override async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
     if (!isRunId(runId)) throw runNotFound();
     // `persist`, because a run waits for the end of an outage.
     return this.#database.persist(async (db) => {
@@ -195,78 +198,59 @@ export class SqlRunStore extends RunStore {
     return this.#writer.append(run, envelope);
   }
 
-  async addFile(ref: AttemptRef, file: TurnFile, content: Blob): Promise<void> {
+  async keep(ref: AttemptRef, kept: Kept): Promise<void> {
     const run = this.#localRuns.findUnfinished(ref.owner, ref.id);
     if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+    if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
     // A run waits for the end of an outage.
     const isAdded = await this.#database.persist(
-      () => this.files.add(ref, run.process, file, content),
+      () => this.files.add(ref, run.process, kept.file, kept.content),
       (error) => error instanceof DatabaseUnavailable,
     );
     if (!isAdded) throw interrupted();
   }
 
-  async file(owner: string, runId: string, sha256: string): Promise<TurnFile | undefined> {
+  async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
     if (!isRunId(runId) || !isDigest(sha256)) return undefined;
-    return this.#database.attempt((db) => findFile(db, owner, runId, sha256));
+    return this.#database.attempt(async (db) => {
+      const file = await findFile(db, owner, runId, sha256);
+      if (file) return file;
+      const text = await readText(db, owner, runId, sha256);
+      return text === undefined ? undefined : { type: 'text', text };
+    });
   }
 
-  async detach({ owner, id }: RunRef): Promise<boolean> {
+  async request({ owner, id }: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     if (!isRunId(id)) return false;
+    const column = what === 'cancel' ? 'cancelled' : 'detached';
     const { numUpdatedRows } = await this.#database.attemptAtOnce((db) =>
       db
         .updateTable('runs')
-        .set({ detached: 1 })
+        .set({ [column]: 1 })
         .where('id', '=', id)
         .where('owner', '=', JSON.stringify(owner))
-        .where('detached', '=', 0)
+        .where(column, '=', 0)
         .where('ended_at', 'is', null)
         .executeTakeFirst(),
     );
     const run = this.#localRuns.findUnfinished(owner, id);
-    if (run) run.detached = true;
+    if (run && what === 'detach') run.detached = true;
     return numUpdatedRows > 0n;
   }
 
-  override async cancel({ owner, id }: RunRef): Promise<void> {
-    await this.#database.attemptAtOnce((db) =>
-      db
-        .updateTable('runs')
-        .set({ cancelled: 1 })
-        .where('id', '=', id)
-        .where('owner', '=', JSON.stringify(owner))
-        .where('ended_at', 'is', null)
-        .execute(),
-    );
+  override giveBack(run: AttemptRef): Promise<boolean> {
+    return this.#ends.giveBack(run);
   }
 
-  override isDetached({ owner, id }: RunRef): Promise<boolean> {
-    // `persist`, because the run waits for the end of an outage.
-    return this.#database.persist(async (db) => {
-      const run = db.selectFrom('runs').select('id').where('id', '=', id).where('detached', '=', 1);
-      return (await run.where('owner', '=', JSON.stringify(owner)).executeTakeFirst()) !== undefined;
-    });
+  end(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
+    return this.#ends.end(run, end, answer);
   }
 
-  async checkpoint({ owner, id, attempt }: AttemptRef, state: string): Promise<void> {
-    const run = this.#localRuns.findUnfinished(owner, id);
-    if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw interrupted();
-    await this.#writer.checkpoint(run, state);
-  }
-
-  handOver(run: AttemptRef): Promise<boolean> {
-    return this.#ends.handOver(run);
-  }
-
-  finish(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Finished | undefined> {
-    return this.#ends.finish(run, end, answer);
-  }
-
-  find(owner: string, runId: string): RunRecord | undefined | Promise<RunRecord | undefined> {
+  find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
     const local = this.#localRuns.find(owner, runId);
-    // Another process may have erased a run that has ended.
-    const mayBeErased = this.driver.isShared && local?.endedAt !== undefined;
-    return local && !mayBeErased ? local.snapshot() : this.#findStored(owner, runId);
+    // Another process may have changed what it was asked, or have erased a run that has ended.
+    const mayDiffer = this.driver.isShared && (isFresh || local?.endedAt !== undefined);
+    return local && !mayDiffer ? local.snapshot() : this.#findStored(owner, runId, isFresh);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
@@ -282,11 +266,6 @@ export class SqlRunStore extends RunStore {
       readTurns(db, keyOf(owner, sessionId), page);
     // The newest turns are for a handler, whose run waits for the end of an outage. Other callers can try again.
     return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
-  }
-
-  async text(owner: string, runId: string, sha256: string): Promise<string | undefined> {
-    if (!isRunId(runId) || !isDigest(sha256)) return undefined;
-    return this.#database.attempt((db) => readText(db, owner, runId, sha256));
   }
 
   queue(owner: string, sessionId: string): Promise<RunRecord[]> {
@@ -333,11 +312,12 @@ export class SqlRunStore extends RunStore {
     await this.#database.close();
   }
 
-  async #findStored(owner: string, runId: string): Promise<RunRecord | undefined> {
+  /** @param waits whether the caller waits for the end of an outage, as a run does */
+  async #findStored(owner: string, runId: string, waits: boolean): Promise<RunRecord | undefined> {
     if (!isRunId(runId)) return undefined;
-    const row = await this.#database.attempt((db) =>
-      selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst(),
-    );
+    const select = (db: Db) =>
+      selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst();
+    const row = await (waits ? this.#database.persist(select) : this.#database.attempt(select));
     return row && recordOf(row);
   }
 

@@ -192,7 +192,7 @@ const commands = {
       .execute();
     const sweeping = new SqlRunStore(closed, { retention: { runMs: 1, sessionMs: 1, fileMs: 1 } });
     // A process without a lease does not sweep.
-    await sweeping.recover(eventsOf());
+    await sweeping.open(eventsOf());
     clockOffset += 2 * SESSION_MS;
     await sweeping.sweep();
     const left: Record<string, number> = { unfinished: unfinished.length };

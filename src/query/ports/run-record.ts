@@ -1,0 +1,172 @@
+import type { QueryError } from '../contract/errors.js';
+import type { ListPosition } from '../contract/list-cursor.js';
+import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+
+export type { ListPosition };
+
+/**
+ * What happens to a query of a session that has an unfinished run: it waits in the queue of the session, it is refused with
+ * `session_busy`, or it cancels the unfinished runs.
+ */
+export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
+
+/** A run as the store keeps it. Times are milliseconds since the epoch. */
+export interface RunRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionId: string | undefined;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** The number of the newest envelope; 0 before the first. */
+  readonly lastSeq: number;
+  readonly end: RunEnd | undefined;
+  /** Which execution of the handler this is, or will be if the run waits: 1, and one more after each restart. */
+  readonly attempt: number;
+  /** Whether the run continues when nobody follows it. */
+  readonly detached: boolean;
+  /** See `Admission.trace`. */
+  readonly trace: string | undefined;
+  /** See `Admission.path`. */
+  readonly path: string | undefined;
+}
+
+/** Names a run. Any record of the run does, however old it is. */
+export type RunRef = Pick<RunRecord, 'id' | 'owner'>;
+
+/** Names one attempt of a run: a process that has lost the run does not change what the next attempt does. */
+export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
+
+/** A query that asks to become a run. */
+export interface Admission {
+  runId: string;
+  /** The name of the module that executes the run, if several modules share the store. Default: the module without a name. */
+  module?: string | undefined;
+  owner: string;
+  /** The parts of the query; files as name, type, size and digest. */
+  parts: (TurnText | TurnFile)[];
+  kwargs: Record<string, unknown>;
+  /** The session, its policy, and how many of its runs may wait; undefined if the query names no session. */
+  session: { id: string; policy: SessionPolicy; maxWaiting: number } | undefined;
+  /** The caller's idempotency key, with the digest of the query. */
+  idempotency: { key: string; digest: string } | undefined;
+  /** Whether the run continues when nobody follows it. */
+  detached: boolean;
+  /**
+   * The trace to which the run belongs; undefined if there is none. A text for the store to keep as it is: up to 568 printable
+   * ASCII characters.
+   */
+  trace: string | undefined;
+  /**
+   * The path that the caller of the query used, such as `/api/query`; undefined if it is the one of the module, or not known. A
+   * text for the store to keep as it is: up to 1,024 printable ASCII characters. Default: undefined.
+   */
+  path?: string | undefined;
+  /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
+  mayStart: boolean;
+  /** How many runs of the module may wait, in all processes together. */
+  maxWaiting: number;
+  /** How many runs of the owner may wait in the module, in all processes together. Default: no limit. */
+  maxWaitingPerOwner?: number;
+  /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
+  refusal: QueryError | undefined;
+  /**
+   * The envelopes with which the log begins, as JSON texts.
+   *
+   * @param ahead how many runs of the session are ahead; undefined if the run starts at once
+   * @param isDeferred whether the run waits because as many runs of its owner execute as may. Default false
+   */
+  notices(ahead: number | undefined, isDeferred?: boolean): string[];
+}
+
+/** The result of an admission. */
+export interface Admitted {
+  /** The run. Its status is `running` if it was started in the same step: then this process executes it. */
+  run: RunRecord;
+  /** False if the idempotency key belongs to a run that existed before. */
+  created: boolean;
+  /** The runs ahead of this one in the queue of its session, oldest first. */
+  ahead: RunRecord[];
+}
+
+/** The end of a run, and a run that became ready by it. */
+export interface Ended {
+  run: RunRecord;
+  /** The next run of the session, or one that had to wait because of its owner's limit; undefined if there is none. */
+  next: RunRecord | undefined;
+}
+
+/** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
+export type Kept = { state: string } | { file: TurnFile; content: Blob };
+
+/** Consecutive envelopes of a log. */
+export interface LogSlice {
+  /** The number of the first envelope. */
+  first: number;
+  /** How many envelopes there are; 0 if there is nothing after the cursor yet. */
+  count: number;
+  /** Their JSON texts, one per line, without a line end after the last. A JSON text of ours contains no line end. */
+  lines: string;
+  /** Where the slice ends, in characters of JSON since the beginning of the log. */
+  endOffset: number;
+  /** Whether the slice ends with `done`, or the cursor was at `done`: nothing will follow. */
+  ended: boolean;
+}
+
+/** What an attempt of a run needs besides its record. */
+export interface StoredQuery {
+  /** The parts of the query; files as name, type, size and digest. */
+  parts: Admission['parts'];
+  kwargs: Record<string, unknown>;
+  /** What a turn keeps of the answer so far, without what earlier attempts made void. */
+  answer: TurnAnswer;
+  /** The state of the last checkpoint, as JSON; undefined if there is none. */
+  checkpoint: string | undefined;
+}
+
+/** A page of turns. */
+export interface TurnsPage {
+  /** How many turns to skip; undefined for the newest turns. */
+  after: number | undefined;
+  /** The most turns to return. */
+  limit: number;
+  /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
+  maxLength?: number;
+  /**
+   * Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. The
+   * contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
+   */
+  cutTexts?: boolean;
+}
+
+/** A page of a list. */
+export interface ListPage {
+  /** Where the page before ends; undefined for the first page. */
+  after: ListPosition | undefined;
+  /** The most entries to return. */
+  limit: number;
+  /** The most characters of JSON that they have together, about; at least one entry is returned. Default: no limit. */
+  maxLength?: number;
+}
+
+/** A page of an owner's runs. */
+export interface RunsPage extends ListPage {
+  /** Only runs of this session. Default: all. */
+  sessionId?: string | undefined;
+  /** Only runs with this status. Default: all. */
+  status?: RunStatus | undefined;
+}
+
+/** A session as lists have it. */
+export interface SessionRecord {
+  readonly id: string;
+  /** The beginning of the first text of its queries; see `titleOf`. Undefined if none of them has a text. */
+  readonly title: string | undefined;
+  /** The number of the newest turn. */
+  readonly turns: number;
+  /** When its newest run was admitted or its newest turn was added, whichever is later; milliseconds since the epoch. */
+  readonly usedAt: number;
+  /** The id of the run that executes. */
+  readonly active: string | undefined;
+}
