@@ -1,3 +1,4 @@
+import { settlesWithin } from '../platform/deadline.js';
 import type { FollowerChanged } from '../ports/run-listener.js';
 import type { Signals } from '../ports/signals.js';
 import { Followers, type Member } from './followers.js';
@@ -70,7 +71,7 @@ export class RunFollowers extends Followers {
     return this.#callers;
   }
 
-  /** How many members there are in this process: callers, and those who wait for the end of the run. */
+  /** How many members there are in this process: callers, and those who wait for news. */
   get localSize(): number {
     return this.size - this.#remote.size;
   }
@@ -156,6 +157,17 @@ export class RunFollowers extends Followers {
     if (!this.isElsewhere || !this.signals.isShared) return;
     this.#reportedOffset = this.offset;
     this.signals.send({ type: 'follow', runId: this.runId, offset: this.offset });
+  }
+
+  /** Resolves when the run has news, or after a time. Other processes are told that somebody here waits for it. */
+  async news(withinMs: number): Promise<void> {
+    let waiting!: Member;
+    const told = new Promise<void>((resolve) => {
+      waiting = { isCaller: false, offset: Number.MAX_SAFE_INTEGER, notify: resolve, disconnect: resolve };
+    });
+    this.join(waiting);
+    await settlesWithin(withinMs, told);
+    this.leave(waiting);
   }
 
   /** The log has its end: no news will come. Whoever follows already may not have been told. */

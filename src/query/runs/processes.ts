@@ -1,7 +1,5 @@
-import type { Followers, Member } from '../event-log/followers.js';
 import type { FollowerGroups } from '../event-log/run-followers.js';
 import { runNotFound } from '../contract/refusals.js';
-import { settlesWithin } from '../platform/deadline.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { Signal, SignalReceiver } from '../ports/signals.js';
@@ -88,27 +86,23 @@ export class Processes implements SignalReceiver {
   async cancel(run: RunRecord, stopDeadlineMs: number): Promise<{ run: RunRecord; stopped: boolean }> {
     const { signals } = this.store;
     const group = this.groups.of(run.id);
-    const watcher = new Watcher(group);
     const since = performance.now();
     let isAsked = false;
-    try {
-      for (let found = run; ; found = await this.#find(run)) {
-        const passedMs = performance.now() - since;
-        // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
-        if (found.endedAt !== undefined)
-          return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
-        if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
-        if (found.status === 'waiting') await this.#endWaiting(found);
-        else {
-          if (!isAsked) await this.store.request(run, 'cancel');
-          isAsked = true;
-          this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
-          signals.send({ type: 'cancel', runId: run.id });
-          await watcher.news(LOOK_MS);
-        }
+    for (let found = run; ; found = await this.#find(run)) {
+      const passedMs = performance.now() - since;
+      // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
+      if (found.endedAt !== undefined)
+        return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
+      if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
+      if (found.status === 'waiting') {
+        await this.#endWaiting(found);
+        continue;
       }
-    } finally {
-      watcher.leave();
+      if (!isAsked) await this.store.request(run, 'cancel');
+      isAsked = true;
+      this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
+      signals.send({ type: 'cancel', runId: run.id });
+      await group.news(LOOK_MS);
     }
   }
 
@@ -152,38 +146,5 @@ export class Processes implements SignalReceiver {
     const found = await this.store.find(owner, id);
     if (!found) throw runNotFound();
     return found;
-  }
-}
-
-/** Waits for news of a run as a follower does, but reads nothing. */
-class Watcher implements Member {
-  readonly isCaller = false;
-  readonly offset = Number.MAX_SAFE_INTEGER;
-  #hasNews = false;
-  #onNews: (() => void) | undefined;
-
-  constructor(private readonly group: Followers) {
-    group.join(this);
-  }
-
-  /** Resolves when there is news since the last call, or after a time. */
-  async news(withinMs: number): Promise<void> {
-    if (!this.#hasNews) {
-      await settlesWithin(withinMs, new Promise<void>((resolve) => (this.#onNews = resolve)));
-    }
-    this.#hasNews = false;
-  }
-
-  notify(): void {
-    this.#hasNews = true;
-    this.#onNews?.();
-  }
-
-  disconnect(): void {
-    this.leave();
-  }
-
-  leave(): void {
-    this.group.leave(this);
   }
 }
