@@ -155,7 +155,7 @@ export class Admissions {
   async #detach(run: RunRecord): Promise<void> {
     const { store } = this.services;
     const isChanged = await store.request(run, 'detach');
-    this.scheduler.get(run.id)?.ignoreDisconnects();
+    this.scheduler.get(run.id)?.disconnects.ignore();
     if (isChanged) store.signals.send({ type: 'detach', runId: run.id });
   }
 

@@ -18,8 +18,6 @@ interface WrittenRun {
   readonly observation: Observation;
   /** Whether the end of the run is decided: then nothing more is written. */
   readonly hasEnded: boolean;
-  /** Slow followers hold the handler back, or do not any more. */
-  holdBack(isHeldBack: boolean): void;
   /** The answer cannot be written. */
   stopFailed(error: unknown): void;
 }
@@ -35,15 +33,13 @@ export class AnswerWriter {
   /** Made with the first file. */
   #files: { order: EmittedFiles; contents: AnswerFiles } | undefined;
 
+  /** @param holdBack slow followers hold the handler back, or do not any more */
   constructor(
     private readonly services: RunnerServices,
     private readonly run: WrittenRun,
+    holdBack: (isHeldBack: boolean) => void,
   ) {
-    this.#backpressure = new Backpressure(
-      run.followers,
-      () => run.hasEnded,
-      (isHeldBack) => run.holdBack(isHeldBack),
-    );
+    this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, holdBack);
   }
 
   /** What the turn keeps of the answer so far. */

@@ -62,7 +62,7 @@ export class Processes implements SignalReceiver {
       case 'leave':
         return this.groups.get(signal.runId)?.leftBy(from);
       case 'detach':
-        return this.scheduler.get(signal.runId)?.ignoreDisconnects();
+        return this.scheduler.get(signal.runId)?.disconnects.ignore();
       case 'cancel':
         return this.scheduler.get(signal.runId)?.stop({ status: 'cancelled' });
     }

@@ -1,24 +1,17 @@
-import { AsyncResource } from 'node:async_hooks';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/handed-over.js';
 import type { RunEnd } from 'nest-agent-query-client';
-import type { FollowersListener, RunFollowers } from '../event-log/run-followers.js';
-import { OpenedFiles } from '../files/files.js';
+import type { RunFollowers } from '../event-log/run-followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
 import type { Query } from '../ports/agent-handler.js';
 import type { Ended, RunRecord, RunRef } from '../ports/run-store.js';
-import { type Consumption, consume } from './answer.js';
-import { AnswerWriter } from './answer-writer.js';
+import { Disconnects } from './disconnects.js';
+import { Execution } from './execution.js';
 import { reportFailure } from './failure.js';
 import { Observation } from './observation.js';
-import { ContextOfRun } from './query-context.js';
 import type { RunnerServices } from './runner-services.js';
-import { TimeLimit } from './time-limit.js';
 import type { GuardedTrace } from './traces.js';
-
-/** The async context of a run whose query was not submitted in this process: none. */
-const NO_CONTEXT = new AsyncResource('Run');
 
 /** What a runner reports. */
 export interface RunnerEvents {
@@ -44,7 +37,7 @@ export interface Ending {
 type Outcome = 'finish' | 'hand over' | 'lost';
 
 /**
- * One run that is alive in this process. Only here do the handler and the store meet.
+ * One run that is alive in this process: its states, and what decides its end.
  *
  * ```text
  *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──────▶ ended
@@ -65,9 +58,10 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *
  * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
  */
-export class Runner implements FollowersListener {
+export class Runner {
   readonly followers: RunFollowers;
   readonly observation: Observation;
+  readonly disconnects: Disconnects;
   /** Resolves when the run has ended or has left this process. */
   readonly ended: Promise<Ending>;
   #resolveEnded!: (ending: Ending) => void;
@@ -79,16 +73,8 @@ export class Runner implements FollowersListener {
   /** Set when the end is decided. */
   #end: RunEnd | undefined;
   #outcome: Outcome = 'finish';
-  #consumption: Consumption | undefined;
   #stopTimer: Timer | undefined;
-  /** The time limit of the handler. */
-  #timeLimit: TimeLimit | undefined;
-  #graceTimer: Timer | undefined;
-  #wasFollowed = false;
-  /** The async context in which the query was submitted. */
-  readonly #asyncContext: AsyncResource;
-  readonly #context: ContextOfRun;
-  readonly #answer: AnswerWriter;
+  readonly #execution: Execution;
 
   /**
    * @param run the run that is to be admitted, or was taken
@@ -102,17 +88,15 @@ export class Runner implements FollowersListener {
     private readonly events: RunnerEvents,
     private readonly run: RunRef & Pick<RunRecord, 'sessionId'>,
     private readonly query: Query | undefined,
-    private disconnect: DisconnectPolicy,
-    private releaseFiles: () => void = () => undefined,
+    disconnect: DisconnectPolicy,
+    releaseFiles: () => void = () => undefined,
     private readonly trace?: GuardedTrace,
   ) {
     this.followers = services.groups.of(run.id);
-    this.followers.attach(this);
     this.observation = new Observation(services.observers);
-    // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
-    this.#asyncContext = query ? new AsyncResource('Run') : NO_CONTEXT;
-    this.#context = new ContextOfRun(services.store, services.files);
-    this.#answer = new AnswerWriter(services, this);
+    this.#execution = new Execution(services, this, query, releaseFiles, trace);
+    this.disconnects = new Disconnects(services, this, disconnect);
+    this.followers.attach(this.disconnects);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
@@ -154,13 +138,12 @@ export class Runner implements FollowersListener {
   /** This process owns the run: calls the handler. Resolves when the handler has stopped; never rejects. */
   async start(record: RunRecord): Promise<void> {
     this.#record = record;
-    this.#answer.begin(record);
     this.#isHandling = true;
     this.observation.started(record);
     // A run that another process has admitted has its followers there.
     this.followers.goLive(this.query === undefined && !record.detached);
     try {
-      if (!this.#end) await this.#asyncContext.runInAsyncScope(() => this.#execute(record));
+      if (!this.#end) await this.#execution.execute(record);
       this.stop({ status: 'completed' });
     } catch (error) {
       this.stopFailed(error);
@@ -169,15 +152,15 @@ export class Runner implements FollowersListener {
     this.#traceStop();
     if (this.#isFinishing) this.events.stoppedLate(this);
     else await this.#finish(true);
-    this.#release();
+    this.#execution.close();
   }
 
   /** Decides how the run ends, unless that is decided, and asks the handler to stop. */
   stop(end: RunEnd): void {
     if (this.#end) return;
     this.#end = end;
-    this.#timeLimit?.clear();
-    this.services.clock.stop(this.#graceTimer);
+    this.#execution.clearTimeLimit();
+    this.disconnects.clear();
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
       if (this.#record) this.#finishUnstarted();
@@ -185,13 +168,9 @@ export class Runner implements FollowersListener {
     }
     const { clock, options } = this.services;
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
-    this.#inContext(() => {
-      this.#context.abort(
-        this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver(),
-      );
-      this.#consumption?.stop();
-    });
-    this.#answer.stop();
+    this.#execution.stop(
+      this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver(),
+    );
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -218,134 +197,18 @@ export class Runner implements FollowersListener {
 
   /** This process forgets the run: the store did not admit it, or another process has it. */
   drop(): void {
-    this.services.clock.stop(this.#graceTimer);
-    this.#release();
+    this.disconnects.clear();
+    this.#execution.close();
     this.followers.detach(false);
     this.#isDropped = true;
     if (this.#record) void this.#leaveTrace();
     this.#resolveEnded({ run: undefined, stopped: true });
   }
 
-  /** From now on the run continues when nobody follows it. */
-  ignoreDisconnects(): void {
-    this.disconnect = 'continue';
-    this.services.clock.stop(this.#graceTimer);
-  }
-
-  /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
-  cancelUnlessFollowed(): void {
-    if (this.disconnect === 'continue') return;
-    this.disconnect = 'cancel';
-    this.services.clock.stop(this.#graceTimer);
-    // The caller of a run that is being admitted comes later.
-    if (this.#wasFollowed && this.followers.size === 0) this.stop({ status: 'cancelled' });
-  }
-
-  /** Part of `FollowersListener`. */
-  followed(): void {
-    this.#wasFollowed = true;
-    this.services.clock.stop(this.#graceTimer);
-  }
-
-  /** Part of `FollowersListener`: applies the disconnect policy. */
-  unfollowed(): void {
-    if (this.#end || this.disconnect === 'continue') return;
-    if (this.disconnect === 'cancel') return void this.#cancelUnfollowed();
-    const { graceMs } = this.disconnect;
-    this.#graceTimer = this.services.clock.start('graceMs', graceMs, () => void this.#cancelUnfollowed());
-  }
-
-  async #cancelUnfollowed(): Promise<void> {
-    const { store, logger } = this.services;
-    try {
-      // Another process may have been asked to let the run continue, and its signal may be lost.
-      if (store.signals.isShared && (await store.find(this.owner, this.id, true))?.detached)
-        return this.ignoreDisconnects();
-    } catch (error) {
-      const sentence = `Run ${this.id} continues without followers, because the store did not tell whether it should.`;
-      return logger.error(sentence, (error as Error).stack);
-    }
-    if (this.followers.size === 0 && this.disconnect !== 'continue') this.stop({ status: 'cancelled' });
-  }
-
-  #release(): void {
-    const { releaseFiles } = this;
-    this.releaseFiles = () => undefined;
-    releaseFiles();
-    this.#context.close();
-  }
-
   /** The run was stopped before its handler was called. */
   #finishUnstarted(): void {
-    this.#release();
+    this.#execution.close();
     void this.#finish(true);
-  }
-
-  #execute(record: RunRecord): Promise<void> {
-    const { trace } = this;
-    if (!trace) return this.#handle(record);
-    trace.started(record.attempt);
-    return trace.within(() => this.#handle(record));
-  }
-
-  /** Executes a step of the handler that something else causes, such as another request, in the context of the handler. */
-  #inContext(step: () => void): void {
-    const { trace } = this;
-    this.#asyncContext.runInAsyncScope(trace ? () => trace.within(step) : step);
-  }
-
-  async #handle(record: RunRecord): Promise<void> {
-    const { handler, options, kwargs, clock } = this.services;
-    const { query, checkpoint } = await this.#beginning(record);
-    const typed = kwargs ? ((await kwargs.typed(query)) as Query) : query;
-    const context = await this.#context.create(record, checkpoint, options.sessionTurns);
-    if (this.#end) return;
-    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#timedOut());
-    const answer = await handler.handle(typed, context);
-    // An answer that was never consumed holds nothing that must be closed.
-    if (this.#end) return;
-    this.#consumption = consume(answer, {
-      take: (value) => this.#answer.take(value),
-      pause: () => this.#answer.pause(),
-    });
-    // The first value of a synchronous answer may have stopped the run.
-    if (this.#end) this.#consumption.stop();
-    await this.#consumption.ended;
-    await this.#answer.settled();
-  }
-
-  /** The query, and what an earlier attempt has left. */
-  async #beginning(record: RunRecord): Promise<{ query: Query; checkpoint: string | undefined }> {
-    if (this.query && record.attempt === 1) return { query: this.query, checkpoint: undefined };
-    const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
-    this.#answer.continue(answer);
-    if (this.query) return { query: this.query, checkpoint };
-    const opened = new OpenedFiles();
-    this.releaseFiles = () => opened.close();
-    return {
-      query: { parts: await this.services.files.restore(this.id, parts, opened), kwargs },
-      checkpoint,
-    };
-  }
-
-  /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
-  holdBack(isHeldBack: boolean): void {
-    if (this.#end) return;
-    const { backpressureMs } = this.services.options;
-    if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#stalled());
-    else this.#timeLimit?.resume();
-  }
-
-  #stalled(): void {
-    const seconds = this.services.options.backpressureMs / 1000;
-    const message = `The run was stopped: its followers have not read for ${seconds} s.`;
-    this.stop({ status: 'failed', error: { code: 'followers_stalled', message } });
-  }
-
-  #timedOut(): void {
-    const seconds = this.services.options.timeoutMs / 1000;
-    const message = `The run was stopped after ${seconds} s, the time limit of a run.`;
-    this.stop({ status: 'failed', error: { code: 'run_timeout', message } });
   }
 
   /** The handler was asked to stop and has not stopped in time. */
@@ -398,7 +261,7 @@ export class Runner implements FollowersListener {
   async #recordOutcome(): Promise<Ended | undefined> {
     const { store } = this.services;
     if (this.#outcome === 'finish') {
-      const finished = await store.end(this.#record!, this.#end!, this.#answer.kept);
+      const finished = await store.end(this.#record!, this.#end!, this.#execution.kept);
       // The run waited here, but another process has started it by now.
       if (!finished && this.#record!.status === 'waiting') {
         await store.request(this.#record!, 'cancel');

@@ -239,7 +239,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       for (const runner of this.waiting) this.drop(runner);
       this.events.offer();
     }
-    if (waitingRuns === 'stop') for (const runner of [...this.#alive.values()]) runner.cancelUnlessFollowed();
+    if (waitingRuns === 'stop')
+      for (const runner of [...this.#alive.values()]) runner.disconnects.cancelUnlessFollowed();
     const idle = this.#idle();
     if (!(await settlesWithin(drainMs, idle))) {
       this.#isClosed = true;
@@ -257,7 +258,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   #disconnect(runner: Runner): void {
-    runner.ignoreDisconnects();
+    runner.disconnects.ignore();
     runner.followers.disconnectAll();
     this.drop(runner);
   }

@@ -1,0 +1,74 @@
+import type { RunEnd } from 'nest-agent-query-client';
+import type { FollowersListener, RunFollowers } from '../event-log/run-followers.js';
+import type { DisconnectPolicy } from '../options/query.options.js';
+import type { Timer } from '../platform/clock.js';
+import type { RunnerServices } from './runner-services.js';
+
+/** The run whose followers come and go. */
+interface FollowedRun {
+  readonly id: string;
+  readonly owner: string;
+  readonly followers: RunFollowers;
+  /** Whether the end of the run is decided. */
+  readonly hasEnded: boolean;
+  stop(end: RunEnd): void;
+}
+
+/** Applies the disconnect policy to one run: what happens when its last follower has left. */
+export class Disconnects implements FollowersListener {
+  #graceTimer: Timer | undefined;
+  #wasFollowed = false;
+
+  constructor(
+    private readonly services: RunnerServices,
+    private readonly run: FollowedRun,
+    private policy: DisconnectPolicy,
+  ) {}
+
+  followed(): void {
+    this.#wasFollowed = true;
+    this.clear();
+  }
+
+  unfollowed(): void {
+    const { policy } = this;
+    if (this.run.hasEnded || policy === 'continue') return;
+    if (policy === 'cancel') return void this.#cancelUnfollowed();
+    const cancel = () => void this.#cancelUnfollowed();
+    this.#graceTimer = this.services.clock.start('graceMs', policy.graceMs, cancel);
+  }
+
+  /** From now on the run continues when nobody follows it. */
+  ignore(): void {
+    this.policy = 'continue';
+    this.clear();
+  }
+
+  /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
+  cancelUnlessFollowed(): void {
+    if (this.policy === 'continue') return;
+    this.policy = 'cancel';
+    this.clear();
+    // The caller of a run that is being admitted comes later.
+    if (this.#wasFollowed && this.run.followers.size === 0) this.run.stop({ status: 'cancelled' });
+  }
+
+  /** Nobody is waited for any more. */
+  clear(): void {
+    this.services.clock.stop(this.#graceTimer);
+  }
+
+  async #cancelUnfollowed(): Promise<void> {
+    const { run } = this;
+    const { store, logger } = this.services;
+    try {
+      // Another process may have been asked to let the run continue, and its signal may be lost.
+      if (store.signals.isShared && (await store.find(run.owner, run.id, true))?.detached)
+        return this.ignore();
+    } catch (error) {
+      const sentence = `Run ${run.id} continues without followers, because the store did not tell whether it should.`;
+      return logger.error(sentence, (error as Error).stack);
+    }
+    if (run.followers.size === 0 && this.policy !== 'continue') run.stop({ status: 'cancelled' });
+  }
+}
