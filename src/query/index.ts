@@ -115,4 +115,4 @@ export {
 export { KeptAnswer } from './runs/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
-export type { Load } from './runs/scheduler.js';
+export type { Load } from './runs/load.js';

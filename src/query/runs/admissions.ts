@@ -1,6 +1,5 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { log } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { Settings } from '../options/settings.js';
@@ -9,6 +8,8 @@ import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
 import { storedOwner } from '../sharing/owners.js';
+import { noticesOf } from './notices.js';
+import type { Processes } from './processes.js';
 import { Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
@@ -60,13 +61,13 @@ export class Admissions {
    * @param services what all runs share
    * @param settings of the module
    * @param scheduler has the runs of this process
-   * @param cancel cancels the unfinished runs of a session, wherever they execute
+   * @param processes cancel the unfinished runs of a session, wherever they execute
    */
   constructor(
     private readonly services: RunnerServices,
     private readonly settings: Settings,
     private readonly scheduler: Scheduler,
-    private readonly cancel: (runs: RunRecord[]) => void,
+    private readonly processes: Pick<Processes, 'cancelAll'>,
   ) {}
 
   /**
@@ -178,6 +179,7 @@ export class Admissions {
       maxWaitingPerSession,
       maxWaiting,
       maxWaitingPerOwner,
+      maxRunningPerOwner,
     } = this.services.options;
     return {
       ...asked,
@@ -192,7 +194,10 @@ export class Admissions {
       maxWaitingPerOwner,
       refusal,
       notices: (ahead, isDeferred = false) =>
-        this.#notices(query, ahead, isDeferred).map((notice) => JSON.stringify(log(notice))),
+        noticesOf(query, ahead, isDeferred, {
+          executing: this.scheduler.takenSlots,
+          maxRunningPerOwner,
+        }),
     };
   }
 
@@ -209,23 +214,6 @@ export class Admissions {
     }
   }
 
-  /** What the log of a new run says before its handler is called. */
-  #notices(query: Query, ahead: number | undefined, isDeferred: boolean): string[] {
-    const notices = mismatches(query);
-    if (ahead === undefined) return notices;
-    if (ahead > 0) return [...notices, `Waiting in the queue of the session: ${ahead} ahead.`];
-    if (isDeferred) {
-      const { maxRunningPerOwner } = this.services.options;
-      return [
-        ...notices,
-        `Waiting: ${maxRunningPerOwner} of your queries are executing, which is the limit.`,
-      ];
-    }
-    const { takenSlots } = this.scheduler;
-    const limit = takenSlots > 0 ? `: ${takenSlots} handlers are executing, which is the limit.` : '.';
-    return [...notices, `Waiting for a slot${limit}`];
-  }
-
   /** See `Admission.path`. */
   #pathOf(path: string | undefined): string | undefined {
     return path === undefined || path === this.services.path || !PATH.test(path) ? undefined : path;
@@ -237,12 +225,18 @@ export class Admissions {
     return session === undefined && (!store.durable || (mayStart && (handler.restarts ?? 0) === 0));
   }
 
+  #cancel(runs: RunRecord[]): void {
+    this.processes.cancelAll(runs).catch((error: Error) => {
+      this.services.logger.warn(`Run ${runs[0]!.id} could not be cancelled: ${error.message}`);
+    });
+  }
+
   #dispatch(runner: Runner, run: RunRecord, ahead: RunRecord[], hasSlot: boolean): void {
     if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
     if (hasSlot) this.scheduler.release();
     if (ahead.length === 0) this.scheduler.enqueued();
-    else if (this.services.options.sessionPolicy === 'interrupt') this.cancel(ahead);
+    else if (this.services.options.sessionPolicy === 'interrupt') this.#cancel(ahead);
   }
 }
 
@@ -286,14 +280,6 @@ export function sessionIdOf({ kwargs }: Query): string | undefined {
 function refusalOf(error: unknown): QueryError {
   if (error instanceof QueryError) return error;
   throw error;
-}
-
-function mismatches({ parts }: Query): string[] {
-  return parts.flatMap((part) =>
-    part.type === 'file' && part.detectedMimeType !== undefined
-      ? [`"${part.name}" is declared as ${part.mimeType}, but its bytes are ${part.detectedMimeType}.`]
-      : [],
-  );
 }
 
 /** Copied, because V8 would keep the result of `randomUUID` as a tree of its pieces. */

@@ -7,11 +7,9 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { QueryError } from '../contract/errors.js';
 import { refusalOf } from '../contract/refusal-of.js';
-import { runNotFound, sessionNotFound } from '../contract/refusals.js';
+import { sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
-import { Follower, StoredLog } from '../event-log/follower.js';
 import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Files } from '../files/files.js';
@@ -19,8 +17,6 @@ import { Spool } from '../files/spool.js';
 import { MemoryFileStore } from '../memory/memory-file-store.js';
 import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
 import type { RunOptions } from '../options/query.options.js';
-import { isInRange, rangeText, shown } from '../options/ranges.js';
-import type { Range } from '../options/table.js';
 import { Settings } from '../options/settings.js';
 import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
@@ -28,44 +24,23 @@ import { loggerOf } from '../platform/module-logger.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
-import { type RunRecord, RunStore } from '../ports/run-store.js';
+import { RunStore } from '../ports/run-store.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
 import { type DownloadedFile, downloadOf } from './downloads.js';
-import { type ListOptions, runList, type RunListOptions, sessionList } from './lists.js';
+import { Following } from './following.js';
+import { type ListOptions, runList, type RunListOptions, sessionList, sessionPage } from './lists.js';
 import { observed } from './observation.js';
 import { Observers } from './observers.js';
 import { Processes } from './processes.js';
-import { MAX_TURNS_LENGTH } from './query-context.js';
 import { RunHandler } from './run-handler.js';
 import { storedOwner } from '../sharing/owners.js';
 import { viewOf } from './run-view.js';
-import { type Load, Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+import type { Load, SpoolUse, Totals } from './load.js';
+import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { Traces } from './traces.js';
 
-export { ANONYMOUS, type DownloadedFile, type ListOptions, type QueryOptions, type RunListOptions };
-
-/** What a process has done since its start. These numbers only grow. */
-export interface Totals {
-  /** Envelopes that handlers have emitted, also of runs that have not ended. */
-  envelopes: number;
-  /** The characters of JSON of these envelopes. */
-  length: number;
-  /** Files that queries of callers have brought, also those of queries that were refused afterwards. */
-  files: number;
-  /** The bytes of these files, decoded. */
-  fileBytes: number;
-}
-
-/** What the spool of a process has at present. */
-export interface SpoolUse {
-  /** How many temporary files of queries there are. */
-  files: number;
-  /** The bytes of these files. */
-  bytes: number;
-}
-
-/** How often a handler may declare that a run is executed again. */
-const RESTARTS: Range = [0, 1_000];
+export { ANONYMOUS };
+export type { DownloadedFile, ListOptions, Load, QueryOptions, RunListOptions, SpoolUse, Totals };
 
 /** How long the followers of a run may take to read its end before its session is erased. */
 const END_READING_MS = 1_000;
@@ -92,6 +67,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
   readonly #processes: Processes;
+  readonly #following: Following;
   readonly #traces: Traces;
   readonly #contents: MemoryFileStore | undefined;
   #drained: Promise<void> | undefined;
@@ -140,10 +116,9 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       traces: this.#traces,
       logger: loggerOf('Runner', settings.name),
     };
-    this.#admissions = new Admissions(services, settings, this.#scheduler, (runs) =>
-      this.#cancelInBackground(runs),
-    );
-    this.#processes = new Processes(store, this.#dispatcher, this.#scheduler, this.#groups, observers);
+    this.#following = new Following(services);
+    this.#processes = new Processes(services, this.#dispatcher, this.#scheduler);
+    this.#admissions = new Admissions(services, settings, this.#scheduler, this.#processes);
   }
 
   /**
@@ -179,15 +154,15 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     const followed = this.#traces.resumed(
       after,
       request,
-      () => this.#find(owner, runId),
-      (record) => this.#followAfter(record, after),
+      () => this.#following.find(this.#stored(owner), runId),
+      (record) => this.#following.after(record, after),
     );
     return new RunStream(followed);
   }
 
   /** @throws {QueryError} `not_found` · `unavailable` */
   async find(owner: string, runId: string): Promise<RunView> {
-    return viewOf(await this.#find(owner, runId));
+    return viewOf(await this.#following.find(this.#stored(owner), runId));
   }
 
   /**
@@ -220,8 +195,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async cancel(owner: string, runId: string): Promise<{ run: RunView; stopped: boolean }> {
-    const run = await this.#find(owner, runId);
-    const { run: cancelled, stopped } = await this.#cancel(run);
+    const run = await this.#following.find(this.#stored(owner), runId);
+    const { run: cancelled, stopped } = await this.#processes.cancel(run);
     return { run: viewOf(cancelled), stopped };
   }
 
@@ -235,23 +210,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async session(owner: string, sessionId: string, after: number, limit: number): Promise<SessionPage> {
-    // First, so that a run that ends meanwhile is here, in the turns, or in both.
-    const stored = this.#stored(owner);
-    const queue = await this.store.queue(stored, sessionId);
-    const page = await this.store.turns(stored, sessionId, {
-      after,
-      limit,
-      maxLength: MAX_TURNS_LENGTH,
-      cutTexts: true,
-    });
-    if (!page) throw sessionNotFound();
-    return {
-      id: sessionId,
-      active: queue.find(({ status }) => status === 'running')?.id ?? null,
-      waiting: queue.filter(({ status }) => status === 'waiting').length,
-      turns: page.turns,
-      next: page.last < page.total ? page.last : null,
-    };
+    return sessionPage(this.store, this.#stored(owner), sessionId, after, limit);
   }
 
   /**
@@ -272,7 +231,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    */
   async erase(owner: string, sessionId: string): Promise<void> {
     const stored = this.#stored(owner);
-    await this.#cancelAll(await this.store.queue(stored, sessionId));
+    await this.#processes.cancelAll(await this.store.queue(stored, sessionId));
     // The followers read the end before the log is erased.
     await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
@@ -317,11 +276,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.#processes.join(
-      this.#restarts,
-      this.#options.maxRunningPerOwner,
-      this.settings.role !== 'api',
-    );
+    await this.#processes.join(this.settings.role !== 'api');
   }
 
   /** Drains: the server stops listening, runs have `runs.drainMs` to end, and are then stopped or handed over. */
@@ -339,15 +294,6 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
   }
 
-  /** @throws {TypeError} the handler declares something else than a number of restarts */
-  get #restarts(): number {
-    const { restarts = 0 } = this.handler;
-    if (isInRange(restarts, RESTARTS)) return restarts;
-    throw new TypeError(
-      `The property "restarts" of the handler is ${shown(restarts)}; it must be ${rangeText(RESTARTS)}.`,
-    );
-  }
-
   get #isDraining(): boolean {
     return this.#drained !== undefined;
   }
@@ -363,32 +309,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#groups.disconnectElsewhere();
   }
 
-  /** Cancels a run, wherever it executes. */
-  async #cancel(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
-    const runner = this.#scheduler.get(run.id);
-    runner?.stop({ status: 'cancelled' });
-    const ending = await runner?.ended;
-    if (ending?.run) return { run: ending.run, stopped: ending.stopped };
-    return this.#processes.cancel(run, this.#options.stopDeadlineMs);
-  }
-
-  /** Cancels runs of one session. The first one last, so that no other run is promoted and executed before it is cancelled. */
-  async #cancelAll([first, ...waiting]: RunRecord[]): Promise<void> {
-    await Promise.all(waiting.map((run) => this.#cancel(run)));
-    if (first) await this.#cancel(first);
-  }
-
-  #cancelInBackground(runs: RunRecord[]): void {
-    this.#cancelAll(runs).catch((error: Error) => {
-      this.#logger.warn(`Run ${runs[0]!.id} could not be cancelled: ${error.message}`);
-    });
-  }
-
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
     try {
       const { run, created } = await this.#admissions.admit(query, options, () => this.#isDraining);
-      if (created) return this.#followed(run, 0);
-      const followed = await this.#followAfter(run, 0);
+      if (created) return this.#following.from(run, 0);
+      const followed = await this.#following.after(run, 0);
       if (this.observers.want('repeated')) this.observers.tell('repeated', { run: observed(run) });
       return followed;
     } catch (error) {
@@ -412,33 +337,5 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   /** The owner as the store has it: modules that share a store have owners of their own. */
   #stored(owner: string): string {
     return storedOwner(this.settings.name, owner);
-  }
-
-  async #find(owner: string, runId: string): Promise<RunRecord> {
-    const record = await this.store.find(this.#stored(owner), runId);
-    if (!record) throw runNotFound();
-    return record;
-  }
-
-  /** Reads once before the stream begins, so that a cursor that has expired is refused with a status. */
-  async #followAfter(record: RunRecord, after: number): Promise<FollowedRun> {
-    if (after > record.lastSeq) {
-      const detail = `The cursor ${after} is greater than the number of the newest envelope, which is ${record.lastSeq}.`;
-      throw new QueryError('invalid_query', detail);
-    }
-    await this.store.read(record, after);
-    return this.#followed(record, after);
-  }
-
-  #followed(record: RunRecord, after: number): FollowedRun {
-    const log = new StoredLog(this.store, record);
-    return {
-      run: viewOf(record),
-      follow: (sink) => {
-        const group = this.#groups.of(record.id);
-        if (record.endedAt !== undefined) group.end();
-        return new Follower(log, after, sink, group);
-      },
-    };
   }
 }

@@ -1,6 +1,6 @@
 import { cursorText, positionOf } from '../contract/list-cursor.js';
-import { invalidParameters } from '../contract/refusals.js';
-import type { RunList, RunStatus, SessionList } from 'nest-agent-query-client';
+import { invalidParameters, sessionNotFound } from '../contract/refusals.js';
+import type { RunList, RunStatus, SessionList, SessionPage } from 'nest-agent-query-client';
 import type { ListPage, ListPosition, RunStore, SessionRecord } from '../ports/run-store.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
 import { viewOf } from './run-view.js';
@@ -43,6 +43,27 @@ export async function sessionList(
 ): Promise<SessionList> {
   const { sessions, next } = await store.sessions(owner, pageOf(options));
   return { sessions: sessions.map(sessionViewOf), next: cursorOf(next) };
+}
+
+/** See `AgentService.session`. */
+export async function sessionPage(
+  store: RunStore,
+  owner: string,
+  id: string,
+  after: number,
+  limit: number,
+): Promise<SessionPage> {
+  // First, so that a run that ends meanwhile is here, in the turns, or in both.
+  const queue = await store.queue(owner, id);
+  const page = await store.turns(owner, id, { after, limit, maxLength: MAX_TURNS_LENGTH, cutTexts: true });
+  if (!page) throw sessionNotFound();
+  return {
+    id,
+    active: queue.find(({ status }) => status === 'running')?.id ?? null,
+    waiting: queue.filter(({ status }) => status === 'waiting').length,
+    turns: page.turns,
+    next: page.last < page.total ? page.last : null,
+  };
 }
 
 function sessionViewOf({ id, title, turns, usedAt, active }: SessionRecord) {

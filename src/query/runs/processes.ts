@@ -5,7 +5,8 @@ import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { Signal, SignalReceiver } from '../ports/signals.js';
 import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
-import type { Observers } from './observers.js';
+import { restartsOf } from './run-handler.js';
+import type { RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
 /** How long a process waits for news of a run before it looks itself. */
@@ -16,30 +17,35 @@ const LOOKED_AT = 100;
 
 /** What this process and the others that share the store tell one another about runs. */
 export class Processes implements SignalReceiver {
+  readonly #store: RunStore;
+  readonly #groups: FollowerGroups;
+
   constructor(
-    private readonly store: RunStore,
+    private readonly services: RunnerServices,
     private readonly dispatcher: Dispatcher,
     private readonly scheduler: Scheduler,
-    private readonly groups: FollowerGroups,
-    private readonly observers: Observers,
-  ) {}
+  ) {
+    this.#store = services.store;
+    this.#groups = services.groups;
+  }
 
   /**
    * Begins to listen to the other processes, and recovers the runs of those that are gone.
    *
-   * @param restarts how often a run may be executed again
-   * @param maxRunningPerOwner how many runs of one owner may execute
    * @param executes whether this process executes runs
+   * @throws {TypeError} the handler declares something else than a number of restarts
    */
-  async join(restarts: number, maxRunningPerOwner: number, executes: boolean): Promise<void> {
-    await this.store.signals.listen(this);
-    await this.store.open({
+  async join(executes: boolean): Promise<void> {
+    const { handler, options, observers } = this.services;
+    const restarts = restartsOf(handler);
+    await this.#store.signals.listen(this);
+    await this.#store.open({
       restarts: () => restarts,
-      maxRunningPerOwner: () => maxRunningPerOwner,
+      maxRunningPerOwner: () => options.maxRunningPerOwner,
       asked: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => {
-        if (ended) new Observation(this.observers).ended(ended);
+        if (ended) new Observation(observers).ended(ended);
         this.#hasNews(runId);
       },
       ready: () => this.scheduler.ready(),
@@ -58,9 +64,9 @@ export class Processes implements SignalReceiver {
       case 'started':
         return this.#startedElsewhere(signal.runId);
       case 'follow':
-        return this.groups.get(signal.runId)?.followedBy(from, signal.offset);
+        return this.#groups.get(signal.runId)?.followedBy(from, signal.offset);
       case 'leave':
-        return this.groups.get(signal.runId)?.leftBy(from);
+        return this.#groups.get(signal.runId)?.leftBy(from);
       case 'detach':
         return this.scheduler.get(signal.runId)?.disconnects.ignore();
       case 'cancel':
@@ -70,22 +76,38 @@ export class Processes implements SignalReceiver {
 
   /** Part of `SignalReceiver`. */
   missed(): void {
-    this.groups.catchUp();
+    this.#groups.catchUp();
     this.scheduler.ready();
     for (const { id } of this.scheduler.waiting.slice(0, LOOKED_AT)) void this.#look(id);
   }
 
   /**
-   * Cancels a run that waits, or that another process executes, and waits until it has ended or its handler should have
-   * stopped. The other process ends the run in any case: it is asked in the database, and a signal only makes it look sooner.
+   * Cancels a run, wherever it executes, and waits until it has ended or its handler should have stopped.
    *
-   * @param run the run
-   * @param stopDeadlineMs how long its handler may take to stop
    * @throws {QueryError} `not_found` · `unavailable`
    */
-  async cancel(run: RunRecord, stopDeadlineMs: number): Promise<{ run: RunRecord; stopped: boolean }> {
-    const { signals } = this.store;
-    const group = this.groups.of(run.id);
+  async cancel(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
+    const runner = this.scheduler.get(run.id);
+    runner?.stop({ status: 'cancelled' });
+    const ending = await runner?.ended;
+    if (ending?.run) return { run: ending.run, stopped: ending.stopped };
+    return this.#cancelElsewhere(run);
+  }
+
+  /** Cancels runs of one session. The first one last, so that no other run is promoted and executed before it is cancelled. */
+  async cancelAll([first, ...waiting]: RunRecord[]): Promise<void> {
+    await Promise.all(waiting.map((run) => this.cancel(run)));
+    if (first) await this.cancel(first);
+  }
+
+  /**
+   * Cancels a run that waits, or that another process executes. That process ends it in any case: it is asked in the database,
+   * and a signal only makes it look sooner.
+   */
+  async #cancelElsewhere(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
+    const { stopDeadlineMs } = this.services.options;
+    const { signals } = this.#store;
+    const group = this.#groups.of(run.id);
     const since = performance.now();
     let isAsked = false;
     for (let found = run; ; found = await this.#find(run)) {
@@ -98,7 +120,7 @@ export class Processes implements SignalReceiver {
         await this.#endWaiting(found);
         continue;
       }
-      if (!isAsked) await this.store.request(run, 'cancel');
+      if (!isAsked) await this.#store.request(run, 'cancel');
       isAsked = true;
       this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
       signals.send({ type: 'cancel', runId: run.id });
@@ -108,28 +130,28 @@ export class Processes implements SignalReceiver {
 
   /** Ends a run that waits. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
-    const finished = await this.store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
+    const finished = await this.#store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
     if (!finished) return;
-    new Observation(this.observers).ended(finished.run);
+    new Observation(this.services.observers).ended(finished.run);
     this.#hasNews(run.id);
     if (finished.next) this.scheduler.enqueued();
   }
 
   /** The log of a run has news that no runner of this process has made. */
   #hasNews(runId: string): void {
-    this.store.signals.send({ type: 'news', runId });
+    this.#store.signals.send({ type: 'news', runId });
     this.#receiveNews(runId);
   }
 
   #receiveNews(runId: string): void {
-    this.groups.get(runId)?.notify();
+    this.#groups.get(runId)?.notify();
     void this.#look(runId);
   }
 
   #startedElsewhere(runId: string): void {
     const runner = this.scheduler.get(runId);
     if (runner?.isWaiting) this.scheduler.drop(runner);
-    const group = this.groups.get(runId);
+    const group = this.#groups.get(runId);
     group?.report();
     group?.notify();
   }
@@ -138,12 +160,12 @@ export class Processes implements SignalReceiver {
   async #look(runId: string): Promise<void> {
     const runner = this.scheduler.get(runId);
     if (!runner?.isWaiting) return;
-    const found = await Promise.resolve(this.store.find(runner.owner, runId)).catch(() => undefined);
+    const found = await Promise.resolve(this.#store.find(runner.owner, runId)).catch(() => undefined);
     if (found && found.status !== 'waiting' && runner.isWaiting) this.scheduler.drop(runner);
   }
 
   async #find({ owner, id }: RunRecord): Promise<RunRecord> {
-    const found = await this.store.find(owner, id);
+    const found = await this.#store.find(owner, id);
     if (!found) throw runNotFound();
     return found;
   }

@@ -1,4 +1,6 @@
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
+import { isInRange, rangeText, shown } from '../options/ranges.js';
+import type { Range } from '../options/table.js';
 import {
   AgentHandler,
   type HandlerAnswer,
@@ -12,6 +14,21 @@ import {
  * a run may wait, and may be executed by another process.
  */
 export type RunRequest = Pick<QueryContext, 'runId' | 'owner'>;
+
+/** How often a handler may declare that a run is executed again. */
+const RESTARTS: Range = [0, 1_000];
+
+/**
+ * How often a run may be executed again, as its handler declares.
+ *
+ * @throws {TypeError} the handler declares something else than a number of restarts
+ */
+export function restartsOf({ restarts = 0 }: AgentHandler): number {
+  if (isInRange(restarts, RESTARTS)) return restarts;
+  throw new TypeError(
+    `The property "restarts" of the handler is ${shown(restarts)}; it must be ${rangeText(RESTARTS)}.`,
+  );
+}
 
 /**
  * The handler of a module, as its runs call it. A handler that is request-scoped, or depends on something that is, is made once

@@ -6,28 +6,12 @@ import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
+import type { Load } from './load.js';
 import type { Runner, RunnerEvents } from './runner.js';
-
-/** The present load of the service. */
-export interface Load {
-  /** Runs whose handler was called. */
-  running: number;
-  /** Runs in the queue of their session, or without a slot. */
-  waiting: number;
-  /** Followers of all runs. */
-  followers: number;
-  /** Handlers that have missed their stop deadline and still execute. */
-  overdue: number;
-}
+import { Slots } from './slots.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
 export const STORE_DEADLINE_MS = 2_000;
-
-/**
- * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the
- * service; without the slot, they would exceed the limit of concurrent handlers.
- */
-const OVERDUE_SLOT_MS = 60_000;
 
 /** The most runs that are taken in one step. A limit, because slots are kept for them until the store has answered. */
 const TAKEN_AT_ONCE = 64;
@@ -50,15 +34,9 @@ export interface SchedulerEvents {
  */
 export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
-  readonly #running = new Set<Runner>();
-  /** Runners whose handler missed its stop deadline, each with the timer that frees its slot. */
-  readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
+  readonly #slots: Slots;
   /** Of runs of sessions that have left this process while they had followers: those, and whose session it is. */
   readonly #followed = new Map<RunFollowers, Pick<RunRecord, 'owner' | 'sessionId'>>();
-  /** Slots of overdue handlers. */
-  #keptSlots = 0;
-  /** Slots for runs that are being admitted or taken. */
-  #reservedSlots = 0;
   /** Slots that admissions wait for: they come before runs that are taken next. */
   #awaitedSlots = 0;
   /** Whether runs may wait in the store that this process can take. */
@@ -74,10 +52,12 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
    * @param events what the scheduler needs of the service
    */
   constructor(
-    private readonly slots: number,
+    slots: number,
     private readonly events: SchedulerEvents,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#slots = new Slots(slots, () => this.fill());
+  }
 
   get(runId: string): Runner | undefined {
     return this.#alive.get(runId);
@@ -85,17 +65,17 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** The runs that wait, and that this process has admitted. */
   get waiting(): Runner[] {
-    return [...this.#alive.values()].filter((runner) => !this.#running.has(runner));
+    return [...this.#alive.values()].filter((runner) => !this.#slots.executes(runner));
   }
 
   /** How many slots are taken: by runs that execute, and by overdue handlers. */
   get takenSlots(): number {
-    return this.#running.size + this.#keptSlots;
+    return this.#slots.taken;
   }
 
   load(): Omit<Load, 'followers'> {
-    const running = this.#running.size;
-    return { running, waiting: this.#alive.size - running, overdue: this.#overdue.size };
+    const { running, overdue } = this.#slots;
+    return { running, waiting: this.#alive.size - running, overdue };
   }
 
   /** Resolves when the followers of the ended runs of a session have left, which they do at the end of the log. */
@@ -116,21 +96,20 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
    * While runs are being taken, free slots are kept for them. It is not known yet whether they need them: then it waits.
    */
   reserve(): Awaitable<boolean> {
-    const mayBecomeFree = this.takenSlots < this.slots && !this.#isClosed;
-    if (this.#freeSlots === 0 && mayBecomeFree && this.#taking) return this.#reserveAfter(this.#taking);
+    const mayBecomeFree = this.#slots.mayBecomeFree && !this.#isClosed;
+    if (this.#slots.free === 0 && mayBecomeFree && this.#taking) return this.#reserveAfter(this.#taking);
     return this.#reserveNow();
   }
 
   /** Gives a slot back that was kept. */
   release(): void {
-    this.#reservedSlots--;
+    this.#slots.release(1);
     this.fill();
   }
 
   /** Starts a run in a slot that was kept for it. The store has recorded that this process executes the run. */
   start(runner: Runner, run: RunRecord): void {
-    this.#reservedSlots--;
-    this.#running.add(runner);
+    this.#slots.start(runner);
     void runner.start(run);
   }
 
@@ -148,7 +127,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** Part of `DispatchReceiver`. */
   async freeSlot(): Promise<void> {
-    if (this.#isClosed || this.#freeSlots === 0)
+    if (this.#isClosed || this.#slots.free === 0)
       await new Promise<void>((resolve) => this.#slotWaiters.push(resolve));
   }
 
@@ -163,10 +142,10 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   fill(): void {
     if (this.#taking || this.#isClosed) return;
     if (!this.#hasReady) return this.#announceSlot();
-    const count = Math.min(this.#freeSlots - this.#awaitedSlots, TAKEN_AT_ONCE);
+    const count = Math.min(this.#slots.free - this.#awaitedSlots, TAKEN_AT_ONCE);
     if (count <= 0) return;
     this.#hasReady = false;
-    this.#reservedSlots += count;
+    this.#slots.reserve(count);
     let taken: Awaitable<RunRecord[]>;
     try {
       taken = this.events.take(count);
@@ -195,24 +174,18 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
     this.#keepFollowed(runner);
-    if (this.#overdue.has(runner)) this.#keepSlot(runner);
     if (promoted) this.enqueued();
     else this.fill();
   }
 
   /** Part of `RunnerEvents`. */
   overdue(runner: Runner): void {
-    this.#overdue.set(runner, undefined);
+    this.#slots.missedDeadline(runner);
   }
 
   /** Part of `RunnerEvents`. */
   stoppedLate(runner: Runner): void {
-    const timer = this.#overdue.get(runner);
-    this.#overdue.delete(runner);
-    if (!timer) return;
-    clearTimeout(timer);
-    this.#keptSlots--;
-    this.fill();
+    if (this.#slots.stoppedLate(runner)) this.fill();
   }
 
   /** Part of `RunnerEvents`. */
@@ -246,7 +219,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       this.#isClosed = true;
       await this.#taking;
       for (const runner of [...this.#alive.values()]) {
-        if (!this.#running.has(runner) && waitingRuns !== 'stop') this.#disconnect(runner);
+        if (!this.#slots.executes(runner) && waitingRuns !== 'stop') this.#disconnect(runner);
         else if (runner.mayRestart && waitingRuns !== 'stop') runner.handOver();
         else runner.stop(INTERRUPTED);
       }
@@ -254,7 +227,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       for (const runner of [...this.#alive.values()]) this.#disconnect(runner);
     }
     this.#isClosed = true;
-    for (const timer of this.#overdue.values()) clearTimeout(timer);
+    this.#slots.close();
   }
 
   #disconnect(runner: Runner): void {
@@ -271,13 +244,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   #reserveNow(): boolean {
-    if (this.#isClosed || this.#freeSlots === 0) return false;
-    this.#reservedSlots++;
+    if (this.#isClosed || this.#slots.free === 0) return false;
+    this.#slots.reserve(1);
     return true;
-  }
-
-  get #freeSlots(): number {
-    return Math.max(0, this.slots - this.#running.size - this.#keptSlots - this.#reservedSlots);
   }
 
   async #await(taking: Promise<RunRecord[]>, count: number): Promise<void> {
@@ -294,7 +263,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   #startTaken(taken: RunRecord[], count: number): void {
     this.#taking = undefined;
-    this.#reservedSlots -= count - taken.length;
+    this.#slots.release(count - taken.length);
     if (taken.length === count) this.#hasReady = true;
     for (const run of taken) {
       let runner = this.#alive.get(run.id);
@@ -305,7 +274,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   #announceSlot(): void {
-    if (this.#freeSlots === 0) return;
+    if (this.#slots.free === 0) return;
     for (const resolve of this.#slotWaiters.splice(0)) resolve();
   }
 
@@ -316,20 +285,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     void followers.emptied().then(() => this.#followed.delete(followers));
   }
 
-  /** The run has ended, but its handler still executes. */
-  #keepSlot(runner: Runner): void {
-    const freeSlot = () => {
-      this.#keptSlots--;
-      this.#overdue.set(runner, undefined);
-      this.fill();
-    };
-    this.#keptSlots++;
-    this.#overdue.set(runner, setTimeout(freeSlot, OVERDUE_SLOT_MS).unref());
-  }
-
   #remove(runner: Runner): void {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
-    this.#running.delete(runner);
+    this.#slots.end(runner);
     if (this.#alive.size === 0) this.#onIdle?.();
   }
 
