@@ -96,7 +96,6 @@ export class Runs {
     return this.#length - this.#byId.size * OVERHEAD;
   }
 
-  /** See `RunStore.runs`. */
   page(owner: string, { sessionId, status, ...page }: RunsPage) {
     const listed = [...(this.#byOwner.get(owner) ?? [])]
       .reverse()

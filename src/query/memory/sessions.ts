@@ -115,7 +115,6 @@ export class Sessions<Run extends Queued> {
     return { turns: turns.reverse(), last: from + kept.length, total };
   }
 
-  /** See `RunStore.sessions`. */
   page(owner: string, page: ListPage) {
     this.sweep();
     const listed = [...this.#sessions.values()].filter((session) => session.owner === owner).reverse();

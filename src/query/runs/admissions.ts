@@ -214,7 +214,6 @@ export class Admissions {
     }
   }
 
-  /** See `Admission.path`. */
   #pathOf(path: string | undefined): string | undefined {
     return path === undefined || path === this.services.path || !PATH.test(path) ? undefined : path;
   }

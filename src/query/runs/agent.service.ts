@@ -10,13 +10,8 @@ import {
 import { refusalOf } from '../contract/refusal-of.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
-import { FollowerGroups } from '../event-log/run-followers.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
-import { Files } from '../files/files.js';
 import { Spool } from '../files/spool.js';
-import { MemoryFileStore } from '../memory/memory-file-store.js';
-import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
-import type { RunOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
 import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
@@ -33,11 +28,11 @@ import { observed } from './observation.js';
 import { Observers } from './observers.js';
 import { Processes } from './processes.js';
 import { RunHandler } from './run-handler.js';
+import { type RunnerServices, servicesOf } from './runner-services.js';
 import { storedOwner } from '../sharing/owners.js';
 import { viewOf } from './run-view.js';
 import type { Load, SpoolUse, Totals } from './load.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
-import { Traces } from './traces.js';
 
 export { ANONYMOUS };
 export type { DownloadedFile, ListOptions, Load, QueryOptions, RunListOptions, SpoolUse, Totals };
@@ -60,16 +55,12 @@ const END_READING_MS = 1_000;
 @Injectable()
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   readonly #logger: Logger;
-  readonly #options: RunOptions;
   readonly #dispatcher: Dispatcher;
-  readonly #files: Files;
-  readonly #groups: FollowerGroups;
+  readonly #services: RunnerServices;
   readonly #scheduler: Scheduler;
   readonly #admissions: Admissions;
   readonly #processes: Processes;
   readonly #following: Following;
-  readonly #traces: Traces;
-  readonly #contents: MemoryFileStore | undefined;
   #drained: Promise<void> | undefined;
 
   constructor(
@@ -81,44 +72,22 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     @Optional() private readonly observers: Observers = new Observers([]),
     @Optional() private readonly connections?: Connections,
   ) {
-    const { runs, limits, role, dispatcher, tracer } = settings;
-    this.#logger = loggerOf('AgentService', settings.name);
-    this.#options = runs;
-    this.#traces = new Traces(tracer);
+    const { runs, role, dispatcher, name } = settings;
+    this.#logger = loggerOf('AgentService', name);
+    this.#services = servicesOf({ store, handler, clock, observers }, settings, spool);
     this.#dispatcher = dispatcher ?? new SignalDispatcher(store.signals);
-    this.#groups = new FollowerGroups(store.signals, (event, message) => {
-      if (observers.want(event)) observers.tell(event, message);
-    });
     this.#scheduler = new Scheduler(
       role === 'api' ? 0 : runs.maxRunning,
       {
-        take: (count) => store.take(count, settings.name),
+        take: (count) => store.take(count, name),
         adopt: (run) => this.#admissions.adopt(run),
         offer: () => this.#dispatcher.offer(),
       },
-      loggerOf('Scheduler', settings.name),
+      loggerOf('Scheduler', name),
     );
-    // A store need not have contents of files.
-    const contents =
-      store.files ?? (this.#contents = new MemoryFileStore(MEMORY_RETENTION_DEFAULTS.filesBytes));
-    const files = new Files(contents, spool, limits);
-    this.#files = files;
-    const services = {
-      store,
-      handler,
-      options: runs,
-      kwargs: settings.kwargs,
-      files,
-      path: settings.path,
-      clock,
-      groups: this.#groups,
-      observers,
-      traces: this.#traces,
-      logger: loggerOf('Runner', settings.name),
-    };
-    this.#following = new Following(services);
-    this.#processes = new Processes(services, this.#dispatcher, this.#scheduler);
-    this.#admissions = new Admissions(services, settings, this.#scheduler, this.#processes);
+    this.#following = new Following(this.#services);
+    this.#processes = new Processes(this.#services, this.#dispatcher, this.#scheduler);
+    this.#admissions = new Admissions(this.#services, settings, this.#scheduler, this.#processes);
   }
 
   /**
@@ -151,7 +120,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     after = 0,
     { request }: Pick<QueryOptions, 'request'> = {},
   ): RunStream {
-    const followed = this.#traces.resumed(
+    const followed = this.#services.traces.resumed(
       after,
       request,
       () => this.#following.find(this.#stored(owner), runId),
@@ -221,7 +190,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found`: the owner has no such run and no turn of it, or it has no such file · `unavailable`
    */
   async file(owner: string, runId: string, sha256: string): Promise<DownloadedFile> {
-    return downloadOf(this.store, this.#files, this.#stored(owner), runId, sha256);
+    return downloadOf(this.store, this.#services.files, this.#stored(owner), runId, sha256);
   }
 
   /**
@@ -235,12 +204,19 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     // The followers read the end before the log is erased.
     await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
-    await this.#tellErased(owner, sessionId);
+    const tellHandler = async () => this.handler.sessionErased?.({ owner, id: sessionId });
+    await tellHandler().catch((error?: Error) => {
+      const session = JSON.stringify(sessionId);
+      this.#logger.error(
+        `The handler could not erase what it keeps of the session ${session}.`,
+        error?.stack,
+      );
+    });
   }
 
   /** Returns the present load of this process. */
   load(): Load {
-    return { ...this.#scheduler.load(), followers: this.#groups.size };
+    return { ...this.#scheduler.load(), followers: this.#services.groups.size };
   }
 
   /** Returns what this process has done since its start. */
@@ -270,7 +246,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} why it does not: `draining` · `unavailable`
    */
   async check(): Promise<void> {
-    if (this.#isDraining) throw draining();
+    if (this.#drained) throw draining();
     await this.store.check();
   }
 
@@ -286,7 +262,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
-    const closing = Promise.all([this.store.close(), this.#contents?.close()]);
+    const closing = Promise.all([this.store.close(), this.#services.contents?.close()]);
     const closed = closing.catch((error: Error) =>
       this.#logger.warn(`The store was not closed: ${error.message}`),
     );
@@ -294,43 +270,33 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
   }
 
-  get #isDraining(): boolean {
-    return this.#drained !== undefined;
-  }
-
   async #drain(): Promise<void> {
     // Here, because Nest calls the hooks of what this service injects after its own.
     this.connections?.stopListening();
-    const { drainMs, stopDeadlineMs } = this.#options;
+    const { drainMs, stopDeadlineMs } = this.settings.runs;
     const { durable, signals } = this.store;
     const waitingRuns = signals.isShared ? 'hand over' : durable ? 'keep' : 'stop';
     await this.#scheduler.drain(drainMs, stopDeadlineMs, waitingRuns);
     await this.#dispatcher.close();
-    this.#groups.disconnectElsewhere();
+    this.#services.groups.disconnectElsewhere();
   }
 
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
+    const { observers } = this;
     try {
-      const { run, created } = await this.#admissions.admit(query, options, () => this.#isDraining);
+      const { run, created } = await this.#admissions.admit(
+        query,
+        options,
+        () => this.#drained !== undefined,
+      );
       if (created) return this.#following.from(run, 0);
       const followed = await this.#following.after(run, 0);
-      if (this.observers.want('repeated')) this.observers.tell('repeated', { run: observed(run) });
+      if (observers.want('repeated')) observers.tell('repeated', { run: observed(run) });
       return followed;
     } catch (error) {
       const { owner = ANONYMOUS, request } = options;
-      const refused = { owner, request, sessionId: sessionIdOf(query) };
-      this.observers.tellRefusedQuery(refused, refusalOf(error));
+      observers.tellRefusedQuery({ owner, request, sessionId: sessionIdOf(query) }, refusalOf(error));
       throw error;
-    }
-  }
-
-  /** The session is erased, whatever the handler does. */
-  async #tellErased(owner: string, id: string): Promise<void> {
-    try {
-      await this.handler.sessionErased?.({ owner, id });
-    } catch (error) {
-      const message = `The handler could not erase what it keeps of the session ${JSON.stringify(id)}.`;
-      this.#logger.error(message, (error as Error | undefined)?.stack);
     }
   }
 

@@ -24,7 +24,6 @@ export interface RunListOptions extends ListOptions {
   status?: RunStatus | undefined;
 }
 
-/** See `AgentService.runs`. */
 export async function runList(
   store: RunStore,
   owner: string,
@@ -35,7 +34,6 @@ export async function runList(
   return { runs: runs.map(viewOf), next: cursorOf(next) };
 }
 
-/** See `AgentService.sessions`. */
 export async function sessionList(
   store: RunStore,
   owner: string,
@@ -45,7 +43,6 @@ export async function sessionList(
   return { sessions: sessions.map(sessionViewOf), next: cursorOf(next) };
 }
 
-/** See `AgentService.session`. */
 export async function sessionPage(
   store: RunStore,
   owner: string,

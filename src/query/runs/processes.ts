@@ -54,7 +54,6 @@ export class Processes implements SignalReceiver {
     if (executes) await this.dispatcher.receive(this.scheduler);
   }
 
-  /** Part of `SignalReceiver`. */
   receive(signal: Signal, from = ''): void {
     switch (signal.type) {
       case 'ready':
@@ -74,7 +73,6 @@ export class Processes implements SignalReceiver {
     }
   }
 
-  /** Part of `SignalReceiver`. */
   missed(): void {
     this.#groups.catchUp();
     this.scheduler.ready();

@@ -1,15 +1,20 @@
 import type { Logger } from '@nestjs/common';
-import type { FollowerGroups } from '../event-log/run-followers.js';
-import type { Files } from '../files/files.js';
+import { FollowerGroups } from '../event-log/run-followers.js';
+import { Files } from '../files/files.js';
+import type { Spool } from '../files/spool.js';
+import { MemoryFileStore } from '../memory/memory-file-store.js';
+import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
 import type { RunOptions } from '../options/query.options.js';
+import type { Settings } from '../options/settings.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { Clock } from '../platform/clock.js';
+import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { Observers } from './observers.js';
-import type { Traces } from './traces.js';
+import { Traces } from './traces.js';
 
-/** What all runners of a service share. */
+/** What all runs of a service share. */
 export interface RunnerServices {
   readonly store: RunStore;
   readonly handler: AgentHandler;
@@ -17,6 +22,8 @@ export interface RunnerServices {
   /** Undefined where the host has no class for kwargs. */
   readonly kwargs: TypedKwargs | undefined;
   readonly files: Files;
+  /** The contents of files, if the store has none. */
+  readonly contents: MemoryFileStore | undefined;
   /** The path of the endpoint, for runs whose callers used no other. */
   readonly path: string;
   readonly groups: FollowerGroups;
@@ -24,4 +31,27 @@ export interface RunnerServices {
   readonly traces: Traces;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Makes what all runs of a service share. */
+export function servicesOf(
+  given: Pick<RunnerServices, 'store' | 'handler' | 'clock' | 'observers'>,
+  { runs, limits, kwargs, path, name, tracer }: Settings,
+  spool: Spool,
+): RunnerServices {
+  const { store, observers } = given;
+  const contents = store.files ? undefined : new MemoryFileStore(MEMORY_RETENTION_DEFAULTS.filesBytes);
+  return {
+    ...given,
+    options: runs,
+    kwargs,
+    files: new Files(store.files ?? contents!, spool, limits),
+    contents,
+    path,
+    groups: new FollowerGroups(store.signals, (event, message) => {
+      if (observers.want(event)) observers.tell(event, message);
+    }),
+    traces: new Traces(tracer),
+    logger: loggerOf('Runner', name),
+  };
 }

@@ -125,13 +125,11 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     if (this.#hasReady) this.events.offer();
   }
 
-  /** Part of `DispatchReceiver`. */
   async freeSlot(): Promise<void> {
     if (this.#isClosed || this.#slots.free === 0)
       await new Promise<void>((resolve) => this.#slotWaiters.push(resolve));
   }
 
-  /** Part of `DispatchReceiver`. */
   async take(): Promise<boolean> {
     this.ready();
     while (this.#taking) await this.#taking;
@@ -170,7 +168,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     runner?.lose();
   }
 
-  /** Part of `RunnerEvents`. */
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
     this.#keepFollowed(runner);
@@ -178,17 +175,14 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     else this.fill();
   }
 
-  /** Part of `RunnerEvents`. */
   overdue(runner: Runner): void {
     this.#slots.missedDeadline(runner);
   }
 
-  /** Part of `RunnerEvents`. */
   stoppedLate(runner: Runner): void {
     if (this.#slots.stoppedLate(runner)) this.fill();
   }
 
-  /** Part of `RunnerEvents`. */
   handedOver(): void {
     this.enqueued();
   }

@@ -19,13 +19,11 @@ export class Traces {
   /** @param tracer undefined for none: then there are no traces, and nothing is done */
   constructor(private readonly tracer: RunTracer | undefined) {}
 
-  /** See `RunTracer.submitted`. */
   submitted(run: Omit<TracedRun, 'attempt'>): GuardedTrace | undefined {
     const { tracer } = this;
     return tracer && GuardedTrace.of(() => tracer.submitted(run));
   }
 
-  /** See `RunTracer.taken`. */
   taken(run: RunRecord): GuardedTrace | undefined {
     const { tracer } = this;
     return tracer && GuardedTrace.of(() => tracer.taken(run));

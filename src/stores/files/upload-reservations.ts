@@ -14,7 +14,6 @@ export class UploadReservations {
     private readonly processId: () => string,
   ) {}
 
-  /** See `RunStore.reserveUploads`. */
   reserve(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
     const row = { process: this.processId(), owner_key: keyOf(owner, 'uploads'), bytes };
     return this.database.attemptTransaction(async (db) => {

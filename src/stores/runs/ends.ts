@@ -30,7 +30,6 @@ export class Ends {
     private readonly limits: OwnerLimits,
   ) {}
 
-  /** See `RunStore.end`. */
   async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
     const { owner, id: runId, attempt } = name;
     const run = this.localRuns.findUnfinished(owner, runId);
@@ -51,7 +50,6 @@ export class Ends {
     return finished;
   }
 
-  /** See `RunStore.giveBack`. */
   async giveBack({ owner, id, attempt }: AttemptRef): Promise<boolean> {
     const run = this.localRuns.findUnfinished(owner, id);
     if (run?.attempt !== attempt || run.isFinishing) return false;

@@ -19,7 +19,6 @@ interface Entry extends ListPosition {
   length: number;
 }
 
-/** See `RunStore.runs`. */
 export async function listRuns(
   db: Db,
   owner: string,
@@ -58,7 +57,6 @@ export async function listRuns(
   return { runs: rows.map(recordOf), next };
 }
 
-/** See `RunStore.sessions`. */
 export async function listSessions(
   db: Db,
   owner: string,

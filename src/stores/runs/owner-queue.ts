@@ -22,7 +22,6 @@ import { recordOf, selectRuns } from './run-rows.js';
 /** Names an owner in a module, as the tables do. */
 export interface OwnerRef {
   module: string;
-  /** See `ownerKeyOf`. */
   key: string;
 }
 

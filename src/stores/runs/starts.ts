@@ -50,7 +50,6 @@ export class Starts {
     return this.#taking > 0 || this.#admitting.has(runId);
   }
 
-  /** See `RunStore.admit`. */
   async admit(admission: Admission): Promise<Admitted> {
     const { runId } = admission;
     const admitting = this.#admit(admission);
@@ -69,7 +68,6 @@ export class Starts {
     return admitted;
   }
 
-  /** See `RunStore.take`. */
   async take(count: number, module: string): Promise<RunRecord[]> {
     this.#taking++;
     try {
