@@ -2,6 +2,7 @@
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
 export { getAgentToken, InjectAgent } from './agent-token.js';
+export { isRepeated, placeOf, refuseBehind, refuseToWait } from './ports/admission-rules.js';
 export { SHAPES } from './contract/envelope-shapes.js';
 export { envelopeText } from './contract/envelope-text.js';
 export {

@@ -1,13 +1,6 @@
-import { doneText, isInterrupted } from '../contract/envelopes.js';
-import {
-  atCapacity,
-  idempotencyConflict,
-  interrupted,
-  ownerAtCapacity,
-  runNotFound,
-  sessionBusy,
-  sessionFull,
-} from '../contract/refusals.js';
+import { isRepeated, placeOf, refuseBehind, refuseToWait } from '../ports/admission-rules.js';
+import { doneText } from '../contract/envelopes.js';
+import { interrupted, runNotFound, sessionBusy } from '../contract/refusals.js';
 import {
   type Admission,
   type Admitted,
@@ -70,20 +63,17 @@ export class MemoryRunStore extends RunStore {
     const { owner, idempotency, module = '', maxWaitingPerOwner = Infinity } = admission;
     const key = idempotency && keyOf(owner, idempotency.key);
     const repeated = key === undefined ? undefined : this.#runs.withKey(key);
-    if (repeated && repeated.digest !== idempotency!.digest) throw idempotencyConflict();
-    // The caller of an interrupted run was asked to send its query again.
-    if (repeated && !isInterrupted(repeated.end)) return { run: repeated, created: false, ahead: [] };
+    if (repeated && isRepeated(repeated, repeated.digest === idempotency!.digest))
+      return { run: repeated, created: false, ahead: [] };
 
-    const ahead = this.#ahead(admission);
-    if (admission.refusal) throw admission.refusal;
+    const { session } = admission;
+    const ahead = session ? [...this.#sessions.queue(owner, session.id)] : [];
+    refuseBehind(ahead.length, admission);
     const queues = this.#queuesOf(module);
     const limit = this.#limit(module);
-    const isFirst = ahead.length === 0;
-    const isDeferred = isFirst && !queues.hasFreePlace(owner, limit);
-    const starts = admission.mayStart && isFirst && !isDeferred;
-    if (!starts && queues.waitingOf(owner) >= maxWaitingPerOwner) throw ownerAtCapacity(maxWaitingPerOwner);
-    if (!starts && queues.waiting >= admission.maxWaiting) throw atCapacity(queues.waiting);
-    const { runId, parts, session, detached, trace, path } = admission;
+    const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner, limit));
+    if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
+    const { runId, parts, detached, trace, path } = admission;
     const digest = idempotency?.digest;
     const ofTurn = session && parts;
     const run = new Run(runId, owner, session?.id, ofTurn, key, digest, detached, module, trace, path);
@@ -99,7 +89,7 @@ export class MemoryRunStore extends RunStore {
     const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
     for (const notice of notices) this.#runs.append(run, notice);
     if (starts) this.#start(run, run.createdAt);
-    else if (isFirst) queues.promote(run, limit);
+    else if (ahead.length === 0) queues.promote(run, limit);
     return { run, created: true, ahead };
   }
 
@@ -226,16 +216,6 @@ export class MemoryRunStore extends RunStore {
     // Usually it is the run itself, so that no envelope needs a look-up.
     if (name instanceof Run) return name.isDropped ? undefined : name;
     return this.#runs.get(name.owner, name.id);
-  }
-
-  /** Returns the runs ahead of a new run. */
-  #ahead({ owner, session }: Admission): Run[] {
-    const queue = session ? this.#sessions.queue(owner, session.id) : [];
-    if (!session || queue.length === 0) return [];
-    if (session.policy === 'reject') throw sessionBusy();
-    if (session.policy === 'enqueue' && queue.length > session.maxWaiting)
-      throw sessionFull(session.maxWaiting);
-    return [...queue];
   }
 
   /** Drops what is too old or exceeds the limits. */

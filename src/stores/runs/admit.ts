@@ -1,13 +1,11 @@
 import {
   type Admission,
   type Admitted,
-  atCapacity,
-  idempotencyConflict,
-  isInterrupted,
-  ownerAtCapacity,
+  isRepeated,
+  placeOf,
+  refuseBehind,
+  refuseToWait,
   type RunRecord,
-  sessionBusy,
-  sessionFull,
   titleOf,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
@@ -80,8 +78,13 @@ export async function admit(
   const idempotencyKey = idempotency ? keyOf(admission.owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
     await driver.lock(db, `idempotency ${idempotencyKey}`);
-    const run = await findRepeated(db, idempotencyKey, idempotency!.digest);
-    if (run && !isInterrupted(run.end)) return { run, created: false, ahead: [] };
+    const row = await selectRuns(db)
+      .select('digest')
+      .where('idempotency_key', '=', idempotencyKey)
+      .executeTakeFirst();
+    const run = row && recordOf(row);
+    if (run && isRepeated(run, row.digest === JSON.stringify(idempotency!.digest)))
+      return { run, created: false, ahead: [] };
     interrupted = run;
   }
 
@@ -90,19 +93,17 @@ export async function admit(
   if (sessionKey !== null) {
     await driver.lock(db, `session ${sessionKey}`);
     ahead = await queueOf(db, sessionKey);
-    refuseBehind(ahead.length, admission);
   }
-  if (admission.refusal) throw admission.refusal;
+  refuseBehind(ahead.length, admission);
   const isFirst = ahead.length === 0;
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, [owner]);
-  const isDeferred = isFirst && !(await hasFreePlace(db, owner, limit));
-  const starts = admission.mayStart && isFirst && !isDeferred;
-  if (!starts) await refuseToWait(db, driver, owner, admission);
+  const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));
+  const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
+  if (!starts) await mayWait(db, driver, owner, admission);
 
   if (interrupted) await forgetKey(db, interrupted.id);
   const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
   const record = { ...newRun(admission, now, starts), lastSeq: notices.length };
-  const isReady = isFirst && !isDeferred;
   const row: RunToInsert = {
     ...rowOf(record, admission, query),
     session_key: sessionKey,
@@ -222,24 +223,9 @@ function sessionOf({ owner, session, parts }: Admission, key: string): SessionRo
   };
 }
 
-/** The run that an idempotency key started. */
-async function findRepeated(db: Db, key: string, digest: string): Promise<RunRecord | undefined> {
-  const row = await selectRuns(db).select('digest').where('idempotency_key', '=', key).executeTakeFirst();
-  if (row === undefined) return undefined;
-  if (row.digest === JSON.stringify(digest)) return recordOf(row);
-  throw idempotencyConflict();
-}
-
 /** The caller of an interrupted run was asked to send its query again: its idempotency key starts a new run. */
 async function forgetKey(db: Db, runId: string): Promise<void> {
   await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', runId).execute();
-}
-
-/** Refuses a query with runs ahead of it, if the session policy or a limit requires that. */
-function refuseBehind(ahead: number, { session }: Admission): void {
-  if (ahead === 0) return;
-  if (session!.policy === 'reject') throw sessionBusy();
-  if (session!.policy === 'enqueue' && ahead > session!.maxWaiting) throw sessionFull(session!.maxWaiting);
 }
 
 /** Whether one more run of an owner may become active. */
@@ -249,21 +235,15 @@ async function hasFreePlace(db: Db, owner: OwnerRef, limit: number): Promise<boo
   return active < limit && !hasDeferred;
 }
 
-/** Refuses a query that would wait, if too many runs of its owner or of its module wait. */
-async function refuseToWait(
-  db: Db,
-  driver: Driver,
-  owner: OwnerRef,
-  { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,
-): Promise<void> {
+/** @throws {QueryError} too many runs of the owner, or of its module, wait */
+async function mayWait(db: Db, driver: Driver, owner: OwnerRef, admission: Admission): Promise<void> {
+  const { maxWaiting, maxWaitingPerOwner = Infinity } = admission;
   const { module } = owner;
-  if (maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner))) {
-    throw ownerAtCapacity(maxWaitingPerOwner);
-  }
-  let waiting = await countWaiting(db, module);
-  if (waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
+  const isOwnerFull = maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner));
+  let waiting = isOwnerFull ? 0 : await countWaiting(db, module);
+  if (!isOwnerFull && waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
     await driver.lock(db, `capacity ${module}`);
     waiting = await countWaiting(db, module);
   }
-  if (waiting >= maxWaiting) throw atCapacity(waiting);
+  refuseToWait(admission, isOwnerFull, waiting);
 }

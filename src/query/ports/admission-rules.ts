@@ -1,0 +1,75 @@
+import type { Admission, RunRecord } from './run-record.js';
+import { isInterrupted } from '../contract/envelopes.js';
+import {
+  atCapacity,
+  idempotencyConflict,
+  ownerAtCapacity,
+  sessionBusy,
+  sessionFull,
+} from '../contract/refusals.js';
+
+/*
+ * What becomes of a query, in the order in which `RunStore.admit` decides it. A store finds the facts, and asks here what follows
+ * from them.
+ */
+
+/**
+ * Whether a repeated query has its answer in the run that its idempotency key started. If that was interrupted, its caller was
+ * asked to send the query again: the key starts a new run.
+ *
+ * @param hasSameQuery whether the digests of both queries are the same
+ * @throws {QueryError} `idempotency_conflict`
+ */
+export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolean): boolean {
+  if (!hasSameQuery) throw idempotencyConflict();
+  return !isInterrupted(end);
+}
+
+/**
+ * Refuses a query because of the runs ahead of it in its session, or because the service takes none.
+ *
+ * @throws {QueryError} `session_busy` · `session_full` · the admission's `refusal`
+ */
+export function refuseBehind(ahead: number, { session, refusal }: Admission): void {
+  if (session && ahead > 0) {
+    if (session.policy === 'reject') throw sessionBusy();
+    if (session.policy === 'enqueue' && ahead > session.maxWaiting) throw sessionFull(session.maxWaiting);
+  }
+  if (refusal) throw refusal;
+}
+
+/** What a new run does at first. */
+export interface Place {
+  /** It executes at once, in this process. */
+  starts: boolean;
+  /** Any process may start it: it is the first of its session, and not deferred. */
+  isReady: boolean;
+  /** It is the first of its session, but as many runs of its owner are active as may execute. */
+  isDeferred: boolean;
+}
+
+/**
+ * Decides what a new run does at first.
+ *
+ * @param hasFreePlace whether one more run of the owner may become active
+ */
+export function placeOf({ mayStart }: Admission, ahead: number, hasFreePlace: boolean): Place {
+  const isReady = ahead === 0 && hasFreePlace;
+  return { starts: mayStart && isReady, isReady, isDeferred: ahead === 0 && !hasFreePlace };
+}
+
+/**
+ * Refuses a query that would wait, if too many runs wait.
+ *
+ * @param isOwnerFull whether `maxWaitingPerOwner` runs of the owner wait
+ * @param waiting how many runs of the module wait
+ * @throws {QueryError} `rate_limited` · `at_capacity`
+ */
+export function refuseToWait(
+  { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,
+  isOwnerFull: boolean,
+  waiting: number,
+): void {
+  if (isOwnerFull) throw ownerAtCapacity(maxWaitingPerOwner);
+  if (waiting >= maxWaiting) throw atCapacity(waiting);
+}
