@@ -328,6 +328,19 @@ describe('Reading a body', () => {
       expect(await files()).toEqual([]);
     });
 
+    it('is refused for its depth, however deep it is', async () => {
+      for (const opening of ['[', '{"a":']) {
+        const depth = 50_000;
+        const value: unknown = JSON.parse(
+          `${opening.repeat(depth)}1${(opening === '[' ? ']' : '}').repeat(depth)}`,
+        );
+        await expect(parsed(value)).rejects.toMatchObject({
+          code: 'limit_exceeded',
+          extras: { limit: 'depth' },
+        });
+      }
+    });
+
     it('reads text and bytes as JSON text', async () => {
       const text = '{"parts":[{"type":"file","base64":"QQ=="}]}';
       for (const body of [text, Buffer.from(text), new TextEncoder().encode(text)]) {

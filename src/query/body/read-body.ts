@@ -8,8 +8,8 @@ import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
 import type { BodyLimits } from '../options/body-limits.js';
 import { LoopShare } from '../platform/loop-share.js';
+import { jsonPieces } from '../platform/write-json.js';
 import { JsonScanner } from './json-scanner.js';
-import { decodeParsed } from './parsed-body.js';
 
 /** A body that was read. */
 export interface ReadDocument {
@@ -70,9 +70,8 @@ export function readBody(
 }
 
 /**
- * Reads a body that the host has already parsed: with the same outcome and the same limits as `readBody`.
- *
- * The limit `documentBytes` applies to the shortest JSON text that the value has, without escapes.
+ * Reads a body that the host has already parsed, as the JSON text that it has: with the same outcome and the same limits as
+ * `readBody`.
  *
  * @param value what the host's parser returned; it is not changed. A string or bytes are read as JSON text
  * @param upload counts the bytes of the files. Default: they are not counted
@@ -86,21 +85,30 @@ export async function readParsed(
 ): Promise<ReadDocument> {
   const contents = new Contents(limits, spool, upload);
   try {
-    if (typeof value === 'string') return await scanText(Buffer.from(value), contents);
+    if (typeof value === 'string') return await scanAll(stepsOf(Buffer.from(value)), contents);
     if (value instanceof Uint8Array)
-      return await scanText(Buffer.from(value.buffer, value.byteOffset, value.byteLength), contents);
-    return await documentOf(await decodeParsed(value, contents), contents);
+      return await scanAll(stepsOf(Buffer.from(value.buffer, value.byteOffset, value.byteLength)), contents);
+    return await scanAll(bytesOf(jsonPieces(value)), contents);
   } catch (error) {
     await contents.writes.discard();
     throw error;
   }
 }
 
-async function scanText(bytes: Buffer, contents: Contents): Promise<ReadDocument> {
+function* stepsOf(bytes: Buffer): Generator<Buffer> {
+  for (let offset = 0; offset < bytes.length; offset += STEP_BYTES)
+    yield bytes.subarray(offset, offset + STEP_BYTES);
+}
+
+function* bytesOf(pieces: Iterable<string>): Generator<Buffer> {
+  for (const piece of pieces) yield Buffer.from(piece);
+}
+
+async function scanAll(steps: Iterable<Buffer>, contents: Contents): Promise<ReadDocument> {
   const scanner = new JsonScanner(contents);
   const share = new LoopShare();
-  for (let offset = 0; offset < bytes.length; offset += STEP_BYTES) {
-    scanner.scan(bytes.subarray(offset, offset + STEP_BYTES));
+  for (const bytes of steps) {
+    scanner.scan(bytes);
     if (contents.writes.congested) await contents.writes.settled();
     if (share.isUsedUp) await share.next();
   }

@@ -3,6 +3,9 @@ import { LoopShare } from './loop-share.js';
 /** Characters that are written at once. */
 const PIECE_LENGTH = 16 * 1024;
 
+/** Who reads the pieces learns of so many more levels at once: a reader with a limit refuses before the writer is too deep. */
+const LEVELS = 64;
+
 /**
  * Writes a value as JSON, piece by piece. Between two pieces other requests have their turn: `JSON.stringify` holds the event loop
  * for 60 ms where a text has 8 MiB of line ends.
@@ -32,8 +35,16 @@ export async function jsonOf(value: unknown): Promise<string> {
   return json;
 }
 
+/** Returns the pieces of the JSON of a value, for a reader that may wait between two of them. */
+export function* jsonPieces(value: unknown): Generator<string> {
+  const writer = new JsonWriter(false);
+  yield* writer.pieces(value);
+  yield writer.rest();
+}
+
 class JsonWriter {
   #text = '';
+  #depth = 0;
 
   constructor(private readonly isSorted: boolean) {}
 
@@ -55,17 +66,20 @@ class JsonWriter {
 
   *#array(array: unknown[]): Generator<string> {
     this.#text += '[';
+    if (++this.#depth % LEVELS === 0) yield this.rest();
     for (let index = 0; index < array.length; index++) {
       if (index > 0) this.#text += ',';
       yield* this.pieces(array[index]);
     }
     this.#text += ']';
+    this.#depth--;
   }
 
   *#object(object: object): Generator<string> {
     const names = Object.keys(object);
     if (this.isSorted) names.sort();
     let separator = '{';
+    if (++this.#depth % LEVELS === 0) yield this.rest();
     for (const name of names) {
       const value = (object as Record<string, unknown>)[name];
       if (isLeftOut(value)) continue;
@@ -76,6 +90,7 @@ class JsonWriter {
       separator = ',';
     }
     this.#text += separator === '{' ? '{}' : '}';
+    this.#depth--;
   }
 
   /** A surrogate pair may be cut: both halves are then escapes, which mean the same. */
