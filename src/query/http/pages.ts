@@ -1,100 +1,74 @@
 import { positionOf } from '../contract/list-cursor.js';
-import type { FieldError } from 'nest-agent-query-client';
+import type { FieldError, RunStatus } from 'nest-agent-query-client';
 import { invalidParameters } from '../contract/refusals.js';
-import type { RunStatus } from 'nest-agent-query-client';
 import { type ListOptions, PAGE_ENTRIES, type RunListOptions } from '../runs/lists.js';
 
 /** The parameters of a URL. A parameter that occurs several times is an array. */
 export type UrlParameters = Record<string, unknown>;
 
-const MAX_PAGE_ENTRIES = 500;
-const STATUSES: Record<RunStatus, true> = {
-  waiting: true,
-  running: true,
-  completed: true,
-  failed: true,
-  cancelled: true,
+/** How a parameter is read. */
+interface Reader<T> {
+  /** Undefined: the text is not valid. */
+  read: (text: string) => T | undefined;
+  /** What is wrong with a text that is not valid. */
+  detail: string;
+}
+
+const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+
+const session: Reader<string> = { read: (text) => text, detail: 'must occur once' };
+const status: Reader<RunStatus> = {
+  read: (text) => STATUSES.find((each) => each === text),
+  detail: `must be one of ${STATUSES.join(', ')}`,
+};
+const limit = wholeNumber(1, 500);
+const cursor: Reader<string> = {
+  read: (text) => (positionOf(text) ? text : undefined),
+  detail: 'must be "next" of the page before',
 };
 
-/**
- * Reads the parameters of `GET {base}/query`.
- *
- * @throws {QueryError} `invalid_query`, with all faults
- */
+/** Reads the parameters of `GET {base}/query`. @throws {QueryError} `invalid_query`, with all faults */
 export function runListOf(parameters: UrlParameters): RunListOptions {
-  const reader = new ParameterReader(parameters);
-  const session = reader.text('session', () => true, 'must occur once');
-  const status = reader.text(
-    'status',
-    (value) => Object.hasOwn(STATUSES, value),
-    `must be one of ${Object.keys(STATUSES).join(', ')}`,
-  );
-  const page = listPageOf(reader);
-  reader.refuseFaults();
-  return { session, status: status as RunStatus | undefined, ...page };
+  return { limit: PAGE_ENTRIES, ...valuesOf(parameters, { session, status, limit, after: cursor }) };
 }
 
-/**
- * Reads the parameters of `GET {base}/query/sessions`.
- *
- * @throws {QueryError} `invalid_query`, with all faults
- */
+/** Reads the parameters of `GET {base}/query/sessions`. @throws {QueryError} `invalid_query`, with all faults */
 export function listOf(parameters: UrlParameters): ListOptions {
-  const reader = new ParameterReader(parameters);
-  const page = listPageOf(reader);
-  reader.refuseFaults();
-  return page;
+  return { limit: PAGE_ENTRIES, ...valuesOf(parameters, { limit, after: cursor }) };
 }
 
 /**
- * Reads the parameters of `GET {base}/query/sessions/{session_id}`.
+ * Reads the parameters of `GET {base}/query/sessions/{session_id}`: how many turns to skip, and how many the page has at most.
  *
- * @returns how many turns to skip, and how many the page has at most
  * @throws {QueryError} `invalid_query`, with all faults
  */
 export function turnsPageOf(parameters: UrlParameters): { after: number; limit: number } {
-  const reader = new ParameterReader(parameters);
-  const limit = limitOf(reader);
-  const after = reader.wholeNumber('after', 0, Number.MAX_SAFE_INTEGER) ?? 0;
-  reader.refuseFaults();
-  return { after, limit };
+  const after = wholeNumber(0, Number.MAX_SAFE_INTEGER);
+  return { limit: PAGE_ENTRIES, after: 0, ...valuesOf(parameters, { limit, after }) };
 }
 
-function listPageOf(reader: ParameterReader): ListOptions {
-  const limit = limitOf(reader);
-  const isCursor = (value: string) => positionOf(value) !== undefined;
-  return { limit, after: reader.text('after', isCursor, 'must be "next" of the page before') };
+function wholeNumber(min: number, max: number): Reader<number> {
+  const isIn = (value: number) => value >= min && value <= max;
+  return {
+    read: (text) => (/^\d{1,16}$/.test(text) && isIn(Number(text)) ? Number(text) : undefined),
+    detail: `must be a whole number from ${min} to ${max}`,
+  };
 }
 
-function limitOf(reader: ParameterReader): number {
-  return reader.wholeNumber('limit', 1, MAX_PAGE_ENTRIES) ?? PAGE_ENTRIES;
-}
-
-/** Reads parameters one by one, and collects their faults. */
-class ParameterReader {
-  readonly #faults: FieldError[] = [];
-
-  constructor(private readonly parameters: UrlParameters) {}
-
-  /** Undefined if the parameter is absent or faulty. */
-  text(name: string, isValid: (value: string) => boolean, detail: string): string | undefined {
-    const value = this.parameters[name];
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && isValid(value)) return value;
-    this.#faults.push({ pointer: `/${name}`, detail });
-    return undefined;
+/** Reads parameters. Those that are absent are absent in the result. @throws {QueryError} `invalid_query` */
+function valuesOf<T extends object>(
+  parameters: UrlParameters,
+  readers: { [K in keyof T]: Reader<T[K]> },
+): Partial<T> {
+  const faults: FieldError[] = [];
+  const values: Partial<T> = {};
+  for (const [name, { read, detail }] of Object.entries(readers) as [keyof T & string, Reader<never>][]) {
+    const given = parameters[name];
+    if (given === undefined) continue;
+    const value = typeof given === 'string' ? read(given) : undefined;
+    if (value === undefined) faults.push({ pointer: `/${name}`, detail });
+    else values[name] = value;
   }
-
-  /** Undefined if the parameter is absent or faulty. */
-  wholeNumber(name: string, min: number, max: number): number | undefined {
-    const isValid = (value: string) =>
-      /^\d{1,16}$/.test(value) && Number(value) >= min && Number(value) <= max;
-    const value = this.text(name, isValid, `must be a whole number from ${min} to ${max}`);
-    return value === undefined ? undefined : Number(value);
-  }
-
-  /** @throws {QueryError} `invalid_query` */
-  refuseFaults(): void {
-    if (this.#faults.length > 0) throw invalidParameters(this.#faults);
-  }
+  if (faults.length > 0) throw invalidParameters(faults);
+  return values;
 }

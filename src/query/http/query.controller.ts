@@ -9,22 +9,19 @@ import {
   Query as QueryParameter,
   Req,
   type Type,
-  UseFilters,
-  UseInterceptors,
 } from '@nestjs/common';
 import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
-import { type HostRequest, RequestPath, WrittenByInterceptor } from '../platform/host.js';
-import { UnparsedBody } from '../platform/host-parsers.js';
+import { type HostRequest, RequestPath } from '../platform/host.js';
 import { Reply } from '../platform/reply.js';
 import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
-import { EventStream, SseInterceptor } from '../sse/sse.interceptor.js';
+import { EventStream } from '../sse/sse.interceptor.js';
 import { fileReply } from './file-reply.js';
 import { cursorOfRun } from './headers.js';
 import { FromRequest, OwnerPipe } from './owner.pipe.js';
 import { listOf, runListOf, turnsPageOf, type UrlParameters } from './pages.js';
-import { ProblemFilter } from './problem.filter.js';
+import { StreamsEnvelopes } from './streams-envelopes.js';
 import { type Submission, SubmissionPipe } from './submission.pipe.js';
 
 /** Where a controller is mounted, and how it is decorated. */
@@ -34,16 +31,13 @@ type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorator
  * `{base}/query`. A pipe validates the query as a `QueryDto`, `AgentService` returns the Observable of its envelopes, and the
  * interceptor writes it.
  */
-@UseFilters(ProblemFilter)
-@UseInterceptors(SseInterceptor)
+@StreamsEnvelopes()
 export class QueryController {
   constructor(private readonly agent: AgentService) {}
 
   /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
   @Post()
   @HttpCode(200)
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async submit(
     @FromRequest(SubmissionPipe) submission: Submission,
     @RequestPath() path: string,
@@ -65,8 +59,6 @@ export class QueryController {
 
   /** Lists the runs of the caller. */
   @Get()
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async runs(
     @FromRequest(OwnerPipe) owner: string,
     @QueryParameter() parameters: UrlParameters,
@@ -76,8 +68,6 @@ export class QueryController {
 
   /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
   @Get('sessions')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async sessions(
     @FromRequest(OwnerPipe) owner: string,
     @QueryParameter() parameters: UrlParameters,
@@ -87,8 +77,6 @@ export class QueryController {
 
   /** Follows a run, or returns it as JSON. */
   @Get(':runId')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async run(
     @FromRequest(OwnerPipe) owner: string,
     @Param('runId') runId: string,
@@ -104,8 +92,6 @@ export class QueryController {
 
   /** Cancels a run: 200 when its handler has stopped, 202 if it has not. */
   @Delete(':runId')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async cancel(@FromRequest(OwnerPipe) owner: string, @Param('runId') runId: string): Promise<Reply> {
     const { run, stopped } = await this.agent.cancel(owner, runId);
     return new Reply(stopped ? 200 : 202, run);
@@ -113,8 +99,6 @@ export class QueryController {
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */
   @Get(':runId/files/:sha256')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async file(
     @FromRequest(OwnerPipe) owner: string,
     @Param('runId') runId: string,
@@ -126,8 +110,6 @@ export class QueryController {
 
   /** Lists the turns of a session. */
   @Get('sessions/:sessionId')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async session(
     @FromRequest(OwnerPipe) owner: string,
     @Param('sessionId') sessionId: string,
@@ -139,8 +121,6 @@ export class QueryController {
 
   /** Erases a session. */
   @Delete('sessions/:sessionId')
-  @UnparsedBody()
-  @WrittenByInterceptor()
   async erase(@FromRequest(OwnerPipe) owner: string, @Param('sessionId') sessionId: string): Promise<Reply> {
     await this.agent.erase(owner, sessionId);
     return new Reply(204);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createParamDecorator, type ExecutionContext, Res } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
@@ -89,16 +89,6 @@ export function headerValues({ headers, rawHeaders }: IncomingMessage, name: str
 export const RequestPath = createParamDecorator((_: unknown, context: ExecutionContext) =>
   requestPath(context.switchToHttp().getRequest<HostRequest>()),
 );
-
-/**
- * The route's interceptor writes the response. Nest would otherwise end the response as soon as the route returns, also a
- * stream that has just begun. Nest's own way to say so is a parameter with `@Res()`; this decorator declares it without an
- * unused parameter in the route.
- */
-export const WrittenByInterceptor = (): MethodDecorator => (target, key, descriptor) => {
-  const { length } = descriptor.value as unknown as (...parameters: unknown[]) => unknown;
-  Res()(target, key, length);
-};
 
 /** The servers of an application. Fastify listens on the second address of "localhost" with a server of its own. */
 export function serversOf(adapter: HttpAdapterHost['httpAdapter'] | undefined): unknown[] {
