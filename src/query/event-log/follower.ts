@@ -1,4 +1,4 @@
-import type { Awaitable, LogSlice, RunRef, RunStore } from '../ports/run-store.js';
+import type { Awaitable, LogSlice } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
 import { isThenable } from '../ports/file-store.js';
 
@@ -6,18 +6,6 @@ import { isThenable } from '../ports/file-store.js';
 export interface ReadableLog {
   /** Returns the envelopes after this number. */
   read(after: number): Awaitable<LogSlice>;
-}
-
-/** The log of a run in a store. */
-export class StoredLog implements ReadableLog {
-  constructor(
-    private readonly store: RunStore,
-    private readonly run: RunRef,
-  ) {}
-
-  read(after: number): Awaitable<LogSlice> {
-    return this.store.read(this.run, after);
-  }
 }
 
 /** Where a follower writes what it reads. */

@@ -208,9 +208,11 @@ export class Admissions {
   ): Awaitable<QueryError | undefined> {
     try {
       const decision = this.settings.admit(query, { owner, request, idempotencyKey, detached });
-      return isThenable(decision) ? Promise.resolve(decision).then(() => undefined, refusalOf) : undefined;
+      return isThenable(decision)
+        ? Promise.resolve(decision).then(() => undefined, thrownRefusal)
+        : undefined;
     } catch (error) {
-      return refusalOf(error);
+      return thrownRefusal(error);
     }
   }
 
@@ -276,7 +278,7 @@ export function sessionIdOf({ kwargs }: Query): string | undefined {
 }
 
 /** The refusal that the option `admit` has thrown. Any other error is thrown on. */
-function refusalOf(error: unknown): QueryError {
+function thrownRefusal(error: unknown): QueryError {
   if (error instanceof QueryError) return error;
   throw error;
 }

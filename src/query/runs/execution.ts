@@ -100,7 +100,8 @@ export class Execution {
     const typed = kwargs ? ((await kwargs.typed(query)) as Query) : query;
     const context = await this.#context.create(record, checkpoint, options.sessionTurns);
     if (run.hasEnded) return;
-    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#timedOut());
+    const timedOut = `The run was stopped after ${options.timeoutMs / 1000} s, the time limit of a run.`;
+    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#fail('run_timeout', timedOut));
     const answer = await handler.handle(typed, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (run.hasEnded) return;
@@ -132,19 +133,12 @@ export class Execution {
   #holdBack(isHeldBack: boolean): void {
     if (this.run.hasEnded) return;
     const { backpressureMs } = this.services.options;
-    if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#stalled());
+    const message = `The run was stopped: its followers have not read for ${backpressureMs / 1000} s.`;
+    if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#fail('followers_stalled', message));
     else this.#timeLimit?.resume();
   }
 
-  #stalled(): void {
-    const seconds = this.services.options.backpressureMs / 1000;
-    const message = `The run was stopped: its followers have not read for ${seconds} s.`;
-    this.run.stop({ status: 'failed', error: { code: 'followers_stalled', message } });
-  }
-
-  #timedOut(): void {
-    const seconds = this.services.options.timeoutMs / 1000;
-    const message = `The run was stopped after ${seconds} s, the time limit of a run.`;
-    this.run.stop({ status: 'failed', error: { code: 'run_timeout', message } });
+  #fail(code: 'followers_stalled' | 'run_timeout', message: string): void {
+    this.run.stop({ status: 'failed', error: { code, message } });
   }
 }

@@ -1,6 +1,6 @@
 import { QueryError } from '../contract/errors.js';
 import { runNotFound } from '../contract/refusals.js';
-import { Follower, StoredLog } from '../event-log/follower.js';
+import { Follower } from '../event-log/follower.js';
 import type { FollowedRun } from '../event-log/run-stream.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { viewOf } from './run-view.js';
@@ -34,7 +34,7 @@ export class Following {
   /** Follows a run after a cursor that its log has. */
   from(record: RunRecord, cursor: number): FollowedRun {
     const { store, groups } = this.services;
-    const log = new StoredLog(store, record);
+    const log = { read: (after: number) => store.read(record, after) };
     return {
       run: viewOf(record),
       follow: (sink) => {

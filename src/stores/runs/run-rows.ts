@@ -41,92 +41,41 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .select((of) => of.fn.coalesce('runs.last_seq', newestOf(of, 'last'), of.lit(0)).as('last_seq'));
 }
 
-/** The row of a run that starts with its admission, without a limit. The other columns have no value yet. */
-export type StartedRow = Record<(typeof STARTED_TEXTS)[number], string | null> &
-  Record<(typeof STARTED_NUMBERS)[number], number | null>;
+/** The columns of a new run, with their types. */
+const INSERTED_TEXTS = [
+  ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
+  ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
+];
+const INSERTED_NUMBERS = [
+  ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
+  ...(['round', 'deferred_at'] as const),
+];
 
-/** The row of any new run. */
-export type RunToInsert = StartedRow & {
-  owner_key: string | null;
-  round: number;
-  deferred_at: number | null;
-};
+/** The row of a new run. */
+export type RunToInsert = Record<(typeof INSERTED_TEXTS)[number], string | null> &
+  Record<(typeof INSERTED_NUMBERS)[number], number | null>;
 
-const STARTED_TEXTS = [
-  'id',
-  'owner',
-  'session_key',
-  'session',
-  'status',
-  'parts',
-  'kwargs',
-  'idempotency_key',
-  'digest',
-  'module',
-  'process',
-  'trace',
-  'path',
-] as const;
-
-const STARTED_NUMBERS = [
-  'owner_hash',
-  'queue_position',
-  'created_at',
-  'started_at',
-  'detached',
-  'ready_at',
-] as const;
-
-const STARTED_TYPES = Object.fromEntries([
-  ...STARTED_TEXTS.map((name) => [name, 'text']),
-  ...STARTED_NUMBERS.map((name) => [name, 'bigint']),
-]) as ColumnTypes<StartedRow>;
-
-/** The columns of a new run. */
-export const INSERTED_TYPES: ColumnTypes<RunToInsert> = {
-  ...STARTED_TYPES,
-  owner_key: 'text',
-  round: 'bigint',
-  deferred_at: 'bigint',
-};
+export const INSERTED_TYPES = Object.fromEntries([
+  ...INSERTED_TEXTS.map((name) => [name, 'text']),
+  ...INSERTED_NUMBERS.map((name) => [name, 'bigint']),
+]) as ColumnTypes<RunToInsert>;
 export const INSERTED = Object.keys(INSERTED_TYPES) as (keyof RunToInsert)[];
 
-/** Inserts the rows of new runs: on SQLite with statements that are passed at once. */
-class Insertion<Row extends StartedRow> {
-  readonly #columns: (keyof Row & keyof RunToInsert)[];
-  readonly #prepared: Prepared<Row>;
+const insertion = new Prepared<RunToInsert>(INSERTED, (db, values) =>
+  db.insertInto('runs').columns(INSERTED).expression(values),
+);
 
-  constructor(private readonly types: ColumnTypes<Row>) {
-    this.#columns = Object.keys(types) as (keyof Row & keyof RunToInsert)[];
-    this.#prepared = new Prepared<Row>(this.#columns, (db, values) =>
-      db.insertInto('runs').columns(this.#columns).expression(values),
-    );
+/** Inserts new runs: on SQLite with statements that are passed at once. */
+export async function insertRuns(db: Db, { isShared }: Driver, rows: RunToInsert[]): Promise<void> {
+  if (!isShared) {
+    await insertion.execute(db, rows);
+    return;
   }
-
-  async execute(db: Db, { isShared }: Driver, rows: Row[]): Promise<void> {
-    if (!isShared) {
-      await this.#prepared.execute(db, rows);
-      return;
-    }
-    await db
-      .insertInto('runs')
-      .columns(this.#columns)
-      .expression((of) => of.selectFrom(tableOf('run', this.types, rows)).select(this.#columns as never[]))
-      .execute();
-  }
-}
-
-const insertion = new Insertion<RunToInsert>(INSERTED_TYPES);
-const startedInsertion = new Insertion<StartedRow>(STARTED_TYPES);
-
-/** Inserts new runs. */
-export function insertRuns(db: Db, driver: Driver, rows: RunToInsert[]): Promise<void> {
-  return insertion.execute(db, driver, rows);
-}
-
-/** Inserts runs that start with their admission, without a limit: with fewer columns, because this is done for most queries. */
-export function insertStarted(db: Db, driver: Driver, rows: StartedRow[]): Promise<void> {
-  return startedInsertion.execute(db, driver, rows);
+  await db
+    .insertInto('runs')
+    .columns(INSERTED)
+    .expression((of) => of.selectFrom(tableOf('run', INSERTED_TYPES, rows)).select(INSERTED as never[]))
+    .execute();
 }
 
 /** What was told to have damaged values: each once, and so many at most. */

@@ -11,7 +11,7 @@ import type { LocalRuns } from './local-runs.js';
 import { OneByOne } from './one-by-one.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';
-import { insertStarted, type StartedRow } from './run-rows.js';
+import { insertRuns, type RunToInsert } from './run-rows.js';
 import { type WrittenQuery, writtenQuery } from './written-query.js';
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
@@ -22,7 +22,7 @@ export class Starts {
   /** How many calls of `take` are under way. */
   #taking = 0;
   /** Admits the queries for which only a run is written. */
-  readonly #insertions: Batches<StartedRow, undefined>;
+  readonly #insertions: Batches<RunToInsert, undefined>;
 
   /**
    * @param database has the runs
@@ -38,8 +38,8 @@ export class Starts {
     private readonly limits: OwnerLimits,
     private readonly renewLate: () => Promise<void>,
   ) {
-    const insert = async (rows: StartedRow[]) => {
-      await database.attemptAtOnce((db) => insertStarted(db, database.driver, rows));
+    const insert = async (rows: RunToInsert[]) => {
+      await database.attemptAtOnce((db) => insertRuns(db, database.driver, rows));
       return rows.map(() => undefined);
     };
     this.#insertions = new Batches(insert, ({ parts, kwargs }) => parts!.length + kwargs!.length);
