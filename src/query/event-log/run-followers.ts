@@ -159,15 +159,29 @@ export class RunFollowers extends Followers {
     this.signals.send({ type: 'follow', runId: this.runId, offset: this.offset });
   }
 
-  /** Resolves when the run has news, or after a time. Other processes are told that somebody here waits for it. */
-  async news(withinMs: number): Promise<void> {
-    let waiting!: Member;
-    const told = new Promise<void>((resolve) => {
-      waiting = { isCaller: false, offset: Number.MAX_SAFE_INTEGER, notify: resolve, disconnect: resolve };
-    });
-    this.join(waiting);
-    await settlesWithin(withinMs, told);
-    this.leave(waiting);
+  /**
+   * Waits for news without reading; other processes are told that somebody here waits. `news` resolves when there is news since
+   * its last call, or after a time; `leave` ends this.
+   */
+  watch(): { news(withinMs: number): Promise<void>; leave(): void } {
+    let tell!: () => void;
+    let told!: Promise<void>;
+    const wait = () => (told = new Promise<void>((resolve) => (tell = resolve)));
+    void wait();
+    const watcher: Member = {
+      isCaller: false,
+      offset: Number.MAX_SAFE_INTEGER,
+      notify: () => tell(),
+      disconnect: () => this.leave(watcher),
+    };
+    this.join(watcher);
+    return {
+      news: async (withinMs) => {
+        await settlesWithin(withinMs, told);
+        void wait();
+      },
+      leave: () => this.leave(watcher),
+    };
   }
 
   /** The log has its end: no news will come. Whoever follows already may not have been told. */

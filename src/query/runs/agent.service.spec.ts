@@ -383,6 +383,19 @@ describe('AgentService with a store that processes share', () => {
   );
 });
 
+describe('AgentService with a store that processes share, and a run that has ended', () => {
+  it('keeps nothing of cancels and followers', async () => {
+    const store = new MemoryRunStore();
+    const shared = { isShared: true, send: () => undefined, listen: () => undefined };
+    const watched = new Watched(Object.assign(store, { signals: shared }));
+    const run = watched.query('first');
+    (await watched.scripted.callFor('first')).finish();
+    await until(() => run.outcome);
+    for (let i = 0; i < 3; i++) await watched.agent.cancel('anonymous', run.runId!);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
 describe('AgentService with a store that fails', () => {
   class FailingRunStore extends MemoryRunStore {
     failing: 'append' | 'end' | 'admit' | 'take' | undefined;

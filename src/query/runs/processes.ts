@@ -1,7 +1,6 @@
-import type { FollowerGroups } from '../event-log/run-followers.js';
 import { runNotFound } from '../contract/refusals.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
-import type { RunRecord, RunStore } from '../ports/run-store.js';
+import type { RunRecord } from '../ports/run-store.js';
 import type { Signal, SignalReceiver } from '../ports/signals.js';
 import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
@@ -17,17 +16,11 @@ const LOOKED_AT = 100;
 
 /** What this process and the others that share the store tell one another about runs. */
 export class Processes implements SignalReceiver {
-  readonly #store: RunStore;
-  readonly #groups: FollowerGroups;
-
   constructor(
     private readonly services: RunnerServices,
     private readonly dispatcher: Dispatcher,
     private readonly scheduler: Scheduler,
-  ) {
-    this.#store = services.store;
-    this.#groups = services.groups;
-  }
+  ) {}
 
   /**
    * Begins to listen to the other processes, and recovers the runs of those that are gone.
@@ -36,10 +29,10 @@ export class Processes implements SignalReceiver {
    * @throws {TypeError} the handler declares something else than a number of restarts
    */
   async join(executes: boolean): Promise<void> {
-    const { handler, options, observers } = this.services;
+    const { store, handler, options, observers } = this.services;
     const restarts = restartsOf(handler);
-    await this.#store.signals.listen(this);
-    await this.#store.open({
+    await store.signals.listen(this);
+    await store.open({
       restarts: () => restarts,
       maxRunningPerOwner: () => options.maxRunningPerOwner,
       asked: (runId, what) => this.receive({ type: what, runId }),
@@ -63,9 +56,9 @@ export class Processes implements SignalReceiver {
       case 'started':
         return this.#startedElsewhere(signal.runId);
       case 'follow':
-        return this.#groups.get(signal.runId)?.followedBy(from, signal.offset);
+        return this.services.groups.get(signal.runId)?.followedBy(from, signal.offset);
       case 'leave':
-        return this.#groups.get(signal.runId)?.leftBy(from);
+        return this.services.groups.get(signal.runId)?.leftBy(from);
       case 'detach':
         return this.scheduler.get(signal.runId)?.disconnects.ignore();
       case 'cancel':
@@ -74,7 +67,7 @@ export class Processes implements SignalReceiver {
   }
 
   missed(): void {
-    this.#groups.catchUp();
+    this.services.groups.catchUp();
     this.scheduler.ready();
     for (const { id } of this.scheduler.waiting.slice(0, LOOKED_AT)) void this.#look(id);
   }
@@ -103,32 +96,36 @@ export class Processes implements SignalReceiver {
    * and a signal only makes it look sooner.
    */
   async #cancelElsewhere(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
-    const { stopDeadlineMs } = this.services.options;
-    const { signals } = this.#store;
-    const group = this.#groups.of(run.id);
+    const { store, groups, options } = this.services;
+    const { stopDeadlineMs } = options;
+    const watch = groups.of(run.id).watch();
     const since = performance.now();
     let isAsked = false;
-    for (let found = run; ; found = await this.#find(run)) {
-      const passedMs = performance.now() - since;
-      // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
-      if (found.endedAt !== undefined)
-        return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
-      if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
-      if (found.status === 'waiting') {
-        await this.#endWaiting(found);
-        continue;
+    try {
+      for (let found = run; ; found = await this.#find(run)) {
+        const passedMs = performance.now() - since;
+        // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
+        if (found.endedAt !== undefined)
+          return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
+        if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
+        if (found.status === 'waiting') {
+          await this.#endWaiting(found);
+          continue;
+        }
+        if (!isAsked) await store.request(run, 'cancel');
+        isAsked = true;
+        this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
+        store.signals.send({ type: 'cancel', runId: run.id });
+        await watch.news(LOOK_MS);
       }
-      if (!isAsked) await this.#store.request(run, 'cancel');
-      isAsked = true;
-      this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
-      signals.send({ type: 'cancel', runId: run.id });
-      await group.news(LOOK_MS);
+    } finally {
+      watch.leave();
     }
   }
 
   /** Ends a run that waits. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
-    const finished = await this.#store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
+    const finished = await this.services.store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
     if (!finished) return;
     new Observation(this.services.observers).ended(finished.run);
     this.#hasNews(run.id);
@@ -137,19 +134,19 @@ export class Processes implements SignalReceiver {
 
   /** The log of a run has news that no runner of this process has made. */
   #hasNews(runId: string): void {
-    this.#store.signals.send({ type: 'news', runId });
+    this.services.store.signals.send({ type: 'news', runId });
     this.#receiveNews(runId);
   }
 
   #receiveNews(runId: string): void {
-    this.#groups.get(runId)?.notify();
+    this.services.groups.get(runId)?.notify();
     void this.#look(runId);
   }
 
   #startedElsewhere(runId: string): void {
     const runner = this.scheduler.get(runId);
     if (runner?.isWaiting) this.scheduler.drop(runner);
-    const group = this.#groups.get(runId);
+    const group = this.services.groups.get(runId);
     group?.report();
     group?.notify();
   }
@@ -158,12 +155,12 @@ export class Processes implements SignalReceiver {
   async #look(runId: string): Promise<void> {
     const runner = this.scheduler.get(runId);
     if (!runner?.isWaiting) return;
-    const found = await Promise.resolve(this.#store.find(runner.owner, runId)).catch(() => undefined);
+    const found = await Promise.resolve(this.services.store.find(runner.owner, runId)).catch(() => undefined);
     if (found && found.status !== 'waiting' && runner.isWaiting) this.scheduler.drop(runner);
   }
 
   async #find({ owner, id }: RunRecord): Promise<RunRecord> {
-    const found = await this.#store.find(owner, id);
+    const found = await this.services.store.find(owner, id);
     if (!found) throw runNotFound();
     return found;
   }
