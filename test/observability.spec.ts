@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import { parse } from 'yaml';
 import { message, QueryModule } from '../src/index.js';
+import { TIMED_OPERATIONS } from '../src/query/ports/run-listener.js';
 import { MetricsModule, QueryMetrics } from '../src/telemetry/index.js';
 import { COUNTERS, GAUGES, HISTOGRAMS } from '../src/telemetry/metrics/definitions.js';
 import { ask, get } from './support/client.js';
@@ -64,6 +65,15 @@ describe('What operators are given', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(dashboard.panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
+  });
+
+  it('names only operations of a store that are timed', () => {
+    const text = read('docs/alert-rules.yml') + read('docs/grafana-dashboard.json');
+    const named = [...text.matchAll(/operation=~?\\?"([^"\\]+)/g)].flatMap(([, names]) => names!.split('|'));
+    expect(named.length).toBeGreaterThan(0);
+    expect(
+      named.filter((name) => ![...TIMED_OPERATIONS, 'append', 'read'].some((each) => each === name)),
+    ).toEqual([]);
   });
 
   it('is a dashboard with every metric of query modules', () => {
