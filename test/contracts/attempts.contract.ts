@@ -51,7 +51,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const trace = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
         const run = await admit({ detached: true, trace });
         await store.append(run, textOf('half'));
-        expect(await store.giveBack(run)).toBe(true);
+        expect(await store.handOver(run)).toBe(true);
         expect(await find(run)).toMatchObject({ status: 'waiting', attempt: 2, detached: true, lastSeq: 2 });
         expect(await readAll(store, run)).toEqual([textOf('half'), restartedOf(2, 0)]);
         expect(await store.read(run, 2)).toMatchObject({ count: 0, ended: false });
@@ -71,7 +71,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('stores everything that was appended before', async () => {
         const run = await admit();
         const appended = ['a', 'b', 'c'].map(async (it) => store.append(run, textOf(it)));
-        const handedOver = store.giveBack(run);
+        const handedOver = store.handOver(run);
         await Promise.all(appended);
         expect(await handedOver).toBe(true);
         expect(await readAll(store, run)).toEqual([...['a', 'b', 'c'].map(textOf), restartedOf(2, 0)]);
@@ -79,11 +79,11 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('takes the run from its old attempt: it appends, stores and ends nothing any more', async () => {
         const run = await admit({ session });
-        await store.giveBack(run);
+        await store.handOver(run);
         const check = async () => {
           expect(await store.end(run, CANCELLED, keptAnswer('old'))).toBeUndefined();
           expect(await codeOf(() => store.keep(run, { state: '"old"' }))).toBe('interrupted');
-          expect(await store.giveBack(run)).toBe(false);
+          expect(await store.handOver(run)).toBe(false);
           expect(await readAll(store, run)).toEqual([restartedOf(2, 0)]);
         };
         await store.append(run, textOf('late'));
@@ -99,15 +99,15 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('succeeds once, and only as long as the run executes', async () => {
         const run = await admit();
-        const results = await Promise.all([1, 2, 3].map(async () => store.giveBack(run)));
+        const results = await Promise.all([1, 2, 3].map(async () => store.handOver(run)));
         expect(results.filter(Boolean)).toHaveLength(1);
         expect(await find(run)).toMatchObject({ attempt: 2 });
         const again = await takeAgain(run);
         await store.end(again, COMPLETED, keptAnswer());
-        expect(await store.giveBack(again)).toBe(false);
+        expect(await store.handOver(again)).toBe(false);
         const waiting = await admit({ mayStart: false });
-        expect(await store.giveBack(waiting)).toBe(false);
-        expect(await store.giveBack({ ...waiting, owner: 'ann' })).toBe(false);
+        expect(await store.handOver(waiting)).toBe(false);
+        expect(await store.handOver({ ...waiting, owner: 'ann' })).toBe(false);
         expect(await find(waiting)).toMatchObject({ status: 'waiting', attempt: 1 });
       });
 
@@ -115,7 +115,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         for (let i = 0; i < 10; i++) {
           const run = await admit();
           const finish = async () => (await store.end(run, COMPLETED, keptAnswer())) !== undefined;
-          const handOver = async () => store.giveBack(run);
+          const handOver = async () => store.handOver(run);
           const isHandedOver = i % 2 === 1;
           const calls = isHandedOver ? [handOver(), finish()] : [finish(), handOver()];
           // The first call decides.
@@ -129,7 +129,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         const behind = await admit({ session });
         const younger = await admit({ mayStart: false });
-        await store.giveBack(run);
+        await store.handOver(run);
         expect(ids(await store.queue('anonymous', 's'))).toEqual([run.id, behind.id]);
         expect(ids(await take(1))).toEqual([run.id]);
         expect(ids(await take())).toEqual([younger.id]);
@@ -137,7 +137,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
 
       it('counts it among the runs that wait', async () => {
         const run = await admit();
-        await store.giveBack(run);
+        await store.handOver(run);
         const waiting = { mayStart: false, maxWaiting: 1 };
         expect(await codeOf(() => admit(waiting))).toBe('at_capacity');
         await takeAgain(run);
@@ -148,7 +148,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const run = await admit({ session });
         const behind = await admit({ session });
         await store.append(run, textOf('half'));
-        await store.giveBack(run);
+        await store.handOver(run);
         expect(await store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
         const finished = await store.end({ ...run, attempt: 2 }, CANCELLED, keptAnswer());
         expect(finished).toMatchObject({ run: { status: 'cancelled', lastSeq: 3 }, next: { id: behind.id } });
@@ -172,13 +172,13 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         await emit(message('a'), message('b'), log('-'), call);
         await store.keep(run, { state: '1' });
         await emit(toolResult('1', 'void'), message('void'));
-        await store.giveBack(run);
+        await store.handOver(run);
         run = await takeAgain(run);
         const kept = { text: 'ab', envelopes: [message('ab'), call] };
         expect(await store.query(run)).toMatchObject({ answer: kept });
         await emit(toolResult('1', 'seen'));
         await store.keep(run, { state: '2' });
-        await store.giveBack(run);
+        await store.handOver(run);
         run = await takeAgain(run);
         const answer = { text: 'ab', envelopes: [...kept.envelopes, toolResult('1', 'seen')] };
         expect(await store.query(run)).toMatchObject({ answer });
@@ -193,7 +193,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         for (const named of [undefined, session]) {
           const run = await admit({ parts, kwargs, session: named });
           expect(await store.query(run)).toEqual(stored);
-          await store.giveBack(run);
+          await store.handOver(run);
           expect(await store.query(run)).toEqual(stored);
         }
       });
@@ -215,7 +215,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         await store.append(run, JSON.stringify(log('not text')));
         await store.keep(run, { state: '{"step":1}' });
         await store.append(run, textOf('void '));
-        await store.giveBack(run);
+        await store.handOver(run);
         expect(await readAll(store, run, 3)).toEqual([restartedOf(2, 2)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept '),
@@ -223,7 +223,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         });
         const second = await takeAgain(run);
         await store.append(second, textOf('void too '));
-        await store.giveBack(second);
+        await store.handOver(second);
         expect(await readAll(store, run, 5)).toEqual([restartedOf(3, 2)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept '),
@@ -232,7 +232,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
         const third = await takeAgain(run);
         await store.append(third, textOf('and this'));
         await store.keep(third, { state: '2' });
-        await store.giveBack(third);
+        await store.handOver(third);
         expect(await readAll(store, run, 7)).toEqual([restartedOf(4, 7)]);
         expect(await store.query(run)).toMatchObject({
           answer: keptAnswer('kept and this'),
@@ -249,7 +249,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
           store.keep(run, { state: '2' }),
           store.append(run, textOf('c')),
         ]);
-        await store.giveBack(run);
+        await store.handOver(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 2));
         expect(await store.query(run)).toMatchObject({ answer: keptAnswer('ab'), checkpoint: '2' });
       });
@@ -257,7 +257,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('before the first envelope makes nothing valid', async () => {
         const run = await admit({ notices: () => [JSON.stringify(log('notice'))] });
         await store.keep(run, { state: 'null' });
-        await store.giveBack(run);
+        await store.handOver(run);
         expect((await readAll(store, run)).at(-1)).toBe(restartedOf(2, 1));
         expect(await store.query(run)).toMatchObject({ answer: keptAnswer(), checkpoint: 'null' });
       });
@@ -285,7 +285,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
             let state: string | undefined;
             let stored: unknown = Promise.resolve();
             const handOver = async () => {
-              await store.giveBack(run);
+              await store.handOver(run);
               for (const entry of log.slice(from)) entry.isVoid = true;
               log.push({ text: '', envelope: restartedOf(run.attempt + 1, from), isVoid: false });
               const text = log.map((entry) => (entry.isVoid ? '' : entry.text)).join('');
@@ -369,7 +369,7 @@ export function attemptsContract(name: string, open: () => Promise<OpenStore>): 
       it('does not change runs that were handed over, and runs that wait', async () => {
         const run = await admit();
         const waiting = await admit({ mayStart: false });
-        await store.giveBack(run);
+        await store.handOver(run);
         const before = [await find(run), await find(waiting)];
         const recovered: string[] = [];
         store = await opened.restart!({ restarts: () => 9, recovered: (runId) => recovered.push(runId) });

@@ -334,7 +334,7 @@ export function restartedOwnersContract(
       await start();
       const running = [await admit('ann'), await admit('ann'), await admit('ann')];
       const younger = [await wait('ann'), await wait('ann')];
-      for (const run of running) await store.giveBack(run);
+      for (const run of running) await store.handOver(run);
       const single = await wait('bob');
       const taken = ids(await store.take(9));
       expect(taken.indexOf(single.id)).toBeLessThanOrEqual(2);
@@ -373,7 +373,7 @@ export function restartedOwnersContract(
       await start();
       const running = [await admit('ann'), await admit('ann')];
       const deferred = await admit('ann');
-      for (const run of running) await store.giveBack(run);
+      for (const run of running) await store.handOver(run);
       expect((await admit('ann')).status).toBe('waiting');
       const taken = await store.take(9);
       expect(ids(taken)).toEqual(ids(running));

@@ -10,12 +10,16 @@ import {
   type HandlerFunction,
   MemoryRunStore,
   message,
+  type Query,
+  type QueryContext,
   QueryError,
+  type RunStore,
   type Turn,
 } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, FULL, get, request } from '../support/client.js';
 import { deferred, eventually } from '../support/conditions.js';
+import { SlowRunStore } from '../support/slow-run-store.js';
 import { type Configure, describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 
 const TEXT = 'city,sum\nParis,12\n';
@@ -66,6 +70,32 @@ describeOnBothAdapters('A file of an answer on %s', (adapter) => {
       'application/octet-stream',
       TEXT,
     ]);
+  });
+
+  it(promise('files.download', 'also if the store keeps no contents'), async () => {
+    const store = Object.assign(new SlowRunStore(() => 0), { files: undefined }) as unknown as RunStore;
+    const handler = async function* (_query: Query, { session }: QueryContext) {
+      const earlier = await session!.file(digestOf('earlier')).catch(() => undefined);
+      yield file({ name: 'a.txt', content: Buffer.from(earlier ? `${await earlier.text()} ${TEXT}` : TEXT) });
+    };
+    const url = await start(handler, { store });
+    const part = (text: string) => ({
+      type: 'file',
+      name: 'q.txt',
+      mimeType: 'text/plain',
+      base64: btoa(text),
+    });
+    const kwargs = { session_id: 's' };
+    const headers = { 'x-caller': 'ann' };
+    const contents: string[] = [];
+    for (const text of ['earlier', 'later']) {
+      const asked = await request(url, { headers }, JSON.stringify({ parts: [part(text)], kwargs }));
+      await asked.whole();
+      const answer = text === 'earlier' ? TEXT : `earlier ${TEXT}`;
+      for (const each of [text, answer])
+        contents.push(await (await download(url, `/query/${asked.runId}/files/${digestOf(each)}`)).whole());
+    }
+    expect(contents).toEqual(['earlier', TEXT, 'later', `earlier ${TEXT}`]);
   });
 
   const pathOf = (runId: string, bytes: string | Uint8Array) => `/query/${runId}/files/${digestOf(bytes)}`;

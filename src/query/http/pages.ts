@@ -14,7 +14,14 @@ interface Reader<T> {
   detail: string;
 }
 
-const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+const ALL: Record<RunStatus, true> = {
+  waiting: true,
+  running: true,
+  completed: true,
+  failed: true,
+  cancelled: true,
+};
+const STATUSES = Object.keys(ALL) as RunStatus[];
 
 const session: Reader<string> = { read: (text) => text, detail: 'must occur once' };
 const status: Reader<RunStatus> = {
@@ -27,21 +34,17 @@ const cursor: Reader<string> = {
   detail: 'must be "next" of the page before',
 };
 
-/** Reads the parameters of `GET {base}/query`. @throws {QueryError} `invalid_query`, with all faults */
+/** Reads the parameters of `GET {base}/query`, or refuses them with all their faults. */
 export function runListOf(parameters: UrlParameters): RunListOptions {
   return { limit: PAGE_ENTRIES, ...valuesOf(parameters, { session, status, limit, after: cursor }) };
 }
 
-/** Reads the parameters of `GET {base}/query/sessions`. @throws {QueryError} `invalid_query`, with all faults */
+/** Reads the parameters of `GET {base}/query/sessions`, or refuses them with all their faults. */
 export function listOf(parameters: UrlParameters): ListOptions {
   return { limit: PAGE_ENTRIES, ...valuesOf(parameters, { limit, after: cursor }) };
 }
 
-/**
- * Reads the parameters of `GET {base}/query/sessions/{session_id}`: how many turns to skip, and how many the page has at most.
- *
- * @throws {QueryError} `invalid_query`, with all faults
- */
+/** The same for `GET {base}/query/sessions/{session_id}`: how many turns to skip, and how many the page has at most. */
 export function turnsPageOf(parameters: UrlParameters): { after: number; limit: number } {
   const after = wholeNumber(0, Number.MAX_SAFE_INTEGER);
   return { limit: PAGE_ENTRIES, after: 0, ...valuesOf(parameters, { limit, after }) };
@@ -55,7 +58,11 @@ function wholeNumber(min: number, max: number): Reader<number> {
   };
 }
 
-/** Reads parameters. Those that are absent are absent in the result. @throws {QueryError} `invalid_query` */
+/**
+ * Reads parameters. Those that are absent are absent in the result.
+ *
+ * @throws {QueryError} `invalid_query`, with all faults
+ */
 function valuesOf<T extends object>(
   parameters: UrlParameters,
   readers: { [K in keyof T]: Reader<T[K]> },

@@ -44,7 +44,7 @@ export interface Place {
   starts: boolean;
   /** Any process may start it: it is the first of its session, and not deferred. */
   isReady: boolean;
-  /** It is the first of its session, but as many runs of its owner are active as may execute. */
+  /** It is the first of its session, but its owner has reached the limit of active runs. */
   isDeferred: boolean;
 }
 

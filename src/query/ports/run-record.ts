@@ -134,7 +134,7 @@ export interface TurnsPage {
   /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
   maxLength?: number;
   /**
-   * Whether texts over 64 KiB are cut, as callers get them; `text` returns the whole. Default false, as handlers get them. The
+   * Whether texts over 64 KiB are cut, as callers get them; `RunStore.part` returns the whole. Default false, as handlers get them. The
    * contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
    */
   cutTexts?: boolean;

@@ -204,7 +204,7 @@ export abstract class RunStore {
    */
   abstract erase(owner: string, sessionId: string): Awaitable<boolean>;
 
-  /** Whether waiting runs survive the end of the process. Then it also has `query` and `giveBack`. Default false. */
+  /** Whether waiting runs survive the end of the process. Then it also has `query` and `handOver`. Default false. */
   readonly durable: boolean = false;
 
   /** The contents of files. Default: the memory of this process has them, within a limit. */
@@ -241,12 +241,12 @@ export abstract class RunStore {
   }
 
   /**
-   * Gives a run that this process executes back to the queue: it waits for its next attempt, and its log continues with
+   * Hands a run that this process executes over to the queue: it waits for its next attempt, and its log continues with
    * `restarted`. Default: a run has one attempt.
    *
    * @returns false if this process does not own the run
    */
-  giveBack(run: AttemptRef): Awaitable<boolean> {
+  handOver(run: AttemptRef): Awaitable<boolean> {
     void run;
     return false;
   }

@@ -201,7 +201,7 @@ export class Admissions {
     };
   }
 
-  /** Why the host refuses the query. A host without an opinion is not waited for. */
+  /** Why the host refuses the query. Only a promise of the host is waited for. */
   #refusal(
     query: Query,
     { owner, detached, request, idempotencyKey }: QueryOptions & { owner: string; detached: boolean },

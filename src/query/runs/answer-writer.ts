@@ -1,26 +1,14 @@
 import { envelopeText } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import type { RunFollowers } from '../event-log/run-followers.js';
 import type { AnswerFiles } from '../files/answer-files.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { Backpressure, TOO_FAST } from './backpressure.js';
 import { EmittedFiles, isFile } from './emitted-files.js';
 import { KeptAnswer } from './kept-answer.js';
-import type { Observation } from './observation.js';
-import type { RunnerServices } from './runner-services.js';
+import type { LiveRun, RunnerServices } from './runner-services.js';
 
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
-
-/** The run whose answer is written. */
-interface WrittenRun {
-  readonly followers: RunFollowers;
-  readonly observation: Observation;
-  /** Whether the end of the run is decided: then nothing more is written. */
-  readonly hasEnded: boolean;
-  /** The answer cannot be written. */
-  stopFailed(error: unknown): void;
-}
 
 /** Writes what the handler of one run emits: to the log, to the files, and to what the turn keeps. */
 export class AnswerWriter {
@@ -36,7 +24,7 @@ export class AnswerWriter {
   /** @param holdBack slow followers hold the handler back, or do not any more */
   constructor(
     private readonly services: RunnerServices,
-    private readonly run: WrittenRun,
+    private readonly run: LiveRun,
     holdBack: (isHeldBack: boolean) => void,
   ) {
     this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, holdBack);

@@ -1,18 +1,7 @@
-import type { RunEnd } from 'nest-agent-query-client';
-import type { FollowersListener, RunFollowers } from '../event-log/run-followers.js';
+import type { FollowersListener } from '../event-log/run-followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
-import type { RunnerServices } from './runner-services.js';
-
-/** The run whose followers come and go. */
-interface FollowedRun {
-  readonly id: string;
-  readonly owner: string;
-  readonly followers: RunFollowers;
-  /** Whether the end of the run is decided. */
-  readonly hasEnded: boolean;
-  stop(end: RunEnd): void;
-}
+import type { LiveRun, RunnerServices } from './runner-services.js';
 
 /** Applies the disconnect policy to one run: what happens when its last follower has left. */
 export class Disconnects implements FollowersListener {
@@ -21,7 +10,7 @@ export class Disconnects implements FollowersListener {
 
   constructor(
     private readonly services: RunnerServices,
-    private readonly run: FollowedRun,
+    private readonly run: LiveRun,
     private policy: DisconnectPolicy,
   ) {}
 

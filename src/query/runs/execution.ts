@@ -1,30 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { RunEnd, TurnAnswer } from 'nest-agent-query-client';
-import type { RunFollowers } from '../event-log/run-followers.js';
+import type { TurnAnswer } from 'nest-agent-query-client';
 import { OpenedFiles } from '../files/files.js';
 import type { Query } from '../ports/agent-handler.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { type Consumption, consume } from './answer.js';
 import { AnswerWriter } from './answer-writer.js';
-import type { Observation } from './observation.js';
 import { ContextOfRun } from './query-context.js';
-import type { RunnerServices } from './runner-services.js';
+import type { LiveRun, RunnerServices } from './runner-services.js';
 import { TimeLimit } from './time-limit.js';
 import type { GuardedTrace } from './traces.js';
 
 /** The async context of a run whose query was not submitted in this process: none. */
 const NO_CONTEXT = new AsyncResource('Run');
-
-/** The run that is executed. */
-interface ExecutedRun {
-  readonly id: string;
-  readonly followers: RunFollowers;
-  readonly observation: Observation;
-  /** Whether the end of the run is decided: then nothing more is written. */
-  readonly hasEnded: boolean;
-  stop(end: RunEnd): void;
-  stopFailed(error: unknown): void;
-}
 
 /** One attempt of a run: calls the handler, within its time limit, and writes its answer. Only here do handler and store meet. */
 export class Execution {
@@ -42,7 +29,7 @@ export class Execution {
    */
   constructor(
     private readonly services: RunnerServices,
-    private readonly run: ExecutedRun,
+    private readonly run: LiveRun,
     private readonly query: Query | undefined,
     private releaseFiles: () => void,
     private readonly trace: GuardedTrace | undefined,

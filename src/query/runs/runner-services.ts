@@ -1,5 +1,6 @@
 import type { Logger } from '@nestjs/common';
-import { FollowerGroups } from '../event-log/run-followers.js';
+import type { RunEnd } from 'nest-agent-query-client';
+import { FollowerGroups, type RunFollowers } from '../event-log/run-followers.js';
 import { Files } from '../files/files.js';
 import type { Spool } from '../files/spool.js';
 import { MemoryFileStore } from '../memory/memory-file-store.js';
@@ -11,6 +12,7 @@ import type { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
+import type { Observation } from './observation.js';
 import type { Observers } from './observers.js';
 import { Traces } from './traces.js';
 
@@ -31,6 +33,18 @@ export interface RunnerServices {
   readonly traces: Traces;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** A run that is alive in this process, as its parts see it. */
+export interface LiveRun {
+  readonly id: string;
+  readonly owner: string;
+  readonly followers: RunFollowers;
+  readonly observation: Observation;
+  /** Whether the end of the run is decided: then nothing more is written. */
+  readonly hasEnded: boolean;
+  stop(end: RunEnd): void;
+  stopFailed(error: unknown): void;
 }
 
 /** Makes what all runs of a service share. */

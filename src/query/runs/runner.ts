@@ -10,7 +10,7 @@ import { Disconnects } from './disconnects.js';
 import { Execution } from './execution.js';
 import { reportFailure } from './failure.js';
 import { Observation } from './observation.js';
-import type { RunnerServices } from './runner-services.js';
+import type { LiveRun, RunnerServices } from './runner-services.js';
 import type { GuardedTrace } from './traces.js';
 
 /** What a runner reports. */
@@ -58,7 +58,7 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *
  * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
  */
-export class Runner {
+export class Runner implements LiveRun {
   readonly followers: RunFollowers;
   readonly observation: Observation;
   readonly disconnects: Disconnects;
@@ -269,7 +269,7 @@ export class Runner {
       }
       return finished;
     }
-    if (this.#outcome === 'hand over' && (await store.giveBack(this.#record!))) this.events.handedOver();
+    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
     return undefined;
   }
 }

@@ -9,9 +9,9 @@ export interface OwnerOfModule {
 }
 
 /**
- * The owner of a module as the store has it: modules that share a store never see each other's runs, sessions and idempotency
- * keys. Two modules never have the same one, whatever strings their owners are. The module
- * without a name leaves its owners as they are, unless they look like those of another module.
+ * The owner of a module as the store has it. Two modules never have the same one, whatever strings their owners are, so that
+ * modules that share a store never see each other's runs, sessions and idempotency keys. The module without a name leaves its
+ * owners as they are, unless they look like those of another module.
  */
 export function storedOwner(module: string | undefined, owner: string): string {
   return !module && !owner.startsWith(MARK) ? owner : `${MARK}${module ?? ''}${MARK}${owner}`;

@@ -1,5 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { type AttemptRef, type Ended, QueryError, type RunEnd, type TurnAnswer } from '../../query/index.js';
+import {
+  type AttemptRef,
+  type Ended,
+  KeptAnswer,
+  QueryError,
+  type RunEnd,
+  type TurnAnswer,
+} from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { takeBack } from './attempts.js';
 import { type Ending, finish } from './finish.js';
@@ -50,7 +57,7 @@ export class Ends {
     return finished;
   }
 
-  async giveBack({ owner, id, attempt }: AttemptRef): Promise<boolean> {
+  async handOver({ owner, id, attempt }: AttemptRef): Promise<boolean> {
     const run = this.localRuns.findUnfinished(owner, id);
     if (run?.attempt !== attempt || run.isFinishing) return false;
     run.isFinishing = true;
@@ -115,7 +122,7 @@ export class Ends {
         `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
         (error as Error).stack,
       );
-      const failed = { ...ending, end: END_NOT_STORED, answer: undefined };
+      const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
       return this.database.persistTransaction(
         (db) => finish(db, driver, failed, this.limits.of),
         () => true,

@@ -41,7 +41,7 @@ describe('The processes that are left when one has crashed', () => {
     // Every second run has used its attempts.
     for (const [index, run] of runs.entries()) {
       if (index % 2 === 0) continue;
-      await crashed.store.giveBack(run);
+      await crashed.store.handOver(run);
       [runs[index]] = (await take(crashed)) as [RunRecord];
     }
     await crashed.crash();
@@ -108,7 +108,7 @@ describe('A process that is cut off from the database for longer than its lease'
     // The old attempt has no effect any more.
     await frozen.store.append(run, textOf('later'));
     expect(await codeOf(() => frozen.store.keep(run, { state: '1' }))).toBe('interrupted');
-    expect(await frozen.store.giveBack(run)).toBe(false);
+    expect(await frozen.store.handOver(run)).toBe(false);
     expect(await frozen.store.end(run, COMPLETED, keptAnswer())).toBeUndefined();
     for (const member of [frozen, other]) {
       expect(await find(member, run)).toMatchObject({ status: 'waiting', attempt: 2 });

@@ -39,7 +39,7 @@ export class Recovery {
   /** Runs that this process owns in the database but does not execute, as the last round has seen them. */
   #strays = new Set<string>();
 
-  /** Orphaned runs that were found damaged. */
+  /** Orphaned runs that are so damaged that they cannot even be ended. They are not looked at again. */
   readonly #damaged = new Set<string>();
 
   /**
@@ -171,13 +171,12 @@ export class Recovery {
       await this.#recover(run);
     } catch (error) {
       if (error instanceof QueryError) throw error;
-      // A run that cannot even be ended is not looked at again, and is told once.
-      this.#damaged.add(run.id);
       const message = `Run ${run.id} cannot be recovered: what the database has of it is damaged. It ends as failed.`;
       Recovery.#logger.error(message, (error as Error).stack);
       const ending = this.#finish(run, { end: INTERRUPTED, answer: undefined });
       const finished = await ending.catch((failure: unknown) => {
         if (failure instanceof QueryError) throw failure;
+        this.#damaged.add(run.id);
         Recovery.#logger.error(`Run ${run.id} cannot be ended either.`, (failure as Error).stack);
       });
       if (finished) this.#tell(run, finished.run);

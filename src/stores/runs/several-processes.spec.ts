@@ -107,7 +107,7 @@ describe('Two processes on one database', () => {
     const run = await admit(one);
     await two.store.append(run, textOf('foreign'));
     expect(await codeOf(() => two.store.keep(run, { state: '1' }))).toBe('interrupted');
-    expect(await two.store.giveBack(run)).toBe(false);
+    expect(await two.store.handOver(run)).toBe(false);
     expect(await two.store.end(run, CANCELLED, keptAnswer())).toBeUndefined();
     expect(await find(one, run)).toMatchObject({ status: 'running', lastSeq: 0 });
     expect((await one.store.end(run, COMPLETED, keptAnswer()))!.run.lastSeq).toBe(1);
@@ -282,7 +282,7 @@ describe('Two processes on one database', () => {
     await one.store.append(run, textOf('kept '));
     await one.store.keep(run, { state: '{"step":1}' });
     await one.store.append(run, textOf('void'));
-    await one.store.giveBack(run);
+    await one.store.handOver(run);
     const [again] = await take(two);
     expect(again).toMatchObject({ id: run.id, attempt: 2, detached: true, lastSeq: 3 });
     expect(await two.store.query(again!)).toEqual({
@@ -308,7 +308,7 @@ describe('Two processes on one database', () => {
       false,
     ]);
     expect(await find(two, run)).toMatchObject({ detached: true });
-    await one.store.giveBack(run);
+    await one.store.handOver(run);
     expect(await take(one)).toMatchObject([{ id: run.id, detached: true }]);
   });
 });

@@ -238,8 +238,8 @@ export class SqlRunStore extends RunStore {
     return numUpdatedRows > 0n;
   }
 
-  override giveBack(run: AttemptRef): Promise<boolean> {
-    return this.#ends.giveBack(run);
+  override handOver(run: AttemptRef): Promise<boolean> {
+    return this.#ends.handOver(run);
   }
 
   end(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
