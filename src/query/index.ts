@@ -2,7 +2,7 @@
  * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
  */
 export { getAgentToken, InjectAgent } from './agent-token.js';
-export { isRepeated, placeOf, refuseBehind, refuseToWait } from './ports/admission-rules.js';
+export { isRepeated, type Place, placeOf, refuseBehind, refuseToWait } from './ports/admission-rules.js';
 export { SHAPES } from './contract/envelope-shapes.js';
 export { envelopeText } from './contract/envelope-text.js';
 export {
@@ -26,6 +26,7 @@ export { pageFrom } from './contract/list-page.js';
 export {
   cutAnswer,
   cutParts,
+  shownTurn,
   type LongText,
   type TextsOfTurn,
   wholeParts,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
-import { admissionOf, eventsOf, keptAnswer } from '../../test/contracts/open-store.js';
+import { admissionOf, eventsOf, keptAnswer } from '../testing/store-contract/opened-store.js';
 import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
 import { SqlRunStore } from './runs/sql-run-store.js';

@@ -160,7 +160,12 @@ export function log(text: string): LogEnvelope {
   return { type: 'log', data: { message: text } };
 }
 
-/** The end of a run whose process stopped before the run had ended. */
+/**
+ * The end of a run whose process stopped before the run had ended.
+ *
+ * @example
+ * lines.push(doneText(INTERRUPTED));
+ */
 export const INTERRUPTED: RunEnd = {
   status: 'failed',
   error: {
@@ -179,12 +184,20 @@ export function isInterrupted(end: RunEnd | undefined): boolean {
  *
  * @param attempt the number of the new attempt, from 2
  * @param from the number of the last envelope that stays valid; 0 for none
+ *
+ * @example
+ * lines.push(restartedText(2, 0));
  */
 export function restartedText(attempt: number, from: number): string {
   return JSON.stringify({ type: 'restarted', data: { attempt, from } } satisfies RestartedEnvelope);
 }
 
-/** The JSON text of the envelope that ends a log. */
+/**
+ * The JSON text of the envelope that ends a log.
+ *
+ * @example
+ * doneText({ status: 'completed' }); // {"type":"done","data":{"status":"completed"}}
+ */
 export function doneText(end: RunEnd): string {
   return JSON.stringify({ type: 'done', data: end } satisfies DoneEnvelope);
 }

@@ -7,6 +7,9 @@ import type { ListPosition } from './list-cursor.js';
  * @param page the most entries, and the most characters of JSON that they have together. At least one entry is returned
  * @param lengthOf what an entry adds to the length of the page
  * @param positionOf where a page ends whose last entry it is
+ *
+ * @example
+ * const { entries, next } = pageFrom(runs, page, () => 256, ({ number }) => ({ at: number, key: '' }));
  */
 export function pageFrom<Entry>(
   entries: Entry[],

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { CutText, Turn, TurnFile, TurnText } from 'nest-agent-query-client';
+import { withMessageTexts, withoutMessageTexts } from './turn-envelopes.js';
 
 /** The most bytes of UTF-8 that a page of turns shows of one text. */
 const SHOWN_BYTES = 64 * 1024;
@@ -39,6 +40,24 @@ export function cutParts(parts: Turn['parts']): Cut<Turn['parts']> {
 export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
   const long: LongText[] = [];
   return { cut: { text, ...cutText(text, long) }, long };
+}
+
+/**
+ * Cuts the long texts of a turn, as pages show it. The contents of its messages end where the text of the answer is cut.
+ *
+ * @param whole the turn with whole texts
+ * @returns the turn as pages show it, which is `whole` itself if no text is long; and the texts that were cut, by their digests
+ *
+ * @example
+ * const { shown, longTexts } = shownTurn(turn);
+ */
+export function shownTurn(whole: Turn): { shown: Turn; longTexts: Map<string, string> } {
+  const parts = cutParts(whole.parts);
+  const answer = cutAnswer(whole.text);
+  const longTexts = new Map([...parts.long, ...answer.long].map(({ sha256, text }) => [sha256, text]));
+  if (longTexts.size === 0) return { shown: whole, longTexts };
+  const envelopes = withMessageTexts(withoutMessageTexts(whole), answer.cut.text);
+  return { shown: { ...whole, parts: parts.cut, ...answer.cut, envelopes }, longTexts };
 }
 
 /** Puts the whole texts back into parts that were cut. `find` returns the text with a digest, if it is kept. */

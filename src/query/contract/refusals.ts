@@ -25,7 +25,12 @@ export function invalidParameters(errors: FieldError[]): QueryError {
   return new QueryError('invalid_query', details.join(' '), { errors });
 }
 
-/** The owner has no such run. */
+/**
+ * The owner has no such run.
+ *
+ * @example
+ * throw runNotFound();
+ */
 export function runNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such run, or it is no longer kept.');
 }
@@ -49,7 +54,12 @@ export function fileExpired(cause?: unknown): QueryError {
   return new QueryError('file_expired', 'The content of this file is no longer kept.', {}, { cause });
 }
 
-/** A run of the session has not ended. */
+/**
+ * A run of the session has not ended.
+ *
+ * @example
+ * throw sessionBusy();
+ */
 export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
 }
@@ -99,7 +109,12 @@ export function filesOfOwnerExceeded(maxBytes: number): QueryError {
   return new QueryError('rate_limited', detail, { retryAfter: 5 });
 }
 
-/** The process that executed the run does not own it any more. */
+/**
+ * The process that executed the run does not own it any more.
+ *
+ * @example
+ * throw interrupted();
+ */
 export function interrupted(): QueryError {
   const detail = 'The log of the run can no longer be written. Send the query again.';
   return new QueryError('interrupted', detail);
@@ -117,6 +132,9 @@ export function idempotencyConflict(): QueryError {
  * @param after the cursor
  * @param oldest the number of the first envelope that is kept
  * @param latest the number of the last envelope
+ *
+ * @example
+ * if (after + 1 < oldest) throw cursorExpired(after, oldest, latest);
  */
 export function cursorExpired(after: number, oldest: number, latest: number): QueryError {
   const detail = `Envelope ${after + 1} is no longer kept. The log still has ${oldest} to ${latest}.`;

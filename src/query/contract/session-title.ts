@@ -8,6 +8,9 @@ const TITLE_LENGTH = 80;
  *
  * @param parts the parts of the query
  * @returns undefined if no part is a text, or all texts are blank
+ *
+ * @example
+ * session.title ??= titleOf(admission.parts);
  */
 export function titleOf(parts: Turn['parts']): string | undefined {
   for (const part of parts) {

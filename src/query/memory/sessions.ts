@@ -1,6 +1,6 @@
-import { cutAnswer, cutParts } from '../contract/long-texts.js';
+import { shownTurn } from '../contract/long-texts.js';
 import { titleOf } from '../contract/session-title.js';
-import { withMessageTexts, withoutMessageTexts } from '../contract/turn-envelopes.js';
+import { withoutMessageTexts } from '../contract/turn-envelopes.js';
 import type { Envelope, RunStatus, Turn } from 'nest-agent-query-client';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOf } from './pages.js';
@@ -208,19 +208,8 @@ function recordOf({ id, title, turns, dropped, queue, usedAt }: Session<Queued>)
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */
 function keptTurn(owner: string, whole: Turn): KeptTurn {
-  const parts = cutParts(whole.parts);
-  const answer = cutAnswer(whole.text);
-  const longTexts = new Map([...parts.long, ...answer.long].map(({ sha256, text }) => [sha256, text]));
+  const { shown, longTexts } = shownTurn(whole);
   const envelopes = withoutMessageTexts(whole);
-  const shown =
-    longTexts.size === 0
-      ? whole
-      : {
-          ...whole,
-          parts: parts.cut,
-          ...answer.cut,
-          envelopes: withMessageTexts(envelopes, answer.cut.text),
-        };
   return {
     owner,
     whole,

@@ -19,6 +19,9 @@ import {
  *
  * @param hasSameQuery whether the digests of both queries are the same
  * @throws {QueryError} `idempotency_conflict`
+ *
+ * @example
+ * if (known && isRepeated(known, known.digest === digest)) return { run: known, created: false, ahead: [] };
  */
 export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolean): boolean {
   if (!hasSameQuery) throw idempotencyConflict();
@@ -29,6 +32,9 @@ export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolea
  * Refuses a query because of the runs ahead of it in its session, or because the service takes none.
  *
  * @throws {QueryError} `session_busy` · `session_full` · the admission's `refusal`
+ *
+ * @example
+ * refuseBehind(queue.length, admission);
  */
 export function refuseBehind(ahead: number, { session, refusal }: Admission): void {
   if (session && ahead > 0) {
@@ -52,6 +58,9 @@ export interface Place {
  * Decides what a new run does at first.
  *
  * @param hasFreePlace whether one more run of the owner may become active
+ *
+ * @example
+ * const { starts, isReady } = placeOf(admission, queue.length, true);
  */
 export function placeOf({ mayStart }: Admission, ahead: number, hasFreePlace: boolean): Place {
   const isReady = ahead === 0 && hasFreePlace;
@@ -64,6 +73,9 @@ export function placeOf({ mayStart }: Admission, ahead: number, hasFreePlace: bo
  * @param isOwnerFull whether `maxWaitingPerOwner` runs of the owner wait
  * @param waiting how many runs of the module wait
  * @throws {QueryError} `rate_limited` · `at_capacity`
+ *
+ * @example
+ * if (!place.starts) refuseToWait(admission, false, waiting);
  */
 export function refuseToWait(
   { maxWaiting, maxWaitingPerOwner = Infinity }: Admission,

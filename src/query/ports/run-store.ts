@@ -24,6 +24,9 @@ export * from './run-record.js';
 /**
  * The part of an unfinished run's log that a store never trims, in characters of JSON before the newest envelope. A handler
  * that is held back is never further ahead of its fastest follower.
+ *
+ * @example
+ * while (lengthBeforeNewest - oldest.length >= KEPT_LENGTH) drop(oldest);
  */
 export const KEPT_LENGTH = 64 * 1024;
 

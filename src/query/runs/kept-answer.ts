@@ -31,6 +31,11 @@ interface Single {
 /**
  * An answer as a turn keeps it: the contents of its `message` envelopes, joined, and the envelopes of the types that belong to a
  * turn. Of these, neighbours that are pieces of one text are joined.
+ *
+ * @example
+ * const answer = new KeptAnswer();
+ * for (const line of lines) answer.add(JSON.parse(line), line);
+ * answer.value; // what the turn keeps
  */
 export class KeptAnswer {
   #text = '';

@@ -1,6 +1,6 @@
-import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
-import { admissionOf, codeOf, keptAnswer } from '../../../test/contracts/open-store.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
+import { describeRunStore } from '../../testing/index.js';
+import { admissionOf, codeOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { StoreAnswered } from '../ports/run-listener.js';
@@ -8,17 +8,15 @@ import { RunStore } from '../ports/run-store.js';
 import { observeStore } from './observed-store.js';
 import { Observers } from './observers.js';
 
-const skips = {
-  restart: 'what lies in the memory of a process ends with it',
-};
-
-runStoreContract(
+describeRunStore(
   'A store in memory that is observed',
-  async (retention) => ({
-    store: observeStore(new MemoryRunStore(retention), new Observers([{ storeAnswered: () => undefined }])),
-    close: async () => undefined,
-  }),
-  skips,
+  ({ retention, events }) => {
+    const inner = new MemoryRunStore(retention);
+    const store = observeStore(inner, new Observers([{ storeAnswered: () => undefined }]));
+    void store.open(events);
+    return { store, close: () => inner.close() };
+  },
+  { without: { durable: 'what lies in the memory of a process ends with it' } },
 );
 
 /** The store, and the operations that its listeners were told. */

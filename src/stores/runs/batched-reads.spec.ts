@@ -2,7 +2,13 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
-import { admissionOf, codeOf, keptAnswer, readAll, refusalOf } from '../../../test/contracts/open-store.js';
+import {
+  admissionOf,
+  codeOf,
+  keptAnswer,
+  readAll,
+  refusalOf,
+} from '../../testing/store-contract/opened-store.js';
 import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
 import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';

@@ -1,5 +1,5 @@
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
+import { codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,

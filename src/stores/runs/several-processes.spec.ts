@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
-import { admissionOf, codeOf, ids, keptAnswer } from '../../../test/contracts/open-store.js';
+import { admissionOf, codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,

@@ -1,15 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attemptsContract } from '../../../test/contracts/attempts.contract.js';
-import { admissionOf, eventsOf, keptAnswer, type OpenStore } from '../../../test/contracts/open-store.js';
-import { filesContract } from '../../../test/contracts/files.contract.js';
-import { listsContract } from '../../../test/contracts/lists.contract.js';
-import { ownersContract, restartedOwnersContract } from '../../../test/contracts/owners.contract.js';
-import { runStoreContract } from '../../../test/contracts/run-store.contract.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
-import type { RecoveryEvents, RetentionOptions } from '../../query/index.js';
+import type { RecoveryEvents } from '../../query/index.js';
+import { describeRunStore } from '../../testing/index.js';
+import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
@@ -72,18 +68,15 @@ afterAll(async () => {
   await rm(files, { recursive: true });
 });
 
-async function openFile(
-  retention?: Partial<RetentionOptions>,
-  events?: Partial<RecoveryEvents>,
-): Promise<OpenStore> {
+describeRunStore('SqlRunStore in a file', async ({ retention, events }) => {
   let store: SqlRunStore;
-  const open = async (told = events) => {
+  const open = async (told: RecoveryEvents) => {
     store = new SqlRunStore(await file.driver(), { retention });
-    await store.open(eventsOf(told));
+    await store.open(told);
     return store;
   };
   return {
-    store: await open(),
+    store: await open(events),
     sweep: () => store.sweep(),
     restart: async (told) => {
       await file.crash(store);
@@ -95,14 +88,7 @@ async function openFile(
       await rm((await file.driver()).contentDirectory, { recursive: true, force: true });
     },
   };
-}
-
-runStoreContract('SqlRunStore in a file', openFile);
-attemptsContract('SqlRunStore in a file', () => openFile());
-listsContract('SqlRunStore in a file', openFile);
-filesContract('SqlRunStore in a file', openFile);
-ownersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
-restartedOwnersContract('SqlRunStore in a file', (events) => openFile(undefined, events));
+});
 
 describe('on Postgres', () => {
   let server: TestDatabase;
@@ -116,18 +102,15 @@ describe('on Postgres', () => {
     await server.close();
   });
 
-  const openPostgres = async (
-    retention?: Partial<RetentionOptions>,
-    events?: Partial<RecoveryEvents>,
-  ): Promise<OpenStore> => {
+  describeRunStore('SqlRunStore in Postgres', async ({ retention, events }) => {
     let driver: PostgresDriver;
     let store: SqlRunStore;
     let advanced = 0;
-    const open = async (leaseMs?: number, told = events) => {
+    const open = async (told: RecoveryEvents, leaseMs?: number) => {
       driver = await database.driver();
       driver.now = async () => (await PostgresDriver.prototype.now.call(driver)) + advanced;
       store = new SqlRunStore(driver, { retention, leaseMs });
-      await store.open(eventsOf(told));
+      await store.open(told);
       return store;
     };
     const isRecovered = async () => {
@@ -143,13 +126,13 @@ describe('on Postgres', () => {
       return orphaned.length === 0;
     };
     return {
-      store: await open(),
+      store: await open(events),
       sweep: () => store.sweep(),
       advanceClock: (milliseconds) => void (advanced += milliseconds),
       restart: async (told) => {
         await database.crash(store);
         // The lease of the crashed process expires soon.
-        await open(100, told);
+        await open(told, 100);
         await eventually(isRecovered);
         return store;
       },
@@ -158,14 +141,7 @@ describe('on Postgres', () => {
         await database.empty();
       },
     };
-  };
-
-  runStoreContract('SqlRunStore in Postgres', openPostgres);
-  attemptsContract('SqlRunStore in Postgres', () => openPostgres());
-  listsContract('SqlRunStore in Postgres', openPostgres);
-  filesContract('SqlRunStore in Postgres', openPostgres);
-  ownersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
-  restartedOwnersContract('SqlRunStore in Postgres', (events) => openPostgres(undefined, events));
+  });
 });
 
 it('A run is promoted also when the end before it is reported earlier than its admission', async () => {

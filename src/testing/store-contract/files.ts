@@ -1,17 +1,20 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
-import type {
-  Admission,
-  RetentionOptions,
-  RunEnd,
-  RunRecord,
-  RunStore,
-  TurnFile,
-} from '../../src/query/index.js';
-import { admissionOf, codeOf, keptAnswer, type OpenStore } from './open-store.js';
+import type { RunRecord, TurnFile, Admission } from '../../query/index.js';
+import {
+  admissionOf,
+  codeOf,
+  finish,
+  inSession,
+  itWith,
+  newRun,
+  reopen,
+  restart,
+  store,
+  sweep,
+} from './opened-store.js';
+import { describe, expect, it } from './runner.js';
 
-const COMPLETED: RunEnd = { status: 'completed' };
 const HELLO = Buffer.from('Hello, file!');
 /** Larger than any piece in which a store writes or reads. */
 const LARGE = Buffer.alloc(5_000_000, Array.from({ length: 251 }, (_, index) => index) as never);
@@ -29,36 +32,11 @@ function blobOf(bytes: Uint8Array): Blob {
   return new Blob([new Uint8Array(bytes)]);
 }
 
-/**
- * Checks that a store keeps the files of queries and answers as `RunStore` says.
- *
- * @param name of the store
- * @param open opens an empty store with this retention; members that are absent have their default
- */
-export function filesContract(
-  name: string,
-  open: (retention?: Partial<RetentionOptions>) => Promise<OpenStore>,
-): void {
-  describe(`${name}: files`, () => {
-    let opened: OpenStore;
-    let store: RunStore;
-    const reopen = async (retention?: Partial<RetentionOptions>) => {
-      await opened.close();
-      opened = await open(retention);
-      store = opened.store;
-    };
-    beforeEach(async () => {
-      opened = await open();
-      store = opened.store;
-    });
-    afterEach(() => opened.close());
-
-    const admit = async (admission: Partial<Admission> = {}) =>
-      (await store.admit(admissionOf(admission))).run;
-    const inSession = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 9 });
+/** The files of queries and answers. */
+export function describeFiles(): void {
+  describe('files', () => {
     const add = (run: RunRecord, bytes: Uint8Array, file = fileOf(bytes)) =>
       store.keep(run, { file, content: blobOf(bytes) });
-    const end = (run: RunRecord) => store.end(run, COMPLETED, keptAnswer());
     const bytesOf = async (
       run: Pick<RunRecord, 'id'>,
       bytes: Uint8Array,
@@ -76,13 +54,13 @@ export function filesContract(
     const admitWith = async (bytes: Uint8Array, admission: Partial<Admission> = {}) => {
       const { runId } = admissionOf();
       await store.files!.keep(runId, digestOf(bytes), blobOf(bytes));
-      return admit({ runId, parts: [fileOf(bytes)], ...admission });
+      return newRun({ runId, parts: [fileOf(bytes)], ...admission });
     };
 
     it('of an answer have their name, type and bytes, also when the run has ended', async () => {
-      const run = await admit();
+      const run = await newRun();
       for (const bytes of [HELLO, LARGE, Buffer.alloc(0)]) await add(run, bytes);
-      await end(run);
+      await finish(run);
       for (const bytes of [HELLO, LARGE, Buffer.alloc(0)]) {
         expect(await find(run, bytes)).toEqual(fileOf(bytes));
         expect((await bytesOf(run, bytes))!.equals(bytes)).toBe(true);
@@ -93,14 +71,15 @@ export function filesContract(
       for (const session of [undefined, inSession('s')]) {
         const run = await admitWith(HELLO, { session });
         expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
-        await end(run);
+        await finish(run);
         expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
         expect(await bytesOf(run, HELLO)).toEqual(HELLO);
       }
     });
 
     it('are read from any byte to any byte', async () => {
-      const run = await admit();
+      const { default: fc } = await import('fast-check');
+      const run = await newRun();
       await add(run, LARGE);
       const position = fc.oneof(
         fc.nat(LARGE.length - 1),
@@ -117,9 +96,9 @@ export function filesContract(
     });
 
     it('belong to one run of one owner', async () => {
-      const runs = await Promise.all(OWNERS.map((owner) => admit({ owner })));
+      const runs = await Promise.all(OWNERS.map((owner) => newRun({ owner })));
       for (const run of runs) await add(run, HELLO, fileOf(HELLO, `of ${run.id}`));
-      const other = await admit();
+      const other = await newRun();
       await add(other, LARGE);
       for (const run of runs) {
         expect(await find(run, HELLO)).toEqual(fileOf(HELLO, `of ${run.id}`));
@@ -142,24 +121,24 @@ export function filesContract(
     });
 
     it('are refused for a run that has ended, that does not exist, or that another owner has', async () => {
-      const run = await admit({ owner: 'ann' });
+      const run = await newRun({ owner: 'ann' });
       for (const ref of [
         { ...run, id: 'unknown' },
         { ...run, owner: 'bob' },
       ]) {
         expect(await codeOf(() => add(ref, HELLO))).toBe('interrupted');
       }
-      await end(run);
+      await finish(run);
       expect(await codeOf(() => add(run, HELLO))).toBe('interrupted');
       expect(await find(run, HELLO)).toBeUndefined();
     });
 
     it('of a session are kept for its turns, and erased with it', async () => {
-      const [first, second] = [await admitWith(HELLO, { session: inSession('one') }), await admit()];
+      const [first, second] = [await admitWith(HELLO, { session: inSession('one') }), await newRun()];
       await add(first, LARGE);
-      await end(first);
+      await finish(first);
       await add(second, HELLO);
-      await opened.sweep?.();
+      await sweep();
       expect(await bytesOf(first, LARGE)).toHaveLength(LARGE.length);
       await store.erase('anonymous', 'one');
       for (const bytes of [HELLO, LARGE]) {
@@ -169,16 +148,16 @@ export function filesContract(
       expect(await bytesOf(second, HELLO)).toEqual(HELLO);
     });
 
-    it('of a session outlive the run, as its turn does', async () => {
+    itWith('lengthLimits')('of a session outlive the run, as its turn does', async () => {
       await reopen({ totalLength: 0 });
       const run = await admitWith(HELLO, { session: inSession('one') });
       await add(run, LARGE);
-      await end(run);
+      await finish(run);
       const alone = await admitWith(HELLO);
       await add(alone, LARGE);
-      await end(alone);
-      await admit();
-      await opened.sweep?.();
+      await finish(alone);
+      await newRun();
+      await sweep();
       expect(await store.find('anonymous', run.id)).toBeUndefined();
       expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
       expect(await bytesOf(run, LARGE)).toHaveLength(LARGE.length);
@@ -188,28 +167,27 @@ export function filesContract(
       expect(await bytesOf(alone, HELLO)).toBeUndefined();
     });
 
-    it('are still known when their content is no longer kept', async () => {
+    itWith('lengthLimits')('are still known when their content is no longer kept', async () => {
       await reopen({ filesBytes: 10_000 });
-      const run = await admit();
+      const run = await newRun();
       await add(run, HELLO);
-      await end(run);
+      await finish(run);
       // The memory store has sixteen times as many bytes for large files.
       for (let i = 0; i < 40; i++) {
-        const other = await admit();
+        const other = await newRun();
         for (const length of [600, 9_000]) await add(other, Buffer.alloc(length, i + 1));
-        await end(other);
+        await finish(other);
       }
-      await opened.sweep?.();
+      await sweep();
       expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
       expect(await bytesOf(run, HELLO)).toBeUndefined();
     });
 
-    it('survive a restart of a durable store', async () => {
-      if (!opened.restart) return expect(store.durable).toBe(false);
+    itWith('durable')('survive a restart of a durable store', async () => {
       const run = await admitWith(HELLO);
       await add(run, LARGE);
-      await end(run);
-      store = await opened.restart();
+      await finish(run);
+      await restart();
       expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
       expect((await bytesOf(run, LARGE))!.equals(LARGE)).toBe(true);
     });

@@ -1,19 +1,17 @@
-import { jest } from '@jest/globals';
-import fc from 'fast-check';
-import type {
-  Admission,
-  ListPosition,
-  RetentionOptions,
-  RunEnd,
-  RunRecord,
-  RunStore,
-} from '../../src/query/index.js';
-import { eventually } from '../support/conditions.js';
-import { admissionOf, ids, type OpenStore, keptAnswer } from './open-store.js';
-
-const COMPLETED: RunEnd = { status: 'completed' };
-const FAILED: RunEnd = { status: 'failed', error: { code: 'handler_failed', message: 'The agent failed.' } };
-const HOUR = 60 * 60_000;
+import type { ListPosition, RunRecord, Admission } from '../../query/index.js';
+import {
+  admissionOf,
+  FAILED,
+  finish,
+  HOUR,
+  ids,
+  inSession,
+  later,
+  reopen,
+  store,
+  tick,
+} from './opened-store.js';
+import { describe, expect, it } from './runner.js';
 
 /** Owners that a store must tell apart, whatever it stores. */
 const OWNERS = [
@@ -33,39 +31,13 @@ const OWNERS = [
 /** Something that happens between two pages. */
 type Change = { add: boolean; at: number };
 
-/**
- * Checks that a store lists the runs and sessions of an owner as `RunStore` says.
- *
- * @param name of the store
- * @param open opens an empty store with this retention; members that are absent have their default
- */
-export function listsContract(
-  name: string,
-  open: (retention?: Partial<RetentionOptions>) => Promise<OpenStore>,
-): void {
-  describe(`${name}: the lists of an owner`, () => {
-    let opened: OpenStore | undefined;
-    let store: RunStore;
-
-    const reopen = async (retention?: Partial<RetentionOptions>) => {
-      await opened?.close();
-      opened = undefined;
-      opened = await open(retention);
-      store = opened.store;
-    };
-    beforeEach(() => reopen());
-    afterEach(async () => {
-      jest.restoreAllMocks();
-      await opened?.close();
-      opened = undefined;
-    });
-
+/** The lists of runs and sessions. */
+export function describeLists(): void {
+  describe('the lists of an owner', () => {
     const admit = async (admission: Partial<Admission> = {}) =>
       (await store.admit(admissionOf({ owner: 'ann', ...admission }))).run;
     const admitTo = (id: string, admission: Partial<Admission> = {}) =>
-      admit({ session: { id, policy: 'enqueue', maxWaiting: 100 }, ...admission });
-    const finish = async ({ owner, id, attempt }: RunRecord, end = COMPLETED) =>
-      store.end({ owner, id, attempt }, end, keptAnswer());
+      admit({ session: inSession(id), ...admission });
     const answer = async (admission: Partial<Admission> = {}) => {
       const run = await admit(admission);
       await finish(run);
@@ -100,11 +72,6 @@ export function listsContract(
         const { sessions, next } = await store.sessions('ann', { after, limit, ...more });
         return { found: ids(sessions), next };
       }, between);
-    /** Waits until clocks show another time: entries of one time have any order. */
-    const tick = async () => {
-      const since = Date.now() + 1;
-      await eventually(() => Date.now() > since);
-    };
 
     it('are empty before the first query', async () => {
       expect(await store.runs('ann', first)).toEqual({ runs: [], next: undefined });
@@ -141,7 +108,7 @@ export function listsContract(
 
     it('have the runs of a session, or of a status, or both', async () => {
       const alone = await answer();
-      const other = await answer({ session: { id: 't', policy: 'enqueue', maxWaiting: 9 } });
+      const other = await answer({ session: inSession('t') });
       const ended = await admitTo('s');
       await finish(ended);
       await tick();
@@ -174,7 +141,7 @@ export function listsContract(
 
     it('have the sessions, last used first, also those whose first run has not ended', async () => {
       const since = Date.now();
-      await answer({ session: { id: 'a', policy: 'enqueue', maxWaiting: 9 } });
+      await answer({ session: inSession('a') });
       await tick();
       const running = await admitTo('b');
       await admitTo('b');
@@ -229,8 +196,8 @@ export function listsContract(
     });
 
     it('have a run or session no more that was erased', async () => {
-      const kept = await answer({ session: { id: 'kept', policy: 'enqueue', maxWaiting: 9 } });
-      await answer({ session: { id: 'erased', policy: 'enqueue', maxWaiting: 9 } });
+      const kept = await answer({ session: inSession('kept') });
+      await answer({ session: inSession('erased') });
       await store.erase('ann', 'erased');
       expect(await runsOf('ann')).toEqual([kept.id]);
       expect(await runsOf('ann', { sessionId: 'erased' })).toEqual([]);
@@ -247,15 +214,7 @@ export function listsContract(
 
     it('have a run or session no more that retention has dropped', async () => {
       await reopen({ runMs: HOUR, sessionMs: 2 * HOUR });
-      const dateNow = Date.now.bind(Date);
-      let passed = 0;
-      const later = async (time: number) => {
-        passed += time;
-        jest.spyOn(Date, 'now').mockImplementation(() => dateNow() + passed);
-        opened!.advanceClock?.(time);
-        await opened!.sweep?.();
-      };
-      await answer({ session: { id: 's', policy: 'enqueue', maxWaiting: 9 } });
+      await answer({ session: inSession('s') });
       const unfinished = await admit();
       await later(HOUR + 1_000);
       expect(await runsOf('ann')).toEqual([unfinished.id]);
@@ -297,6 +256,7 @@ export function listsContract(
     });
 
     it('show each run once that exists throughout, in order, while others are added and removed', async () => {
+      const { default: fc } = await import('fast-check');
       let properties = 0;
       await fc.assert(
         fc.asyncProperty(
@@ -312,7 +272,7 @@ export function listsContract(
               const session = `${++sessions}`;
               const { id } = await answer({
                 owner,
-                session: { id: session, policy: 'enqueue', maxWaiting: 9 },
+                session: inSession(session),
               });
               existing.push({ id, session });
             };

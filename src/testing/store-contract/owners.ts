@@ -1,47 +1,33 @@
-import fc from 'fast-check';
-import type { Admission, RecoveryEvents, RunEnd, RunRecord, RunStore } from '../../src/query/index.js';
-import { admissionOf, codeOf, ids, keptAnswer, type OpenStore, refusalOf } from './open-store.js';
+import type { RunRecord, Admission } from '../../query/index.js';
+import {
+  admissionOf,
+  CANCELLED,
+  codeOf,
+  finish,
+  ids,
+  inSession,
+  refusalOf,
+  reopen,
+  store,
+  take,
+} from './opened-store.js';
+import { beforeEach, describe, expect, it } from './runner.js';
 
-const COMPLETED: RunEnd = { status: 'completed' };
-const CANCELLED: RunEnd = { status: 'cancelled' };
-
-/**
- * Checks that a store gives slots to owners in turn, and holds the limits of an owner.
- *
- * @param name of the store
- * @param open opens an empty store that is recovered with these events
- */
-export function ownersContract(
-  name: string,
-  open: (events: Partial<RecoveryEvents>) => Promise<OpenStore>,
-): void {
-  describe(`${name}: the owners of runs`, () => {
-    let opened: OpenStore | undefined;
-    let store: RunStore;
+/** Slots are given to owners in turn, within their limits. */
+export function describeOwners(): void {
+  describe('the owners of runs', () => {
     let limit = Infinity;
 
-    const reopen = async () => {
-      await opened?.close();
-      opened = undefined;
-      opened = await open({ maxRunningPerOwner: () => limit });
-      store = opened.store;
-    };
+    const reopenWithLimit = () => reopen({}, { maxRunningPerOwner: () => limit });
     beforeEach(async () => {
       limit = Infinity;
-      await reopen();
-    });
-    afterEach(async () => {
-      await opened?.close();
-      opened = undefined;
+      await reopenWithLimit();
     });
 
     const admit = async (owner: string, admission: Partial<Admission> = {}) =>
       (await store.admit(admissionOf({ owner, ...admission }))).run;
     const wait = (owner: string, admission: Partial<Admission> = {}) =>
       admit(owner, { mayStart: false, ...admission });
-    const sessionOf = (id: string) => ({ id, policy: 'enqueue' as const, maxWaiting: 100 });
-    const finish = async (run: RunRecord, end = COMPLETED) => store.end(run, end, keptAnswer());
-    const take = async (count = 100) => ids(await store.take(count));
     /** The owners of the runs that are started, one after another. */
     const ownersOf = async (count: number) => {
       const owners: string[] = [];
@@ -70,8 +56,8 @@ export function ownersContract(
       });
 
       it('are given in turn to runs that are promoted from the queue of their session', async () => {
-        const first = await admit('ann', { session: sessionOf('s') });
-        const behind = await admit('ann', { session: sessionOf('s') });
+        const first = await admit('ann', { session: inSession('s') });
+        const behind = await admit('ann', { session: inSession('s') });
         for (let i = 0; i < 9; i++) await wait('bob');
         await finish(first);
         expect(await store.take(2)).toMatchObject([{ owner: 'bob' }, { id: behind.id }]);
@@ -99,6 +85,7 @@ export function ownersContract(
       });
 
       it('are given so that no other owner gets two before the query of an owner that has no other', async () => {
+        const { default: fc } = await import('fast-check');
         const step = fc.oneof(
           { weight: 3, arbitrary: fc.record({ admits: fc.constantFrom('a', 'b', 'c', 'd') }) },
           { weight: 2, arbitrary: fc.record({ takes: fc.integer({ min: 1, max: 3 }) }) },
@@ -106,7 +93,7 @@ export function ownersContract(
         );
         await fc.assert(
           fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-            await reopen();
+            await reopenWithLimit();
             const waiting: RunRecord[] = [];
             /** For each run whose owner had no other when it came: who got slots since then. */
             const since = new Map<string, string[]>();
@@ -141,7 +128,7 @@ export function ownersContract(
     describe('the limit of runs that execute', () => {
       beforeEach(async () => {
         limit = 2;
-        await reopen();
+        await reopenWithLimit();
       });
 
       it('makes further queries of the owner wait, and no others', async () => {
@@ -185,8 +172,8 @@ export function ownersContract(
       });
 
       it('holds for runs that are promoted from the queue of their session', async () => {
-        const first = await admit('ann', { session: sessionOf('s') });
-        const behind = await admit('ann', { session: sessionOf('s') });
+        const first = await admit('ann', { session: inSession('s') });
+        const behind = await admit('ann', { session: inSession('s') });
         const other = await admit('ann');
         const deferred = await admit('ann');
         const next = (await finish(first))!.next;
@@ -240,7 +227,7 @@ export function ownersContract(
         };
         for (let i = 0; i < 12; i++) {
           const owner = i % 3 === 0 ? 'bob' : 'ann';
-          const session = i % 4 === 0 ? sessionOf(`s${i % 8}`) : undefined;
+          const session = i % 4 === 0 ? inSession(`s${i % 8}`) : undefined;
           const admitOne = async () => started([await admit(owner, { session })]);
           const takeSome = async () => started(await store.take(2));
           await Promise.all([admitOne(), admitOne(), admitOne(), takeSome(), endOne()]);
@@ -258,13 +245,13 @@ export function ownersContract(
     describe('the limit of runs that wait', () => {
       it('refuses one more query of the owner that would wait, with a time for a retry', async () => {
         const maxWaitingPerOwner = 2;
-        const first = await admit('ann', { session: sessionOf('s') });
-        const waiting = [await wait('ann'), await admit('ann', { session: sessionOf('s') })];
+        const first = await admit('ann', { session: inSession('s') });
+        const waiting = [await wait('ann'), await admit('ann', { session: inSession('s') })];
         const refused = await refusalOf(() => wait('ann', { runId: 'refused', maxWaitingPerOwner }));
         expect(refused).toMatchObject({ code: 'rate_limited' });
         expect(refused!.retryAfter).toBeGreaterThan(0);
         expect(await store.find('ann', 'refused')).toBeUndefined();
-        const behind = { session: sessionOf('s'), maxWaitingPerOwner };
+        const behind = { session: inSession('s'), maxWaitingPerOwner };
         expect(await codeOf(() => admit('ann', behind))).toBe('rate_limited');
         expect((await wait('bob', { maxWaitingPerOwner })).status).toBe('waiting');
         // One that starts does not wait.
@@ -277,7 +264,7 @@ export function ownersContract(
 
       it('of 0 refuses what cannot start at once', async () => {
         limit = 1;
-        await reopen();
+        await reopenWithLimit();
         const run = await admit('ann', { maxWaitingPerOwner: 0 });
         expect(await codeOf(() => admit('ann', { maxWaitingPerOwner: 0 }))).toBe('rate_limited');
         await finish(run);
@@ -295,90 +282,10 @@ export function ownersContract(
       it('is a reason before the capacity of the module, and after all others', async () => {
         const full = { mayStart: false, maxWaiting: 0, maxWaitingPerOwner: 0 };
         expect(await codeOf(() => admit('ann', full))).toBe('rate_limited');
-        await admit('ann', { session: sessionOf('s') });
-        const session = { ...sessionOf('s'), policy: 'reject' as const };
+        await admit('ann', { session: inSession('s') });
+        const session = { ...inSession('s'), policy: 'reject' as const };
         expect(await codeOf(() => admit('ann', { ...full, session }))).toBe('session_busy');
       });
-    });
-  });
-}
-
-/**
- * Checks the owners of runs that wait for another attempt.
- *
- * @param name of the store
- * @param open opens an empty durable store that is recovered with these events
- */
-export function restartedOwnersContract(
-  name: string,
-  open: (events: Partial<RecoveryEvents>) => Promise<OpenStore>,
-): void {
-  describe(`${name}: the owners of restarted runs`, () => {
-    let opened: OpenStore;
-    let store: RunStore;
-    let limit = Infinity;
-    const events = { maxRunningPerOwner: () => limit, restarts: () => 9 };
-    const start = async () => {
-      opened = await open(events);
-      store = opened.store;
-    };
-    afterEach(() => opened.close());
-
-    const admit = async (owner: string, admission: Partial<Admission> = {}) =>
-      (await store.admit(admissionOf({ owner, ...admission }))).run;
-    const wait = (owner: string) => admit(owner, { mayStart: false });
-    const finish = async (run: RunRecord) => store.end(run, COMPLETED, keptAnswer());
-
-    it('get slots in turn, and restarted runs come before the younger ones of their owner', async () => {
-      limit = Infinity;
-      await start();
-      const running = [await admit('ann'), await admit('ann'), await admit('ann')];
-      const younger = [await wait('ann'), await wait('ann')];
-      for (const run of running) await store.handOver(run);
-      const single = await wait('bob');
-      const taken = ids(await store.take(9));
-      expect(taken.indexOf(single.id)).toBeLessThanOrEqual(2);
-      expect(taken[0]).toBe(running[0]!.id);
-      expect(taken.indexOf(running[1]!.id)).toBeLessThan(taken.indexOf(younger[1]!.id));
-    });
-
-    it('have the same limit after a restart, also if it was higher or absent before', async () => {
-      limit = Infinity;
-      await start();
-      for (let i = 0; i < 3; i++) await admit('ann');
-      for (let i = 0; i < 3; i++) await wait('ann');
-      limit = 2;
-      store = await opened.restart!(events);
-      let left = 6;
-      for (let taken = await store.take(9); taken.length > 0; taken = await store.take(9)) {
-        expect(taken).toHaveLength(Math.min(2, left));
-        for (const run of taken) await finish(run);
-        left -= taken.length;
-      }
-      expect(left).toBe(0);
-    });
-
-    it('have no limit after a restart without one', async () => {
-      limit = 1;
-      await start();
-      await admit('ann');
-      for (let i = 0; i < 3; i++) await admit('ann');
-      limit = Infinity;
-      store = await opened.restart!(events);
-      expect(await store.take(9)).toHaveLength(4);
-    });
-
-    it('are not exceeded by runs that are handed over and taken again', async () => {
-      limit = 2;
-      await start();
-      const running = [await admit('ann'), await admit('ann')];
-      const deferred = await admit('ann');
-      for (const run of running) await store.handOver(run);
-      expect((await admit('ann')).status).toBe('waiting');
-      const taken = await store.take(9);
-      expect(ids(taken)).toEqual(ids(running));
-      await finish(taken[0]!);
-      expect(ids(await store.take(9))).toEqual([deferred.id]);
     });
   });
 }
