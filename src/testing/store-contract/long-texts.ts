@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { admitTo, COMPLETED, keptAnswer, store } from './opened-store.js';
-import { describe } from './runner.js';
+import { describe, expect, it } from './runner.js';
 
 /** What a page says of a text that it shows cut. */
 function detailsOf(text: string) {
