@@ -199,9 +199,18 @@ export function ids(runs: readonly { id: string }[]): string[] {
   return runs.map(({ id }) => id);
 }
 
-/** Checks a condition again and again until it holds. The time limit of the test ends a wait in vain. */
+/**
+ * Checks a condition again and again until it holds.
+ *
+ * @throws {Error} it does not hold after 50 s: before the time limit of the test, so that nothing goes on after it
+ */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await setTimeout(1);
+  const since = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - since > 50_000)
+      throw new Error('The store did not do within 50 s what the test waits for.');
+    await setTimeout(1);
+  }
 }
 
 /** Waits until clocks show another time. */
