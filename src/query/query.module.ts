@@ -2,10 +2,10 @@ import { type DynamicModule, Logger, Module, type Provider, type Type } from '@n
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
-import { OwnerPipe } from './http/owner.pipe.js';
+import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
+import { JsonInterceptor } from './http/json.interceptor.js';
 import { QueryReader } from './http/query.reader.js';
-import { SubmissionPipe } from './http/submission.pipe.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
   type ASYNC_OPTIONS_TYPE,
@@ -56,7 +56,9 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     AgentService,
     QueryReader,
     OwnerPipe,
-    SubmissionPipe,
+    CallerPipe,
+    QueryBodyPipe,
+    JsonInterceptor,
     SseInterceptor,
     HostParsers,
     Connections,

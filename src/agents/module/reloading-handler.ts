@@ -19,6 +19,10 @@ const HOOKS_MS = 1_000;
  * Makes the class of a handler for a module whose file may change. A run is executed to its end by the version that was the
  * newest when the run began.
  *
+ * Each version is a module of its own for Node: its URL ends with `?agent-version=3`, and a hook of Node gives the files that it
+ * imports the same number. The hook reports the state of each file before it was read, so that no change is missed. CommonJS
+ * files are known by their paths: they are removed from the cache of `require` before a reload.
+ *
  * @throws {ModuleFailure} the module cannot be loaded
  */
 export async function watchModule(name: string): Promise<Type<AgentHandler>> {

@@ -6,8 +6,7 @@ import { create as contentDisposition } from 'content-disposition';
 import parseRange from 'range-parser';
 import { QueryError } from '../contract/errors.js';
 import { fileExpired } from '../contract/refusals.js';
-import { header, type HostRequest } from '../platform/host.js';
-import { Reply } from '../platform/reply.js';
+import { header, type HostRequest, type HostResponse } from '../platform/host.js';
 import type { ByteRange } from '../ports/file-store.js';
 import type { DownloadedFile } from '../runs/downloads.js';
 
@@ -19,7 +18,11 @@ const logger = new Logger('Query');
  *
  * @throws {QueryError} `range_not_satisfiable` · `file_expired` · `unavailable`
  */
-export async function fileReply(request: HostRequest, file: DownloadedFile): Promise<Reply> {
+export async function fileReply(
+  request: HostRequest,
+  response: HostResponse,
+  file: DownloadedFile,
+): Promise<StreamableFile | undefined> {
   const { name, mimeType, size, sha256 } = file;
   const etag = `"${sha256}"`;
   const headers = {
@@ -30,7 +33,10 @@ export async function fileReply(request: HostRequest, file: DownloadedFile): Pro
     'Content-Security-Policy': 'sandbox',
     'X-Content-Type-Options': 'nosniff',
   };
-  if (hasCurrent(header(request, 'if-none-match'), etag)) return new Reply(304, undefined, headers);
+  if (hasCurrent(header(request, 'if-none-match'), etag)) {
+    answer(response, 304, headers);
+    return undefined;
+  }
   const condition = header(request, 'if-range');
   const asked = condition === undefined || condition === etag ? header(request, 'range') : undefined;
   const range = asked === undefined ? undefined : rangeOf(asked, size);
@@ -44,9 +50,14 @@ export async function fileReply(request: HostRequest, file: DownloadedFile): Pro
   // What has been sent is not the file: the caller must not take it for one.
   body.setErrorHandler((_, response) => response.destroy?.());
   body.setErrorLogger((error) => logger.warn(`A download was cut: ${error.message}`));
-  if (!range) return new Reply(200, body, headers);
-  const contentRange = `bytes ${range.start}-${range.end}/${size}`;
-  return new Reply(206, body, { ...headers, 'Content-Range': contentRange });
+  answer(response, range ? 206 : 200, headers);
+  if (range) response.header('Content-Range', `bytes ${range.start}-${range.end}/${size}`);
+  return body;
+}
+
+function answer(response: HostResponse, status: number, headers: Record<string, string>): void {
+  response.status(status);
+  for (const [name, value] of Object.entries(headers)) response.header(name, value);
 }
 
 /** A store of the host may have kept a type that no header can carry. */

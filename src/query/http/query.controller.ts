@@ -6,30 +6,32 @@ import {
   HttpCode,
   Param,
   Post,
-  Query as QueryParameter,
+  Query as QueryParameters,
   Req,
+  Res,
+  type StreamableFile,
   type Type,
 } from '@nestjs/common';
-import { RunStream } from '../event-log/run-stream.js';
+import type { Envelope, RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
+import type { Observable } from 'rxjs';
 import type { QueryModuleExtras } from '../options/query.options.js';
-import { type HostRequest, RequestPath } from '../platform/host.js';
-import { Reply } from '../platform/reply.js';
+import type { HostRequest, HostResponse } from '../platform/host.js';
 import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
-import { EventStream } from '../sse/sse.interceptor.js';
+import { acceptedRun } from './accepted-run.js';
+import { type Caller, FromCaller, Owner, QueryBody } from './caller.js';
 import { fileReply } from './file-reply.js';
 import { cursorOfRun } from './headers.js';
-import { FromRequest, OwnerPipe } from './owner.pipe.js';
-import { listOf, runListOf, turnsPageOf, type UrlParameters } from './pages.js';
+import { ListDto, ParametersPipe, RunListDto, TurnsDto } from './list.dto.js';
+import type { QueryDto } from './query.dto.js';
 import { StreamsEnvelopes } from './streams-envelopes.js';
-import { type Submission, SubmissionPipe } from './submission.pipe.js';
 
 /** Where a controller is mounted, and how it is decorated. */
 type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;
 
 /**
- * `{base}/query`. A pipe validates the query as a `QueryDto`, `AgentService` returns the Observable of its envelopes, and the
- * interceptor writes it.
+ * `{base}/query`. Pipes validate what callers send as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
+ * writes it.
  */
 @StreamsEnvelopes()
 export class QueryController {
@@ -38,92 +40,92 @@ export class QueryController {
   /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
   @Post()
   @HttpCode(200)
-  async submit(
-    @FromRequest(SubmissionPipe) submission: Submission,
-    @RequestPath() path: string,
-  ): Promise<EventStream | Reply> {
-    if (submission.cursor) {
-      const { owner, cursor, request } = submission;
-      return new EventStream(this.agent.follow(owner, cursor.runId, cursor.seq, { request }));
-    }
-    const { query, options } = submission;
-    const envelopes = this.agent.query(query, options);
-    if (!options.detached) return new EventStream(envelopes);
-
-    const { run } = await RunStream.from(envelopes).admitted;
-    return new Reply(202, run, {
-      'Preference-Applied': 'respond-async',
-      ...(run && { Location: `${path}/${run.id}` }),
-    });
+  submit(
+    @QueryBody() query: QueryDto,
+    @FromCaller() caller: Caller,
+    @Res() response: HostResponse,
+  ): Observable<Envelope> | Promise<RunView | undefined> {
+    const { owner, cursor } = caller;
+    if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq, caller);
+    const envelopes = this.agent.query(query, caller);
+    return caller.detached ? acceptedRun(envelopes, caller.path, response) : envelopes;
   }
 
   /** Lists the runs of the caller. */
   @Get()
-  async runs(
-    @FromRequest(OwnerPipe) owner: string,
-    @QueryParameter() parameters: UrlParameters,
-  ): Promise<Reply> {
-    return new Reply(200, await this.agent.runs(owner, runListOf(parameters)));
+  runs(
+    @Owner() owner: string,
+    @QueryParameters(new ParametersPipe(RunListDto)) list: RunListDto,
+  ): Promise<RunList> {
+    return this.agent.runs(owner, list);
   }
 
   /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
   @Get('sessions')
-  async sessions(
-    @FromRequest(OwnerPipe) owner: string,
-    @QueryParameter() parameters: UrlParameters,
-  ): Promise<Reply> {
-    return new Reply(200, await this.agent.sessions(owner, listOf(parameters)));
+  sessions(
+    @Owner() owner: string,
+    @QueryParameters(new ParametersPipe(ListDto)) list: ListDto,
+  ): Promise<SessionList> {
+    return this.agent.sessions(owner, list);
   }
 
   /** Follows a run, or returns it as JSON. */
   @Get(':runId')
   async run(
-    @FromRequest(OwnerPipe) owner: string,
+    @Owner() owner: string,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
-    @QueryParameter('after') after: string | undefined,
-  ): Promise<EventStream | Reply> {
+    @Res() response: HostResponse,
+    @QueryParameters('after') after?: string,
+  ): Promise<Observable<Envelope> | RunView | undefined> {
     const run = await this.agent.find(owner, runId);
-    if (!prefersEventStream(request)) return new Reply(200, run);
+    if (!prefersEventStream(request)) return run;
     const cursor = cursorOfRun(runId, request, after);
-    if (run.endedAt !== null && cursor === run.events) return new Reply(204);
-    return new EventStream(this.agent.follow(owner, runId, cursor, { request: request as never }));
+    const hasAll = run.endedAt !== null && cursor === run.events;
+    if (!hasAll) return this.agent.follow(owner, runId, cursor, { request: request as never });
+    response.status(204);
+    return undefined;
   }
 
   /** Cancels a run: 200 when its handler has stopped, 202 if it has not. */
   @Delete(':runId')
-  async cancel(@FromRequest(OwnerPipe) owner: string, @Param('runId') runId: string): Promise<Reply> {
+  async cancel(
+    @Owner() owner: string,
+    @Param('runId') runId: string,
+    @Res() response: HostResponse,
+  ): Promise<RunView> {
     const { run, stopped } = await this.agent.cancel(owner, runId);
-    return new Reply(stopped ? 200 : 202, run);
+    if (!stopped) response.status(202);
+    return run;
   }
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */
   @Get(':runId/files/:sha256')
   async file(
-    @FromRequest(OwnerPipe) owner: string,
+    @Owner() owner: string,
     @Param('runId') runId: string,
     @Param('sha256') sha256: string,
     @Req() request: HostRequest,
-  ): Promise<Reply> {
-    return fileReply(request, await this.agent.file(owner, runId, sha256));
+    @Res() response: HostResponse,
+  ): Promise<StreamableFile | undefined> {
+    return fileReply(request, response, await this.agent.file(owner, runId, sha256));
   }
 
   /** Lists the turns of a session. */
   @Get('sessions/:sessionId')
-  async session(
-    @FromRequest(OwnerPipe) owner: string,
+  session(
+    @Owner() owner: string,
     @Param('sessionId') sessionId: string,
-    @QueryParameter() parameters: UrlParameters,
-  ): Promise<Reply> {
-    const page = turnsPageOf(parameters);
-    return new Reply(200, await this.agent.session(owner, sessionId, page.after, page.limit));
+    @QueryParameters(new ParametersPipe(TurnsDto)) { after, limit }: TurnsDto,
+  ): Promise<SessionPage> {
+    return this.agent.session(owner, sessionId, after, limit);
   }
 
   /** Erases a session. */
   @Delete('sessions/:sessionId')
-  async erase(@FromRequest(OwnerPipe) owner: string, @Param('sessionId') sessionId: string): Promise<Reply> {
-    await this.agent.erase(owner, sessionId);
-    return new Reply(204);
+  @HttpCode(204)
+  erase(@Owner() owner: string, @Param('sessionId') sessionId: string): Promise<void> {
+    return this.agent.erase(owner, sessionId);
   }
 }
 

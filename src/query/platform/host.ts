@@ -1,18 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
 export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
 
+/** What the responses of both adapters have in common. */
+interface CommonResponse {
+  status(code: number): unknown;
+  header(name: string, value: string): unknown;
+  getHeader(name: string): unknown;
+}
+
 /** A response as the host's adapter passes it on. */
-export type HostResponse =
-  | (ServerResponse & { raw?: undefined })
-  | {
-      raw: ServerResponse;
-      getHeaders(): Record<string, number | string | string[] | undefined>;
-      hijack(): unknown;
-    };
+export type HostResponse = CommonResponse &
+  (
+    | (ServerResponse & { raw?: undefined })
+    | {
+        raw: ServerResponse;
+        getHeaders(): Record<string, number | string | string[] | undefined>;
+        hijack(): unknown;
+      }
+  );
 
 /** Returns Node's request. */
 export function rawRequest(request: HostRequest): IncomingMessage {
@@ -84,11 +92,6 @@ export function headerValues({ headers, rawHeaders }: IncomingMessage, name: str
   // Requests that a tool injects may have no `rawHeaders` of their own.
   return values.length > 0 ? values : [headers[name]].flat();
 }
-
-/** A parameter of a route: the path of the request, for `Location`. */
-export const RequestPath = createParamDecorator((_: unknown, context: ExecutionContext) =>
-  requestPath(context.switchToHttp().getRequest<HostRequest>()),
-);
 
 /** The servers of an application. Fastify listens on the second address of "localhost" with a server of its own. */
 export function serversOf(adapter: HttpAdapterHost['httpAdapter'] | undefined): unknown[] {

@@ -4,11 +4,8 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
-  StreamableFile,
 } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, from, of, type Observable } from 'rxjs';
-import type { Envelope } from 'nest-agent-query-client';
 import { RunStream } from '../event-log/run-stream.js';
 import type { StreamOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
@@ -16,9 +13,8 @@ import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
-import { Reply } from '../platform/reply.js';
-import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
+import { EventStream } from './event-stream.js';
 import { SseResponse } from './sse-response.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
@@ -27,15 +23,7 @@ const DISCONNECTING_MS = 500;
 /** How many ticks of the keep-alive timer a stream may be idle. */
 const IDLE_TICKS = 10;
 
-/**
- * What a route returns to stream envelopes. It wraps the Observable because Nest would otherwise subscribe to it, and handle
- * every envelope on its own: see `RunStream` for why the interceptor does not subscribe.
- */
-export class EventStream {
-  constructor(readonly envelopes: Observable<Envelope>) {}
-}
-
-/** Writes what a route returns: an `EventStream` as Server-Sent Events, a `Reply` as JSON. */
+/** Writes the streams that routes return as Server-Sent Events (WHATWG HTML §9.2). */
 @Injectable()
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
   readonly #options: StreamOptions;
@@ -44,7 +32,6 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   #onAllClosed: (() => void) | undefined;
 
   constructor(
-    private readonly adapterHost: HttpAdapterHost,
     private readonly connections: Connections,
     private readonly clock: Clock,
     settings: Settings,
@@ -63,7 +50,6 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     return answers.pipe(
       concatMap(async (answer: unknown) => {
         if (answer instanceof EventStream) await this.#stream(answer, request, response);
-        if (answer instanceof Reply) await this.#reply(answer, response);
       }),
     );
   }
@@ -77,22 +63,6 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     }
     this.clock.stop(this.#keepAliveTimer);
     await this.connections.close();
-  }
-
-  async #reply({ status, body, headers }: Reply, response: HostResponse): Promise<void> {
-    const { httpAdapter } = this.adapterHost;
-    const isJson = body !== undefined && !(body instanceof StreamableFile);
-    // Written here: for a page of turns, the adapter's `JSON.stringify` would hold the event loop.
-    const sent = isJson ? await jsonOf(body) : body;
-    const type = isJson ? { 'Content-Type': 'application/json; charset=utf-8' } : {};
-    try {
-      for (const [name, value] of Object.entries({ 'Cache-Control': 'no-store', ...type, ...headers }))
-        httpAdapter.setHeader(response, name, value);
-      httpAdapter.reply(response, sent, status);
-    } catch (error) {
-      if (body instanceof StreamableFile) body.getStream().destroy();
-      throw error;
-    }
   }
 
   async #stream({ envelopes }: EventStream, request: HostRequest, response: HostResponse): Promise<void> {

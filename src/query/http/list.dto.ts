@@ -1,0 +1,84 @@
+import { applyDecorators, Injectable, type PipeTransform } from '@nestjs/common';
+import { Expose, plainToInstance, Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min, ValidateBy, validateSync } from 'class-validator';
+import type { RunStatus } from 'nest-agent-query-client';
+import { faultsOf } from '../contract/field-errors.js';
+import { positionOf } from '../contract/list-cursor.js';
+import { invalidParameters } from '../contract/refusals.js';
+import { PAGE_ENTRIES } from '../runs/lists.js';
+
+const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+
+/** The digits of a whole number, as a number. Everything else stays, and is refused. */
+function WholeNumber(min: number, max: number): PropertyDecorator {
+  const message = `must be a whole number from ${min} to ${max}`;
+  return applyDecorators(
+    Expose(),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
+    ),
+    Max(max, { message }),
+    Min(min, { message }),
+    IsInt({ message }),
+  );
+}
+
+/** Where a page of a list begins. */
+function IsCursor(): PropertyDecorator {
+  return ValidateBy({
+    name: 'cursor',
+    validator: {
+      validate: (value) => typeof value === 'string' && positionOf(value) !== undefined,
+      defaultMessage: () => 'must be "next" of the page before',
+    },
+  });
+}
+
+/** The parameters of `GET {base}/query/sessions`. */
+export class ListDto {
+  @WholeNumber(1, 500)
+  limit: number = PAGE_ENTRIES;
+
+  @Expose()
+  @IsCursor()
+  @IsOptional()
+  after?: string;
+}
+
+/** The parameters of `GET {base}/query`. */
+export class RunListDto extends ListDto {
+  @Expose()
+  @IsString({ message: 'must occur once' })
+  @IsOptional()
+  session?: string;
+
+  @Expose()
+  @IsIn(STATUSES, { message: `must be one of ${STATUSES.join(', ')}` })
+  @IsOptional()
+  status?: RunStatus;
+}
+
+/** The parameters of `GET {base}/query/sessions/{session_id}`. */
+export class TurnsDto {
+  @WholeNumber(1, 500)
+  limit: number = PAGE_ENTRIES;
+
+  /** How many turns to skip. */
+  @WholeNumber(0, Number.MAX_SAFE_INTEGER)
+  after: number = 0;
+}
+
+/** Reads the parameters of a URL as a DTO. Others are ignored. */
+@Injectable()
+export class ParametersPipe<T extends object> implements PipeTransform<unknown, T> {
+  constructor(private readonly dto: new () => T) {}
+
+  /** @throws {QueryError} `invalid_query`, with all faults */
+  transform(parameters: unknown): T {
+    const options = { excludeExtraneousValues: true, exposeDefaultValues: true, exposeUnsetFields: false };
+    const list = plainToInstance(this.dto, parameters, options);
+    const errors = validateSync(list, { stopAtFirstError: true });
+    if (errors.length > 0) throw invalidParameters(faultsOf(errors, ''));
+    return list;
+  }
+}
