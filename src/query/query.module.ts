@@ -4,7 +4,7 @@ import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
-import { JsonInterceptor } from './http/json.interceptor.js';
+import { JsonResponse } from './platform/json-response.js';
 import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
@@ -58,7 +58,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     OwnerPipe,
     CallerPipe,
     QueryBodyPipe,
-    JsonInterceptor,
+    JsonResponse,
     SseInterceptor,
     HostParsers,
     Connections,

@@ -33,8 +33,8 @@ export interface Caller extends QueryOptions {
   cursor: Cursor | undefined;
 }
 
-/** The callers of requests. Not in the pipe, of which Nest makes several: one for parameters, and one to inject. */
-const callers = new WeakMap<HostRequest, Promise<Caller>>();
+/** Where a request has its caller. Not in the pipe, of which Nest makes several: one for parameters, and one to inject. */
+const CALLER = Symbol('caller');
 
 /** Finds the owner of a request, as the option `owner` says. */
 @Injectable()
@@ -58,10 +58,8 @@ export class CallerPipe implements PipeTransform<PendingRequest, Promise<Caller>
 
   /** @throws {QueryError} the headers are not valid */
   transform(pending: PendingRequest): Promise<Caller> {
-    const { request } = pending;
-    const caller = callers.get(request) ?? this.#read(pending);
-    callers.set(request, caller);
-    return caller;
+    const request = pending.request as HostRequest & { [CALLER]?: Promise<Caller> };
+    return (request[CALLER] ??= this.#read(pending));
   }
 
   async #read(pending: PendingRequest): Promise<Caller> {

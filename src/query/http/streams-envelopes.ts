@@ -2,19 +2,17 @@ import { Res, UseFilters, UseInterceptors } from '@nestjs/common';
 import { UnparsedBody } from '../platform/host-parsers.js';
 import { boxed } from '../sse/event-stream.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
-import { JsonInterceptor } from './json.interceptor.js';
 import { ProblemFilter } from './problem.filter.js';
 
 type Route = (this: unknown, ...parameters: unknown[]) => unknown;
 
 /**
  * Marks a controller whose routes return Observables of envelopes, which `SseInterceptor` writes as they come, or values, which
- * `JsonInterceptor` writes. What they throw is answered with a problem (RFC 9457). They read their bodies themselves, as these
- * arrive.
+ * are sent as JSON. What they throw is answered with a problem (RFC 9457). They read their bodies themselves, as these arrive.
  */
 export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
   UseFilters(ProblemFilter)(controller);
-  UseInterceptors(SseInterceptor, JsonInterceptor)(controller);
+  UseInterceptors(SseInterceptor)(controller);
   const routes = controller.prototype as object;
   for (const name of Object.getOwnPropertyNames(routes).filter((each) => each !== 'constructor')) {
     const descriptor = Object.getOwnPropertyDescriptor(routes, name) as TypedPropertyDescriptor<Route>;
@@ -37,8 +35,9 @@ export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
 
 /** A route that returns a stream in a box, with what Nest's decorators have noted about it. */
 function boxing(route: Route): Route {
-  const boxingRoute: Route = async function (...parameters) {
-    return boxed(await route.apply(this, parameters));
+  const boxingRoute: Route = function (...parameters) {
+    const answer = route.apply(this, parameters);
+    return answer instanceof Promise ? answer.then(boxed) : boxed(answer);
   };
   for (const key of Reflect.getMetadataKeys(route)) {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, route), boxingRoute);

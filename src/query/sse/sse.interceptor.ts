@@ -11,6 +11,7 @@ import type { StreamOptions } from '../options/query.options.js';
 import { Settings } from '../options/settings.js';
 import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
+import { JsonResponse } from '../platform/json-response.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
 import { acceptsEventStream } from './accept.js';
@@ -23,6 +24,9 @@ const DISCONNECTING_MS = 500;
 /** How many ticks of the keep-alive timer a stream may be idle. */
 const IDLE_TICKS = 10;
 
+/** In place of the answer to a request whose connection was closed before its turn. */
+const NO_ANSWER = Symbol('no answer');
+
 /** Writes the streams that routes return as Server-Sent Events (WHATWG HTML §9.2). */
 @Injectable()
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
@@ -34,6 +38,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   constructor(
     private readonly connections: Connections,
     private readonly clock: Clock,
+    private readonly json: JsonResponse,
     settings: Settings,
   ) {
     this.#options = settings.streams;
@@ -45,11 +50,12 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     this.connections.serve(response);
     const turn = turnOf(request, response);
     const answers: Observable<unknown> = turn
-      ? from(turn).pipe(concatMap((isTurn) => (isTurn ? next.handle() : of(undefined))))
+      ? from(turn).pipe(concatMap((isTurn) => (isTurn ? next.handle() : of(NO_ANSWER))))
       : next.handle();
     return answers.pipe(
       concatMap(async (answer: unknown) => {
         if (answer instanceof EventStream) await this.#stream(answer, request, response);
+        else if (answer !== NO_ANSWER) await this.json.send(answer, response);
       }),
     );
   }
