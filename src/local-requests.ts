@@ -50,7 +50,7 @@ function faultOf(
   return undefined;
 }
 
-/** The parts of `Host`; undefined if it is none. */
+/** The parts of `Host`; undefined if the text is not a valid host. */
 function hostOf(text: string): URL | undefined {
   return /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i.test(text) && URL.canParse(`http://${text}`)
     ? new URL(`http://${text}`)

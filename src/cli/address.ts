@@ -3,7 +3,7 @@ import { UsageError } from './failures.js';
 /**
  * The URL of a service.
  *
- * @throws {UsageError} the text is none; it does not repeat a password
+ * @throws {UsageError} the text is not an address; the message does not repeat a password
  */
 export function addressOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -74,7 +74,7 @@ export class QueryModule {
   /**
    * Mounts the endpoint with fixed options. A handler that expects kwargs of a class is given with that class.
    *
-   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none
+   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is not one
    */
   static forRoot<K extends object>(options: TypedModuleOptions<K>): DynamicModule;
   static forRoot(options: QueryModuleOptions & ModuleExtras): DynamicModule;
@@ -86,7 +86,7 @@ export class QueryModule {
    * Mounts the endpoint with options from a factory, which may inject providers of the host. What `QueryModuleExtras` has is
    * given beside the factory.
    *
-   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is none or is
+   * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is not one or is
    * given twice
    */
   static forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {

@@ -13,7 +13,7 @@ export function serviceProblem(response: Exchange): ServiceProblem | undefined {
   return typeof code === 'string' && typeof detail === 'string' ? { code, detail } : undefined;
 }
 
-/** The body as a JSON object; undefined if it is none. */
+/** The body as a JSON object; undefined if it is something else. */
 export function jsonOf(response: Exchange): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(textOf(response));

@@ -75,7 +75,7 @@ export async function followed(
   );
 }
 
-/** Finds the events in the pieces of a response. There are none in bytes that are not compressed as the header claims. */
+/** Finds the events in the pieces of a response. Bytes that are not compressed as the header says have no events. */
 export function readStream(exchange: Exchange): TimedStream {
   const events: TimedEvent[] = [];
   const keepAlives: number[] = [];

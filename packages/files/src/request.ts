@@ -28,7 +28,7 @@ export type FilesRequest =
 /** How the rows that a statement returns are shown. */
 export type ResultForm = 'table' | 'csv' | 'json' | 'parquet';
 
-/** Characters of a request; a longer text is none. */
+/** The most characters of a request. A longer text is not read as a request. */
 const LONGEST = 20_000;
 
 const QUOTES = new Map(['""', "''", '“”', '„“', '«»'].map(([open, close]) => [open!, close!]));

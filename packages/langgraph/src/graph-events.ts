@@ -7,7 +7,7 @@ export interface ChunkMetadata {
   langgraph_checkpoint_ns?: string;
 }
 
-/** The begin or the end of a node. */
+/** A node of the graph has started or ended. */
 export interface TaskEvent {
   id: string;
   name: string;

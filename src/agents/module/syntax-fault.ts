@@ -21,7 +21,7 @@ export interface SyntaxFault {
  *
  * @param error as the import has thrown it
  * @param path of the module that was imported; the error may be in a file that it imports
- * @returns undefined if the error is none of syntax, or its place cannot be found
+ * @returns undefined if it is not an error of syntax, or if its place cannot be found
  */
 export async function syntaxFaultOf(error: Error, path: string): Promise<SyntaxFault | undefined> {
   const transformed = faultOfTransform(error.message);

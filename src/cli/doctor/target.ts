@@ -7,7 +7,7 @@ import { addressOf, credentialOf } from '../address.js';
  * @param text the URL of the service, or that of its endpoint
  * @param endpoint the path of the endpoint below the URL, such as `query`
  * @param key an API key or a token
- * @throws {UsageError} it is no URL of a service, or the key is none
+ * @throws {UsageError} the URL is not that of a service, or the key is not valid
  */
 export function targetOf(text: string, endpoint: string, key: string | undefined): Target {
   const url = addressOf(text);

@@ -22,9 +22,7 @@ const LOWER_T = 0x74;
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const ROLES = { text: Role.PartText, base64: Role.Content, other: Role.Other };
-
 const LITERALS = { true: true, false: false, null: null };
-
 const EMPTY = Buffer.alloc(0);
 
 /**

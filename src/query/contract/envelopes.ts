@@ -125,7 +125,7 @@ export function source(url: string, { title }: { title?: string | undefined } = 
 }
 
 /**
- * Makes an envelope that says how far long work has come.
+ * Makes an envelope that says how much of a long task is done.
  *
  * @param done how much is done, a number from 0
  * @param details how much there is, in which unit, and what the work is. Default: not known

@@ -85,7 +85,7 @@ export function atCapacity(waiting: number): QueryError {
 }
 
 /**
- * As many runs of the owner wait as may.
+ * The owner has reached the limit of waiting runs.
  *
  * @param maxWaiting how many
  */

@@ -13,7 +13,7 @@ interface OwnerRuns<Run> {
   readonly ready: Map<number, Run>;
   /** The last round of these; -1 if there is none. */
   lastRound: number;
-  /** The first of their sessions, which wait because as many runs of the owner are active as may execute. */
+  /** The first runs of their sessions, which wait because the owner has reached the limit of active runs. */
   readonly deferred: Set<Run>;
 }
 

@@ -220,7 +220,7 @@ function keptTurn(owner: string, whole: Turn): KeptTurn {
   };
 }
 
-/** The first turns that have at most this length together, but at least one. */
+/** Takes turns from the beginning until the length is used up, but at least one. */
 function fit(turns: KeptTurn[], member: 'length' | 'shownLength', maxLength: number): KeptTurn[] {
   let length = 0;
   return turns.filter((turn, index) => (length += turn[member]) <= maxLength || index === 0);

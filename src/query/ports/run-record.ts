@@ -75,7 +75,7 @@ export interface Admission {
    * The envelopes with which the log begins, as JSON texts.
    *
    * @param ahead how many runs of the session are ahead; undefined if the run starts at once
-   * @param isDeferred whether the run waits because as many runs of its owner execute as may. Default false
+   * @param isDeferred whether the run waits because its owner has reached the limit of runs that execute. Default false
    */
   notices(ahead: number | undefined, isDeferred?: boolean): string[];
 }

@@ -205,13 +205,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
     const tellHandler = async () => this.handler.sessionErased?.({ owner, id: sessionId });
-    await tellHandler().catch((error?: Error) => {
-      const session = JSON.stringify(sessionId);
-      this.#logger.error(
-        `The handler could not erase what it keeps of the session ${session}.`,
-        error?.stack,
-      );
-    });
+    const failed = `The handler could not erase what it keeps of the session ${JSON.stringify(sessionId)}.`;
+    await tellHandler().catch((error?: Error) => this.#logger.error(failed, error?.stack));
   }
 
   /** Returns the present load of this process. */
@@ -284,11 +279,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
     const { observers } = this;
     try {
-      const { run, created } = await this.#admissions.admit(
-        query,
-        options,
-        () => this.#drained !== undefined,
-      );
+      const isDraining = () => this.#drained !== undefined;
+      const { run, created } = await this.#admissions.admit(query, options, isDraining);
       if (created) return this.#following.from(run, 0);
       const followed = await this.#following.after(run, 0);
       if (observers.want('repeated')) observers.tell('repeated', { run: observed(run) });

@@ -24,7 +24,7 @@ import {
 import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
-import type { WrittenQuery } from './written-query.js';
+import type { WrittenQuery } from './stored-query.js';
 import { insertTexts } from './texts.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */

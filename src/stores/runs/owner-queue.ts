@@ -9,7 +9,7 @@ import { recordOf, selectRuns } from './run-rows.js';
  * The runs of one owner in one module. Each of them that has not ended is in one of three states:
  *
  * - **active**: it executes, or it is ready (`ready_at`), so that any process may start it;
- * - **deferred** (`deferred_at`): it is the first of its session, but as many runs of its owner are active as may execute;
+ * - **deferred** (`deferred_at`): it is the first of its session, but its owner has reached the limit of active runs;
  * - **queued**: it is behind another run of its session.
  *
  * No more runs are active than may execute. So a process that takes a ready run need not count. A run becomes active while

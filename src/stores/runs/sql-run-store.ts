@@ -1,4 +1,3 @@
-import { Logger } from '@nestjs/common';
 import {
   type Admission,
   type Admitted,
@@ -7,10 +6,8 @@ import {
   type Ended,
   interrupted,
   type Kept,
-  KeptAnswer,
   type ListPage,
   type LogSlice,
-  QueryError,
   type RecoveryEvents,
   type RunEnd,
   type RunRecord,
@@ -36,7 +33,6 @@ import { FileSweeper } from '../files/file-sweeper.js';
 import { findFile } from '../files/run-files.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
 import { UploadReservations } from '../files/upload-reservations.js';
-import { voidRanges } from './attempts.js';
 import { BatchedReads } from './batched-reads.js';
 import { Ends } from './ends.js';
 import { Erasure } from './erasure.js';
@@ -46,18 +42,19 @@ import { LocalRuns } from './local-runs.js';
 import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
-import { readAnswer, readLog } from './read-log.js';
+import { readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
 import { Starts } from './starts.js';
+import { readQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
-import { readText, restoreParts } from './texts.js';
+import { Sweeps } from './sweeps.js';
+import { readText } from './texts.js';
 import { readTurns } from './turns.js';
 
 const LEASE_MS = 8_000;
-const SWEEP_MS = 60_000;
 
 export interface SqlStoreOptions {
   /** Members that are absent have their default. */
@@ -89,11 +86,8 @@ export class SqlRunStore extends RunStore {
   readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
   readonly #endedLength: EndedLength;
-  readonly #sweeper: Sweeper;
-  readonly #fileSweeper: FileSweeper;
+  readonly #sweeps: Sweeps;
   readonly #recovery: Recovery;
-  #sweepTimer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> | undefined;
 
   constructor(
     private readonly driver: Driver,
@@ -116,9 +110,9 @@ export class SqlRunStore extends RunStore {
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
     const contents = new Contents(database, storage, () => lease.processId);
     this.files = new SqlFileStore(database, contents);
-    this.#fileSweeper = new FileSweeper(database, contents, retention);
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
-    this.#sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
+    const sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
+    this.#sweeps = new Sweeps(database, lease, sweeper, new FileSweeper(database, contents, retention));
 
     const limits = new OwnerLimits(database);
     this.#starts = new Starts(database, lease, this.#localRuns, limits, () => this.#recovery.renewLate());
@@ -129,15 +123,14 @@ export class SqlRunStore extends RunStore {
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
     this.#writer = new LogWriter(database, fence, (run) => {
       this.#localRuns.limitTails(run);
-      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id).catch(reportSweep);
+      if (run.keptLength > retention.logLength) this.#sweeps.trim(run.id);
     });
     this.#ends = new Ends(database, this.#localRuns, this.#writer, limits);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
     await this.#recovery.start(events);
-    this.#sweepTimer = setInterval(() => void this.sweep().catch(reportSweep), SWEEP_MS);
-    this.#sweepTimer.unref();
+    this.#sweeps.start();
   }
 
   override async check(): Promise<void> {
@@ -171,24 +164,7 @@ export class SqlRunStore extends RunStore {
   override async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
     if (!isRunId(runId)) throw runNotFound();
     // `persist`, because a run waits for the end of an outage.
-    return this.#database.persist(async (db) => {
-      const row = await db
-        .selectFrom('runs')
-        .select(['parts', 'kwargs', 'checkpoint', 'attempt', 'void'])
-        .where('id', '=', runId)
-        .where('owner', '=', JSON.stringify(owner))
-        .where('ended_at', 'is', null)
-        .executeTakeFirst();
-      if (!row) throw runNotFound();
-      const cutParts = JSON.parse(row.parts!) as StoredQuery['parts'];
-      return {
-        parts: await restoreParts(db, runId, cutParts),
-        kwargs: JSON.parse(row.kwargs!) as StoredQuery['kwargs'],
-        answer:
-          row.attempt === 1 ? new KeptAnswer().value : await readAnswer(db, runId, voidRanges(row.void)),
-        checkpoint: row.checkpoint ?? undefined,
-      };
-    });
+    return this.#database.persist((db) => readQuery(db, owner, runId));
   }
 
   append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
@@ -286,28 +262,12 @@ export class SqlRunStore extends RunStore {
 
   /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */
   sweep(): Promise<void> {
-    this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined));
-    return this.#sweeping;
-  }
-
-  async #sweep(): Promise<void> {
-    // What is old is decided by the present time of the database.
-    await this.#database.synchronize();
-    // Two sweeps at the same time would both drop what exceeds a limit, and so twice as much.
-    if (await this.#lease.beginSweep()) {
-      try {
-        await this.#sweeper.sweep();
-        await this.#fileSweeper.sweep();
-      } finally {
-        await this.#lease.endSweep();
-      }
-    }
-    await this.#sweeper.trimLocal();
+    return this.#sweeps.sweep();
   }
 
   /** Closes the database. Envelopes that are not committed yet are lost. */
   override async close(): Promise<void> {
-    clearInterval(this.#sweepTimer);
+    this.#sweeps.stop();
     await this.#recovery.stop();
     await this.#database.close();
   }
@@ -328,11 +288,4 @@ export class SqlRunStore extends RunStore {
     // `persist`, because a follower waits for the end of an outage, as the run itself does.
     return this.#database.persist((db) => readLog(db, { id, lastSeq, ended: endedAt !== undefined }, after));
   }
-}
-
-function reportSweep(error: unknown): void {
-  // An outage was logged already.
-  if (error instanceof QueryError && error.code === 'unavailable') return;
-  const message = 'Runs, sessions or files that exceed the retention could not be dropped';
-  new Logger('SqlRunStore').error(message, (error as Error).stack);
 }

@@ -12,7 +12,7 @@ import { OneByOne } from './one-by-one.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';
 import { insertRuns, type RunToInsert } from './run-rows.js';
-import { type WrittenQuery, writtenQuery } from './written-query.js';
+import { type WrittenQuery, writtenQuery } from './stored-query.js';
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
 export class Starts {

@@ -38,7 +38,7 @@ export class MetricsModule {
     );
   }
 
-  /** @throws {TypeError} an option has no effect, or is none */
+  /** @throws {TypeError} an option is unknown, or has no effect */
   static forRoot(options: MetricsOptions = {}): DynamicModule {
     const { path = 'metrics', port, host, decorators, imports = [] } = options;
     if (port === undefined && host !== undefined) {

@@ -125,7 +125,7 @@ export class McpProgram implements MCPTransport {
     this.onclose?.();
   }
 
-  /** Messages are lines. What is none is not for us: some programs write to their standard output what is meant for people. */
+  /** Messages are lines of JSON. Other lines are ignored: some programs write texts for people to their standard output. */
   #read(text: string): void {
     const lines = text.split('\n');
     this.#begun.push(lines.shift()!);

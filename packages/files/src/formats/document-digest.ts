@@ -38,7 +38,7 @@ export class DocumentDigest {
   }
 
   /**
-   * @param level of a heading, from 0; undefined if the paragraph is none
+   * @param level of a heading, from 0; undefined if the paragraph is not a heading
    * @returns the text of the paragraph, shortened; empty if it has none
    */
   endParagraph(level?: number): string {

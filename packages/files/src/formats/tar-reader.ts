@@ -170,7 +170,7 @@ function nameOf(block: Uint8Array): string {
   return prefix === '' ? name : `${prefix}/${name}`;
 }
 
-/** The records of a pax header that matter here: `<length> <key>=<value>\n`. A record that is none ends them. */
+/** The records of a pax header that matter here: `<length> <key>=<value>\n`. A damaged record ends them. */
 function recordsOf(content: Uint8Array): Extension {
   const extension: Extension = {};
   for (let start = 0; start < content.length;) {
