@@ -161,7 +161,7 @@ export class Admissions {
   }
 
   /** Makes a runner for a run that this process has taken, and that another process has admitted. */
-  adopt(run: RunRecord): Runner {
+  runnerOf(run: RunRecord): Runner {
     const disconnect = run.detached ? 'continue' : this.services.options.disconnect;
     const trace = this.services.traces.taken(run);
     return new Runner(this.services, this.scheduler, run, undefined, disconnect, undefined, trace);

@@ -80,7 +80,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
       role === 'api' ? 0 : runs.maxRunning,
       {
         take: (count) => store.take(count, name),
-        adopt: (run) => this.#admissions.adopt(run),
+        runnerOf: (run) => this.#admissions.runnerOf(run),
         offer: () => this.#dispatcher.offer(),
       },
       loggerOf('Scheduler', name),

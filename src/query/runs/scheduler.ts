@@ -21,7 +21,7 @@ export interface SchedulerEvents {
   /** Takes waiting runs from the store; see `RunStore.take`. */
   take(count: number): Awaitable<RunRecord[]>;
   /** Makes a runner for a run that was taken, and that another process has admitted. */
-  adopt(run: RunRecord): Runner;
+  runnerOf(run: RunRecord): Runner;
   /** Runs are ready, but this process has no slot for them. */
   offer(): void;
 }
@@ -261,7 +261,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     if (taken.length === count) this.#hasReady = true;
     for (const run of taken) {
       let runner = this.#alive.get(run.id);
-      if (!runner) this.add((runner = this.events.adopt(run)));
+      if (!runner) this.add((runner = this.events.runnerOf(run)));
       this.start(runner, run);
     }
     this.fill();

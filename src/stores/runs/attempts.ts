@@ -86,14 +86,14 @@ export interface OwnedAttempt {
  * @param now the time of the database
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
-export async function takeBack(
+export async function handOver(
   db: Db,
   driver: Driver,
   { id, attempt, process }: OwnedAttempt,
   limitOf: LimitOf,
   now: number,
 ): Promise<boolean> {
-  const row = await giveBack(db, driver, { id, attempt, process }, limitOf, now);
+  const row = await returnToQueue(db, driver, { id, attempt, process }, limitOf, now);
   if (!row) return false;
   const { last, endOffset } = await readLogExtent(db, id);
   const from = row.checkpoint_seq ?? 0;
@@ -111,14 +111,14 @@ export async function takeBack(
 }
 
 /**
- * Gives a run back to the queue: it is ready, before all runs of its owner that are younger. This is a part of a transaction.
+ * Returns a run to the queue: it is ready, before all runs of its owner that are younger. This is a part of a transaction.
  *
  * @param owned `attempt`: ends this attempt, so that the run is ready for the next one. Default: the run was never executed
  * @param limitOf tells the limit of the run's owner
  * @param now the time of the database
  * @returns undefined if the run has ended, or the process does not own it at this attempt
  */
-export async function giveBack(
+export async function returnToQueue(
   db: Db,
   driver: Driver,
   { id, attempt, process }: Pick<OwnedAttempt, 'id' | 'process'> & { attempt?: number },

@@ -8,7 +8,7 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { takeBack } from './attempts.js';
+import { handOver } from './attempts.js';
 import { type Ending, finish } from './finish.js';
 import type { LocalRun } from './local-run.js';
 import type { LocalRuns } from './local-runs.js';
@@ -64,7 +64,7 @@ export class Ends {
     await this.writer.settled(run);
     const owned = { id, attempt, process: run.process };
     const isHandedOver = await this.database.persistTransaction((db) =>
-      takeBack(db, this.database.driver, owned, this.limits.of, this.database.now()),
+      handOver(db, this.database.driver, owned, this.limits.of, this.database.now()),
     );
     this.localRuns.drop(id);
     return isHandedOver;

@@ -30,11 +30,11 @@ const LEAST_LIMIT_MS = 250;
  * - Waiting → owned: a process with a free slot starts the run (`startWaiting`).
  * - Waiting → ended: any process ends it, because it was cancelled.
  * - Owned → ended: the process ends the run.
- * - Owned → waiting: the process hands the run over, when it shuts down and the run has another attempt (`takeBack`).
+ * - Owned → waiting: the process hands the run over, when it shuts down and the run has another attempt (`handOver`).
  * - Owned → orphaned: the lease ends. A process ends its own lease in an orderly shutdown (`release`). Another process ends it
  *   when the heartbeat has not changed for the time of a lease (`expireOthers`). A file has one process at a time, so the
  *   process that opens it ends all older leases (`acquire`).
- * - Orphaned → waiting: the run has another attempt (`takeBack`).
+ * - Orphaned → waiting: the run has another attempt (`handOver`).
  * - Orphaned → ended: the run has none, and ends as `interrupted`.
  *
  * A process that loses its lease may not notice: it was frozen, or cut off. Therefore every commit to a log reads the row of

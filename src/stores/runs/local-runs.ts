@@ -48,8 +48,8 @@ export class LocalRuns {
     return run?.owner === owner ? run : undefined;
   }
 
-  /** Forgets all unfinished runs, because other processes own them now. Returns them. */
-  disown(): LocalRun[] {
+  /** Drops all unfinished runs, because other processes own them now. Returns them. */
+  loseAll(): LocalRun[] {
     const runs = [...this.#unfinished.values()];
     for (const run of runs) {
       run.isUnwritable = true;

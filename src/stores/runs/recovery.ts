@@ -8,7 +8,7 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { type OwnedAttempt, giveBack, takeBack, voidRanges } from './attempts.js';
+import { type OwnedAttempt, returnToQueue, handOver, voidRanges } from './attempts.js';
 import { type Ending, finish } from './finish.js';
 import { type Heartbeat, type Lease, orphanedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
@@ -126,7 +126,7 @@ export class Recovery {
   }
 
   async #loseRuns(): Promise<undefined> {
-    const runs = this.localRuns.disown();
+    const runs = this.localRuns.loseAll();
     Recovery.#logger.warn(
       `This process was silent for more than ${this.lease.leaseMs} ms: other processes own its ${runs.length} runs now.`,
     );
@@ -187,7 +187,7 @@ export class Recovery {
     const events = this.#events!;
     const mayRestart = !run.cancelled && run.attempt <= events.restarts(run.module);
     const ended = mayRestart ? undefined : await this.#interrupt(run);
-    const isRecovered = mayRestart ? await this.#takeBack(run) : ended !== undefined;
+    const isRecovered = mayRestart ? await this.#handOver(run) : ended !== undefined;
     // Another process was faster.
     if (isRecovered) this.#tell(run, ended);
   }
@@ -197,9 +197,9 @@ export class Recovery {
     this.#events!.ready();
   }
 
-  #takeBack(run: OwnedAttempt): Promise<boolean> {
+  #handOver(run: OwnedAttempt): Promise<boolean> {
     const { database, limits } = this;
-    return database.attemptTransaction((db) => takeBack(db, database.driver, run, limits.of, database.now()));
+    return database.attemptTransaction((db) => handOver(db, database.driver, run, limits.of, database.now()));
   }
 
   async #interrupt(run: OrphanedRun): Promise<RunRecord | undefined> {
@@ -242,7 +242,7 @@ export class Recovery {
     for (const id of strays) {
       if (!this.#strays.has(id)) continue;
       await this.database.attemptTransaction((db) =>
-        giveBack(db, driver, { id, process: processId }, this.limits.of, this.database.now()),
+        returnToQueue(db, driver, { id, process: processId }, this.limits.of, this.database.now()),
       );
     }
     this.#strays = new Set(strays);
