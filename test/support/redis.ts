@@ -16,10 +16,15 @@ function missing(): string {
   }
 }
 
-/** A Redis server for one test suite, on the loopback interface, which keeps nothing on disk. */
-export async function startRedis(port?: number) {
+/**
+ * A Redis server for one test suite, on the loopback interface.
+ *
+ * @param directory where it keeps its data. Default: it keeps nothing on disk
+ */
+export async function startRedis(port?: number, directory?: string) {
   const chosen = port ?? (await freePort());
-  const options = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const kept = directory === undefined ? ['no'] : ['yes', '--appendfsync', 'always', '--dir', directory];
+  const options = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', ...kept];
   const server = spawn('redis-server', options, { stdio: 'ignore' });
   const exited = once(server, 'exit');
   await eventually(() => answers(chosen));

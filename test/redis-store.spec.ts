@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { of } from 'rxjs';
+import { RedisRunStore, type RedisRunStoreOptions } from '../examples/redis-store/redis-run-store.js';
+import { message } from '../src/index.js';
+import { describeRunStore } from '../src/testing/index.js';
+import { admissionOf, codeOf, eventsOf, readAll } from '../src/testing/store-contract/opened-store.js';
+import { eventuallyElsewhere } from './support/conditions.js';
+import { ask, follow, FULL, get } from './support/client.js';
+import { ONE_ADAPTER, startAgent } from './support/host.js';
+import { NO_REDIS, startRedis } from './support/redis.js';
+
+const describeWithRedis = NO_REDIS === '' ? describe : describe.skip;
+
+describeWithRedis('The example of a store on Redis', () => {
+  let server: Awaited<ReturnType<typeof startRedis>>;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.kill());
+
+  const storeOf = (options: RedisRunStoreOptions) =>
+    new RedisRunStore(new Redis(server.url, { maxRetriesPerRequest: 0 }), options);
+
+  describeRunStore(
+    'RedisRunStore',
+    async ({ retention, events }) => {
+      const administrator = new Redis(server.url);
+      let store = storeOf({ retention, lockMs: 200 });
+      await store.open(events);
+      return {
+        store,
+        sweep: () => store.sweep(),
+        restart: async (told) => {
+          store.crash();
+          store = storeOf({ retention, lockMs: 200 });
+          await store.open(told);
+          return store;
+        },
+        close: async () => {
+          await store.close();
+          await administrator.flushall();
+          administrator.disconnect();
+        },
+      };
+    },
+    {
+      without: {
+        files: 'Redis is no place for large files.',
+        lengthLimits: 'Redis has limits of its own.',
+        logLength: 'It is not counted.',
+        ownerLimits: 'The example has no rounds of owners.',
+      },
+    },
+  );
+
+  it('refuses queries while Redis is away, and keeps what a run emits until Redis is back', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-redis-'));
+    let own = await startRedis(undefined, directory);
+    const { port } = own;
+    const store = new RedisRunStore(new Redis(own.url, { maxRetriesPerRequest: 0, retryStrategy: () => 10 }));
+    await store.open(eventsOf());
+    const { run } = await store.admit(admissionOf());
+    await own.kill();
+    expect(await codeOf(() => store.check())).toBe('unavailable');
+    expect(await codeOf(() => store.admit(admissionOf()))).toBe('unavailable');
+    const appended = store.append(run, '{"type":"log"}');
+    own = await startRedis(port, directory);
+    await eventuallyElsewhere(async () => (await codeOf(() => store.check())) !== 'unavailable');
+    await appended;
+    expect(await readAll(store, run)).toEqual(['{"type":"log"}']);
+    await store.close();
+    await own.kill();
+    await rm(directory, { recursive: true });
+  });
+
+  it('keeps the sessions and runs of a service that is started again', async () => {
+    const start = () =>
+      startAgent(ONE_ADAPTER, () => of(message('Hello')), { store: storeOf({ lockMs: 200 }) });
+    let host = await start();
+    const asked = await ask(host.url, 'Hi', { kwargs: { session_id: 's' }, headers: FULL });
+    expect(await asked.answer()).toEqual({ text: 'Hello', done: [{ status: 'completed' }] });
+    await host.close();
+    host = await start();
+    const { runs } = await (await get(host.url, '/query')).json<{ runs: { id: string }[] }>();
+    expect(runs).toMatchObject([{ id: asked.runId, status: 'completed' }]);
+    expect((await (await follow(host.url, asked.runId, FULL)).answer()).text).toBe('Hello');
+    expect(await (await get(host.url, '/query/sessions/s')).json()).toMatchObject({
+      turns: [{ runId: asked.runId, text: 'Hello' }],
+    });
+    await host.close();
+  });
+
+  it('is used by one process at a time', async () => {
+    const first = storeOf({ lockMs: 200 });
+    await first.open(eventsOf());
+    const second = storeOf({ lockMs: 200 });
+    await expect(second.open(eventsOf())).rejects.toThrow('Another process uses this Redis database.');
+    await second.close();
+    await first.close();
+  });
+});
