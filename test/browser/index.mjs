@@ -8,6 +8,9 @@ import { npm, run, withPackages } from '../matrix/commands.mjs';
 const SHOWN = { isShown: true };
 
 await withPackages(import.meta.dirname);
+// Unpacked once: suites that start side by side would execute what another one still writes.
+const { default: chromium } = await import('@sparticuz/chromium');
+await chromium.executablePath();
 await npm(['run', 'build']);
 await run('npx', ['tsc', '-p', 'test/browser']);
 await run('npx', ['eslint', 'test/browser']);
