@@ -4,7 +4,6 @@ import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
-import { JsonResponse } from './platform/json-response.js';
 import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
@@ -20,6 +19,7 @@ import { Settings } from './options/settings.js';
 import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
+import { JsonResponse } from './platform/json-response.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import {
   type ArgumentsHost,
   Body,
@@ -95,6 +96,10 @@ describeOnBothAdapters('In a host on %s', (adapter) => {
     const run = await ask(host.url);
     const shown = await request(host.url, { method: 'GET', path: run.headers['content-location']! });
     expect(JSON.parse(await shown.whole())).toMatchObject({ session: null });
+    const page = await request(host.url, { method: 'GET', path: '/query?limit=1&extra=1' });
+    expect(JSON.parse(await page.whole())).toMatchObject({ runs: [{ id: run.runId }] });
+    const refused = await request(host.url, { method: 'GET', path: '/query?limit=0' });
+    expect(JSON.parse(await refused.whole())).toMatchObject({ errors: [{ pointer: '/limit' }] });
     await host.close();
   });
 
@@ -186,6 +191,32 @@ describeOnBothAdapters('In a host on %s', (adapter) => {
     expect(own.headers['content-encoding']).toBe('gzip');
     await host.close();
   });
+
+  it(
+    promise('host.middleware', 'one that lets caches keep everything does so for its own routes only'),
+    async () => {
+      const host = await start(adapter, (app) =>
+        app.use((_: unknown, response: ServerResponse, next: () => void) => {
+          response.setHeader('cache-control', 'public, max-age=60');
+          next();
+        }),
+      );
+      const run = await ask(host.url);
+      await run.whole();
+      for (const [method, path] of [
+        ['GET', '/query'],
+        ['GET', `/query/${run.runId}`],
+        ['DELETE', `/query/${run.runId}`],
+      ] as const) {
+        const answer = await request(host.url, { method, path });
+        expect([path, answer.headers['cache-control']]).toEqual([path, 'no-store']);
+      }
+      expect(run.headers['cache-control']).toBe('no-cache, no-transform');
+      const own = await request(host.url, { path: '/notes' }, '{"text":"a"}');
+      expect(own.headers['cache-control']).toBe('public, max-age=60');
+      await host.close();
+    },
+  );
 
   it(promise('host.routes'), async () => {
     const host = await start(adapter, () => undefined);

@@ -1,9 +1,31 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { UnauthorizedException } from '@nestjs/common';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ask, cancel, FULL, type Reply, request } from '../support/client.js';
+import { ask, cancel, FULL, type Reply, request, type RequestOptions } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+
+describeOnOneAdapter('A caller whom the host does not know, on %s', (adapter) => {
+  it(promise('owner.isolation', 'is refused before anything of the request is validated'), async () => {
+    const host = await startAgent(adapter, new ScriptedAgent().handler, {
+      owner: async () => {
+        await nextTurn();
+        throw new UnauthorizedException();
+      },
+    });
+    const requests: RequestOptions[] = [
+      { method: 'GET', path: '/query?limit=0' },
+      { method: 'GET', path: '/query/sessions?after=x' },
+      { method: 'GET', path: '/query/sessions/s?limit=x' },
+      { method: 'POST', headers: { 'content-type': 'text/plain' } },
+      { method: 'POST', headers: { 'last-event-id': 'x' } },
+    ];
+    for (const asked of requests) expect((await request(host.url, asked)).status).toBe(401);
+    await host.close();
+  });
+});
 
 describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
   let host: Host;

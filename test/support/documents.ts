@@ -13,7 +13,13 @@ export interface CodeBlock {
 }
 
 /** The Markdown files that readers of the repository meet, relative to its root. */
-export const DOCUMENTS = ['.', 'docs', 'examples/browser', 'examples/nest-host'].flatMap((folder) =>
+export const DOCUMENTS = [
+  '.',
+  'docs',
+  'examples/browser',
+  'examples/nest-host',
+  'examples/redis-store',
+].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(folder, name)),

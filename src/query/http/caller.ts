@@ -4,8 +4,8 @@ import { header, type HostRequest, rawRequest, requestPath } from '../platform/h
 import { ANONYMOUS, type QueryOptions } from '../runs/agent.service.js';
 import { Observers } from '../runs/observers.js';
 import { type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
-import { QueryReader } from './query.reader.js';
 import type { QueryDto } from './query.dto.js';
+import { QueryReader } from './query.reader.js';
 
 /** The request of a route parameter. Its only member is private, so that a global pipe of the host finds nothing to change. */
 class PendingRequest {
@@ -51,7 +51,7 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Promise<string>>
   }
 }
 
-/** Reads the head of a `POST`, once for each request: before its body, which a caller without access has sent in vain. */
+/** Reads the head of a `POST`, once for each request. The body of a caller without access is not read. */
 @Injectable()
 export class CallerPipe implements PipeTransform<PendingRequest, Promise<Caller>> {
   constructor(private readonly owners: OwnerPipe) {}

@@ -1,4 +1,4 @@
-import { applyDecorators, Injectable, type PipeTransform } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
 import { Expose, plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, ValidateBy, validateSync } from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
@@ -68,17 +68,15 @@ export class TurnsDto {
   after: number = 0;
 }
 
-/** Reads the parameters of a URL as a DTO. Others are ignored. */
-@Injectable()
-export class ParametersPipe<T extends object> implements PipeTransform<unknown, T> {
-  constructor(private readonly dto: new () => T) {}
-
-  /** @throws {QueryError} `invalid_query`, with all faults */
-  transform(parameters: unknown): T {
-    const options = { excludeExtraneousValues: true, exposeDefaultValues: true, exposeUnsetFields: false };
-    const list = plainToInstance(this.dto, parameters, options);
-    const errors = validateSync(list, { stopAtFirstError: true });
-    if (errors.length > 0) throw invalidParameters(faultsOf(errors, ''));
-    return list;
-  }
+/**
+ * Reads the parameters of a URL as a DTO. Others are ignored.
+ *
+ * @throws {QueryError} `invalid_query`, with all faults
+ */
+export function validated<T extends object>(dto: new () => T, parameters: object): T {
+  const options = { excludeExtraneousValues: true, exposeDefaultValues: true, exposeUnsetFields: false };
+  const list = plainToInstance(dto, parameters, options);
+  const errors = validateSync(list, { stopAtFirstError: true });
+  if (errors.length > 0) throw invalidParameters(faultsOf(errors, ''));
+  return list;
 }

@@ -6,7 +6,7 @@ import {
   HttpCode,
   Param,
   Post,
-  Query as QueryParameters,
+  Query,
   Req,
   Res,
   type StreamableFile,
@@ -22,7 +22,7 @@ import { acceptedRun } from './accepted-run.js';
 import { type Caller, FromCaller, Owner, QueryBody } from './caller.js';
 import { fileReply } from './file-reply.js';
 import { cursorOfRun } from './headers.js';
-import { ListDto, ParametersPipe, RunListDto, TurnsDto } from './list.dto.js';
+import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
 import type { QueryDto } from './query.dto.js';
 import { StreamsEnvelopes } from './streams-envelopes.js';
 
@@ -30,14 +30,18 @@ import { StreamsEnvelopes } from './streams-envelopes.js';
 type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;
 
 /**
- * `{base}/query`. Pipes validate what callers send as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
+ * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
  * writes it.
  */
 @StreamsEnvelopes()
 export class QueryController {
   constructor(private readonly agent: AgentService) {}
 
-  /** Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run. */
+  /**
+   * Admits a query and streams its run; resumes a run; or, with `Prefer: respond-async`, only names the run.
+   *
+   * @param query absent where the caller resumes a run
+   */
   @Post()
   @HttpCode(200)
   submit(
@@ -53,20 +57,14 @@ export class QueryController {
 
   /** Lists the runs of the caller. */
   @Get()
-  runs(
-    @Owner() owner: string,
-    @QueryParameters(new ParametersPipe(RunListDto)) list: RunListDto,
-  ): Promise<RunList> {
-    return this.agent.runs(owner, list);
+  runs(@Owner() owner: string, @Query() parameters: object): Promise<RunList> {
+    return this.agent.runs(owner, validated(RunListDto, parameters));
   }
 
   /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
   @Get('sessions')
-  sessions(
-    @Owner() owner: string,
-    @QueryParameters(new ParametersPipe(ListDto)) list: ListDto,
-  ): Promise<SessionList> {
-    return this.agent.sessions(owner, list);
+  sessions(@Owner() owner: string, @Query() parameters: object): Promise<SessionList> {
+    return this.agent.sessions(owner, validated(ListDto, parameters));
   }
 
   /** Follows a run, or returns it as JSON. */
@@ -76,7 +74,7 @@ export class QueryController {
     @Param('runId') runId: string,
     @Req() request: HostRequest,
     @Res() response: HostResponse,
-    @QueryParameters('after') after?: string,
+    @Query('after') after?: string,
   ): Promise<Observable<Envelope> | RunView | undefined> {
     const run = await this.agent.find(owner, runId);
     if (!prefersEventStream(request)) return run;
@@ -116,8 +114,9 @@ export class QueryController {
   session(
     @Owner() owner: string,
     @Param('sessionId') sessionId: string,
-    @QueryParameters(new ParametersPipe(TurnsDto)) { after, limit }: TurnsDto,
+    @Query() parameters: object,
   ): Promise<SessionPage> {
+    const { after, limit } = validated(TurnsDto, parameters);
     return this.agent.session(owner, sessionId, after, limit);
   }
 

@@ -8,7 +8,7 @@ export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: Incom
 interface CommonResponse {
   status(code: number): unknown;
   header(name: string, value: string): unknown;
-  getHeader(name: string): unknown;
+  statusCode: number;
 }
 
 /** A response as the host's adapter passes it on. */

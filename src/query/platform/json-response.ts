@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { HostResponse } from './host.js';
 import { jsonOf } from './write-json.js';
 
-/** Writes values that routes return as JSON. Nest's own `JSON.stringify` would hold the event loop for a page of turns. */
+/** Sends what routes return: values as JSON, files as they are. Nest's own `JSON.stringify` would hold the event loop for a page of turns. */
 @Injectable()
 export class JsonResponse {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
@@ -19,11 +19,16 @@ export class JsonResponse {
     const sent = isJson ? await jsonOf(body) : body;
     try {
       if (isJson) response.header('Content-Type', 'application/json; charset=utf-8');
-      if (response.getHeader('Cache-Control') === undefined) response.header('Cache-Control', 'no-store');
+      if (!isFile(body, response)) response.header('Cache-Control', 'no-store');
       httpAdapter.reply(response, sent);
     } catch (error) {
       if (body instanceof StreamableFile) body.getStream().destroy();
       throw error;
     }
   }
+}
+
+/** Whether the response is a file, or says that the caller has the file already (304). The route has set the headers of both. */
+function isFile(body: unknown, { statusCode }: HostResponse): boolean {
+  return body instanceof StreamableFile || statusCode === 304;
 }

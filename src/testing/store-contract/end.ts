@@ -19,7 +19,7 @@ import { describe, expect, it } from './runner.js';
 
 /** The end of a run. */
 export function describeEnd(): void {
-  describe('finish', () => {
+  describe('end', () => {
     it('records the status, the time and done', async () => {
       for (const end of [COMPLETED, CANCELLED, FAILED]) {
         const { run } = await admit();

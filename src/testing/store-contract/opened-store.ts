@@ -26,7 +26,7 @@ export interface StoreSettings {
 export interface OpenStore {
   store: RunStore;
   /** Closes the store and removes its data. */
-  close(): Awaited<unknown>;
+  close(): unknown;
   /**
    * Ends the store as a crash would, opens its data again with `events`, and recovers its runs. Resolves to the new store when these
    * are recovered. Only for a durable store.
@@ -115,7 +115,8 @@ async function close(): Promise<void> {
 
 /** A test of what the store may be without. */
 export function itWith(capability: StoreCapability): typeof it.skip {
-  return missing[capability] === undefined ? it : it.skip;
+  const reason = missing[capability];
+  return reason === undefined ? it : (name) => it.skip(`${name} (${capability}: ${reason})`, () => undefined);
 }
 
 /** Defines tests of what the store may be without. */
