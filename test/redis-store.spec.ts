@@ -6,7 +6,13 @@ import { of } from 'rxjs';
 import { RedisRunStore, type RedisRunStoreOptions } from '../examples/redis-store/redis-run-store.js';
 import { message } from '../src/index.js';
 import { describeRunStore } from '../src/testing/index.js';
-import { admissionOf, codeOf, eventsOf, readAll } from '../src/testing/store-contract/opened-store.js';
+import {
+  admissionOf,
+  codeOf,
+  eventsOf,
+  keptAnswer,
+  readAll,
+} from '../src/testing/store-contract/opened-store.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { ask, follow, FULL, get } from './support/client.js';
 import { ONE_ADAPTER, startAgent } from './support/host.js';
@@ -62,15 +68,22 @@ describeWithRedis('The example of a store on Redis', () => {
     const { port } = own;
     const store = new RedisRunStore(new Redis(own.url, { maxRetriesPerRequest: 0, retryStrategy: () => 10 }));
     await store.open(eventsOf());
-    const { run } = await store.admit(admissionOf());
+    const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+    const { run } = await store.admit(admissionOf({ session }));
     await own.kill();
     expect(await codeOf(() => store.check())).toBe('unavailable');
     expect(await codeOf(() => store.admit(admissionOf()))).toBe('unavailable');
     const appended = store.append(run, '{"type":"log"}');
+    const ended = store.end(run, { status: 'completed' }, keptAnswer());
     own = await startRedis(port, directory);
     await eventuallyElsewhere(async () => (await codeOf(() => store.check())) !== 'unavailable');
     await appended;
-    expect(await readAll(store, run)).toEqual(['{"type":"log"}']);
+    expect((await ended)!.run.status).toBe('completed');
+    expect(await readAll(store, run)).toEqual([
+      '{"type":"log"}',
+      '{"type":"done","data":{"status":"completed"}}',
+    ]);
+    expect((await store.turns('anonymous', 's', { after: 0, limit: 1 }))!.total).toBe(1);
     await store.close();
     await own.kill();
     await rm(directory, { recursive: true });
@@ -91,6 +104,23 @@ describeWithRedis('The example of a store on Redis', () => {
       turns: [{ runId: asked.runId, text: 'Hello' }],
     });
     await host.close();
+  });
+
+  it('stops the runs of a process that has lost its lock, and writes nothing more', async () => {
+    const store = storeOf({ lockMs: 200 });
+    const lost: string[] = [];
+    await store.open(eventsOf({ lost: (runId) => lost.push(runId) }));
+    const { run } = await store.admit(admissionOf());
+    const administrator = new Redis(server.url);
+    await administrator.set('lock', 'another process');
+    await eventuallyElsewhere(() => lost.length > 0);
+    expect(lost).toEqual([run.id]);
+    expect(await codeOf(() => store.admit(admissionOf()))).toBe('unavailable');
+    await store.append(run, '{"type":"log"}');
+    expect(await administrator.zcard(`log:${run.id}`)).toBe(0);
+    await store.close();
+    await administrator.flushall();
+    administrator.disconnect();
   });
 
   it('is used by one process at a time', async () => {

@@ -40,6 +40,7 @@ import { entriesOf, runsPage, sessionsPage, turnsPage } from './redis-lists.js';
 import { RedisSteps, type Write } from './redis-steps.js';
 import {
   appended,
+  entryOf,
   keyOf,
   NEW_RUN,
   readRun,
@@ -85,7 +86,7 @@ export class RedisRunStore extends RunStore {
     { retention, lockMs = 10_000 }: RedisRunStoreOptions = {},
   ) {
     super();
-    this.#steps = new RedisSteps(redis, lockMs);
+    this.#steps = new RedisSteps(redis, lockMs, () => this.#lose());
     this.#retention = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
   }
 
@@ -93,7 +94,8 @@ export class RedisRunStore extends RunStore {
     this.#events = events;
     await this.#steps.open();
     this.#number = Number((await this.redis.get('number')) ?? 0);
-    const runs = await this.#load(await this.redis.smembers('unfinished'));
+    const stored = await this.#load(await this.redis.smembers('unfinished'));
+    const runs = await Promise.all(stored.map((run) => this.#withEndOfLog(run)));
     for (const run of runs.sort((a, b) => a.number - b.number)) this.#unfinished.set(run.id, run);
     for (const run of runs.filter(({ status }) => status === 'running')) await this.#recover(run, events);
     this.#sweepTimer = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_MS);
@@ -191,9 +193,8 @@ export class RedisRunStore extends RunStore {
     });
   }
 
-  async find(owner: string, runId: string): Promise<RunRecord | undefined> {
-    const run = await this.#find(owner, runId);
-    return run && run;
+  find(owner: string, runId: string): Promise<RunRecord | undefined> {
+    return this.#find(owner, runId);
   }
 
   async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
@@ -207,9 +208,9 @@ export class RedisRunStore extends RunStore {
   }
 
   async read({ owner, id }: RunRef, after: number): Promise<LogSlice> {
-    const run = await this.#find(owner, id);
+    const run = await this.#steps.patiently(() => this.#find(owner, id));
     if (!run) throw runNotFound();
-    const entries = await this.#steps.read(() => entriesOf(this.redis, id, after, run.lastSeq));
+    const entries = await this.#entries(run, after);
     const last = after + entries.length;
     return {
       first: after + 1,
@@ -284,7 +285,7 @@ export class RedisRunStore extends RunStore {
       const [known] = await this.#read<{ id: string; digest: string }>([repeatedBy]);
       const run = known && (await this.#find(owner, known.id));
       if (run && isRepeated(run, known.digest === idempotency.digest)) {
-        return { run: run, created: false, ahead: [] };
+        return { run, created: false, ahead: [] };
       }
     }
     const ahead = session ? this.#queue(owner, session.id) : [];
@@ -310,6 +311,7 @@ export class RedisRunStore extends RunStore {
     const log = appended(run, admission.notices(place.starts ? undefined : ahead.length));
     const writes: Write[] = [
       ...log.writes,
+      writeRun(log.run),
       ['SET', 'number', number],
       ['SADD', 'unfinished', run.id],
       ['ZADD', `runs:${JSON.stringify(owner)}`, number, run.id],
@@ -321,12 +323,12 @@ export class RedisRunStore extends RunStore {
     try {
       await this.#steps.write(writes);
     } catch (error) {
-      // Redis may have executed the writes. Its caller is told that nothing of the query is kept.
+      // Redis may have executed the writes, but the caller is told that the query was not admitted.
       void this.#steps.next(() => this.#steps.persist(dropRun(run))).catch(() => undefined);
       throw error;
     }
     this.#unfinished.set(run.id, log.run);
-    return { run: log.run, created: true, ahead: ahead };
+    return { run: log.run, created: true, ahead };
   }
 
   async #end(run: StoredRun, end: RunEnd, answer: TurnAnswer): Promise<Ended> {
@@ -335,6 +337,7 @@ export class RedisRunStore extends RunStore {
     const log = appended({ ...run, status: end.status, end, endedAt }, [doneText(end)]);
     const writes: Write[] = [
       ...log.writes,
+      writeRun(log.run),
       ['SREM', 'unfinished', run.id],
       ['ZADD', 'ended', endedAt, run.id],
     ];
@@ -348,7 +351,10 @@ export class RedisRunStore extends RunStore {
         endedAt: new Date(endedAt).toISOString(),
       };
       const turn = { runId: run.id, parts, ...answer, end, ...times, owner, files };
-      writes.push(['SET', `turn:${run.id}`, JSON.stringify(turn)], ...(await this.#useSession(run, 1)));
+      writes.push(
+        ['SET', `turn:${run.id}`, JSON.stringify(turn)],
+        ...(await this.#steps.patiently(() => this.#useSession(run, 1))),
+      );
     }
     await this.#steps.persist(writes);
     this.#unfinished.delete(run.id);
@@ -360,9 +366,9 @@ export class RedisRunStore extends RunStore {
     const attempt = run.attempt + 1;
     const { lastSeq, stateAt } = run;
     const voided = lastSeq > stateAt ? [...run.voided, [stateAt + 1, lastSeq] as const] : run.voided;
-    await this.#write(
-      appended({ ...run, status: 'waiting', attempt, voided }, [restartedText(attempt, stateAt)]),
-    );
+    const waiting: StoredRun = { ...run, status: 'waiting', attempt, voided };
+    const log = appended(waiting, [restartedText(attempt, stateAt)]);
+    await this.#write({ run: log.run, writes: [...log.writes, writeRun(log.run)] });
   }
 
   /** Continues or ends a run whose process was lost. */
@@ -380,13 +386,34 @@ export class RedisRunStore extends RunStore {
   async #answerOf(run: StoredRun): Promise<TurnAnswer> {
     const answer = new KeptAnswer();
     for (let seq = 0; seq < run.lastSeq;) {
-      for (const { text } of await this.#steps.read(() => entriesOf(this.redis, run.id, seq, run.lastSeq))) {
+      for (const { text } of await this.#entries(run, seq)) {
         seq++;
         const isVoid = run.voided.some(([first, last]) => first <= seq && seq <= last);
         if (!isVoid) answer.add(JSON.parse(text) as never, text);
       }
     }
     return answer.value;
+  }
+
+  /** A part of the log, for a follower or a run: both wait for the end of an outage. */
+  #entries({ id, lastSeq }: StoredRun, after: number) {
+    return this.#steps.patiently(() => entriesOf(this.redis, id, after, lastSeq));
+  }
+
+  /** The run as its log is, which has grown since the run was written. */
+  async #withEndOfLog(run: StoredRun): Promise<StoredRun> {
+    const [last] = await this.redis.zrevrange(`log:${run.id}`, 0, 0);
+    if (last === undefined) return run;
+    const { seq: lastSeq, endOffset } = entryOf(last);
+    return { ...run, lastSeq, endOffset };
+  }
+
+  /** Another process may have the runs now. */
+  #lose(): void {
+    clearInterval(this.#sweepTimer);
+    const runs = [...this.#unfinished.values()];
+    this.#unfinished.clear();
+    for (const { id, status } of runs) if (status === 'running') this.#events?.lost(id);
   }
 
   /** A step of one attempt, after what was appended before the call, and before what is appended after it. */

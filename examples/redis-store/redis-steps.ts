@@ -7,18 +7,19 @@ import { QueryError } from 'nest-agent-query';
 export type Write = [name: string, ...parameters: (string | number)[]];
 
 const LOCK = 'lock';
+const LOST = 'LOCK_LOST';
 
 /** Executes writes in one atomic step, if the lock is still that of this process. */
 const SCRIPT = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('LOCKED') end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('${LOST}') end
 for _, write in ipairs(cjson.decode(ARGV[2])) do redis.call(unpack(write)) end
 return 1`;
 
 /**
  * The steps of a store, one after another, each of which Redis executes as a whole.
  *
- * One process has the data: it holds a lock, which it renews. A process that was frozen until its lock had expired cannot write
- * any more, because every step looks at the lock.
+ * One process has the data: it holds a lock, which it renews. Every step looks at the lock. So a process that was frozen until its
+ * lock had expired cannot write any more, and must be started again.
  */
 export class RedisSteps {
   readonly #process = randomUUID();
@@ -30,6 +31,7 @@ export class RedisSteps {
   constructor(
     private readonly redis: Redis,
     private readonly lockMs: number,
+    private readonly onLost: () => void,
   ) {
     // Each command reports its failure to its caller.
     redis.on('error', () => undefined);
@@ -75,12 +77,17 @@ export class RedisSteps {
   }
 
   /** Executes writes, and waits for the end of an outage. */
-  async persist(writes: Write[]): Promise<void> {
+  persist(writes: Write[]): Promise<void> {
+    return this.patiently(() => this.write(writes));
+  }
+
+  /** Tries again until Redis is back, as runs and their followers do. Other callers can try again themselves. */
+  async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (let pause = 10; ; pause = Math.min(2 * pause, 1_000)) {
       try {
-        await this.write(writes);
+        const result = await work();
         this.#isDown = false;
-        return;
+        return result;
       } catch (error) {
         if (this.#isClosed) throw error;
         this.#isDown = true;
@@ -94,6 +101,7 @@ export class RedisSteps {
     try {
       return await command();
     } catch (error) {
+      if (error instanceof Error && error.message.includes(LOST)) this.#lose();
       throw unavailable(error);
     }
   }
@@ -116,6 +124,12 @@ export class RedisSteps {
 
   async #renew(): Promise<void> {
     await this.write([['PEXPIRE', LOCK, this.lockMs]]);
+  }
+
+  #lose(): void {
+    if (this.#isClosed) return;
+    this.crash();
+    this.onLost();
   }
 }
 

@@ -69,20 +69,21 @@ export function writeRun(run: StoredRun): Write {
   return ['SET', `run:${run.id}`, JSON.stringify(run)];
 }
 
-/** Appends envelopes to a log: the run with its new end, and the writes. An entry begins with where it ends. */
+/**
+ * Appends envelopes to a log: the run with its new end, and the writes. An entry begins with where it ends. The run itself, whose
+ * query may be long, is not written again: the last entry says where its log ends.
+ */
 export function appended(run: StoredRun, texts: readonly string[]): { run: StoredRun; writes: Write[] } {
   let { lastSeq, endOffset } = run;
   const writes = texts.map((text): Write => {
     endOffset += text.length;
     return ['ZADD', `log:${run.id}`, ++lastSeq, `${lastSeq}:${endOffset}:${text}`];
   });
-  const grown = { ...run, lastSeq, endOffset };
-  return { run: grown, writes: [...writes, writeRun(grown)] };
+  return { run: { ...run, lastSeq, endOffset }, writes };
 }
 
 /** Reads what `appended` has written. */
-export function entryOf(entry: string): { endOffset: number; text: string } {
-  const begin = entry.indexOf(':') + 1;
-  const end = entry.indexOf(':', begin);
-  return { endOffset: Number(entry.slice(begin, end)), text: entry.slice(end + 1) };
+export function entryOf(entry: string): { seq: number; endOffset: number; text: string } {
+  const [, seq, endOffset, text] = /^(\d+):(\d+):([^]*)$/.exec(entry)!;
+  return { seq: Number(seq), endOffset: Number(endOffset), text: text! };
 }
