@@ -1,6 +1,4 @@
-/**
- * The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`.
- */
+/** The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`. */
 export { getAgentToken, InjectAgent } from './agent-token.js';
 export { isRepeated, type Place, placeOf, refuseBehind, refuseToWait } from './ports/admission-rules.js';
 export { SHAPES } from './contract/envelope-shapes.js';

@@ -66,7 +66,6 @@ export class Base64Decoder {
   /**
    * Decodes one character.
    *
-   * @param code its UTF-16 code unit
    * @returns false if it is wrong; `fault` is set then
    * @throws {QueryError} `limit_exceeded`
    */

@@ -46,10 +46,7 @@ export class StringToken {
   private readonly escape = new EscapeToken();
   private readonly utf8 = new Utf8Sequence();
 
-  /**
-   * @param contents receives what is decoded
-   * @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there
-   */
+  /** @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there */
   constructor(
     private readonly contents: Contents,
     private readonly refuse: (index: number, expected: string) => never,

@@ -28,10 +28,7 @@ export class PartContents {
   private member = '';
   private readonly contents: (FileContent | Base64Fault | undefined)[] = [];
 
-  /**
-   * @param limits for `parts` and `depth`
-   * @param drop called with each content that a later member replaces
-   */
+  /** @param drop called with each content that a later member replaces */
   constructor(
     private readonly limits: BodyLimits,
     private readonly drop: (content: FileContent) => void,
@@ -106,7 +103,6 @@ export class PartContents {
    * Puts the contents into the document, in the places of their `base64`. A part that is not a file loses its `base64`.
    *
    * @param document what `JSON.parse` returned for the body, in which each content is an empty string
-   * @returns the contents that are in the document now
    */
   insertInto(document: unknown): FileContent[] {
     const inserted: FileContent[] = [];

@@ -5,7 +5,6 @@ import type { Envelope } from 'nest-agent-query-client';
 /**
  * The JSON text of an envelope that a handler emitted: one line, with the members `type` and `data` in this order.
  *
- * @param value what the handler emitted, of any type
  * @param maxLength the most characters of JSON that the data may have
  * @throws {QueryError} `invalid_envelope` with a sentence that says what is wrong
  */

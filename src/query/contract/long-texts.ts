@@ -22,7 +22,6 @@ interface Cut<T> {
 /**
  * Cuts the long texts of a turn's parts.
  *
- * @param parts the parts with whole texts
  * @returns the parts as pages show them, and the texts that were cut
  */
 export function cutParts(parts: Turn['parts']): Cut<Turn['parts']> {
@@ -34,7 +33,6 @@ export function cutParts(parts: Turn['parts']): Cut<Turn['parts']> {
 /**
  * Cuts the text of an answer.
  *
- * @param text the whole text
  * @returns the text as pages show it, with its size and digest if it was cut; and the text if it was cut
  */
 export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
@@ -45,7 +43,6 @@ export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
 /**
  * Cuts the long texts of a turn, as pages show it. The contents of its messages end where the text of the answer is cut.
  *
- * @param whole the turn with whole texts
  * @returns the turn as pages show it, which is `whole` itself if no text is long; and the texts that were cut, by their digests
  *
  * @example

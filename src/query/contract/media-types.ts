@@ -42,9 +42,6 @@ export function isMediaType(text: string): boolean {
  * Whether bytes of one type were clearly declared as another: an image as a PDF, a PNG as a JPEG. In doubt they do not
  * contradict each other: a generic declared type, a container that many types use, and different names of one family (all kinds
  * of text; audio and video).
- *
- * @param declared `type/subtype`, with or without parameters
- * @param detected the type of the bytes
  */
 export function contradicts(declared: string, detected: string): boolean {
   const said = normalized(declared);

@@ -3,11 +3,7 @@ import { QueryError } from './errors.js';
 
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 
-/**
- * The query has faults.
- *
- * @param errors all of them, at least one
- */
+/** The query has faults. */
 export function invalidQuery(errors: FieldError[]): QueryError {
   const [first] = errors;
   const where = first?.pointer ? `"${first.pointer}" ` : 'The body ';
@@ -45,11 +41,7 @@ export function fileNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such file, or it is no longer kept.');
 }
 
-/**
- * The run has the file, but its content is no longer kept.
- *
- * @param cause the system's error, for the operator's log
- */
+/** The run has the file, but its content is no longer kept. */
 export function fileExpired(cause?: unknown): QueryError {
   return new QueryError('file_expired', 'The content of this file is no longer kept.', {}, { cause });
 }
@@ -64,31 +56,19 @@ export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
 }
 
-/**
- * The queue of the session is full.
- *
- * @param maxWaiting how many queries of the session may wait
- */
+/** The queue of the session is full. */
 export function sessionFull(maxWaiting: number): QueryError {
   const detail = `${maxWaiting} queries of this session are waiting, which is the limit. Try again when one of them has ended.`;
   return new QueryError('session_full', detail, { retryAfter: 5 });
 }
 
-/**
- * The service is at capacity.
- *
- * @param waiting how many runs wait
- */
+/** The service is at capacity. */
 export function atCapacity(waiting: number): QueryError {
   const detail = `The service is at capacity: all its slots are taken, and ${waiting} runs are waiting. Try again later.`;
   return new QueryError('at_capacity', detail, { retryAfter: 5 });
 }
 
-/**
- * The owner has reached the limit of waiting runs.
- *
- * @param maxWaiting how many
- */
+/** The owner has reached the limit of waiting runs. */
 export function ownerAtCapacity(maxWaiting: number): QueryError {
   const detail =
     maxWaiting === 0
@@ -97,11 +77,7 @@ export function ownerAtCapacity(maxWaiting: number): QueryError {
   return new QueryError('rate_limited', detail, { retryAfter: 5 });
 }
 
-/**
- * The files of the owner that are in transit exceed the limit.
- *
- * @param maxBytes how many bytes an owner may have in transit
- */
+/** The files of the owner that are in transit exceed the limit. */
 export function filesOfOwnerExceeded(maxBytes: number): QueryError {
   const detail =
     `The files of your queries that have not ended are larger than ${maxBytes} bytes together, which is the limit for one ` +
@@ -129,7 +105,6 @@ export function idempotencyConflict(): QueryError {
 /**
  * The log no longer has what follows the cursor.
  *
- * @param after the cursor
  * @param oldest the number of the first envelope that is kept
  * @param latest the number of the last envelope
  *
@@ -141,11 +116,7 @@ export function cursorExpired(after: number, oldest: number, latest: number): Qu
   return new QueryError('cursor_expired', detail, { oldest, latest });
 }
 
-/**
- * There is no space for the files of a query.
- *
- * @param cause the system's error, for the operator's log
- */
+/** There is no space for the files of a query. */
 export function storageFull(cause?: unknown): QueryError {
   const detail = 'There is no storage space left for files. Try again later.';
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
@@ -182,7 +153,6 @@ const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
 /**
  * The query exceeds a limit.
  *
- * @param limit the name of the limit
  * @param value its value, in bytes, values, parts or levels
  * @param part the index of the part that exceeds it, if one part does
  */

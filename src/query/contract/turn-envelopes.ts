@@ -18,7 +18,6 @@ export function withoutMessageTexts({ text, envelopes }: TurnAnswer): Envelope[]
 /**
  * Undoes `withoutMessageTexts`.
  *
- * @param envelopes what it has returned
  * @param text the text of the answer. If only its beginning is given, the contents of the messages end where it ends
  */
 export function withMessageTexts(envelopes: Envelope[] | undefined, text: string): Envelope[] {

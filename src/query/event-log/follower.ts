@@ -35,12 +35,7 @@ export class Follower {
   #isBlocked = false;
   #hasLeft = false;
 
-  /**
-   * @param log what is read
-   * @param cursor the number of the last envelope that the reader has
-   * @param sink where the envelopes after the cursor are written
-   * @param group the followers of the log, which tells them that there is news
-   */
+  /** @param cursor the number of the last envelope that the reader has */
   constructor(
     private readonly log: ReadableLog,
     private cursor: number,

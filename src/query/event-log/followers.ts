@@ -83,7 +83,6 @@ export class Followers {
   /**
    * How far the fastest follower is behind.
    *
-   * @param endOffset the end of the log, in characters of JSON
    * @returns characters of JSON; 0 without followers
    */
   lag(endOffset: number): number {

@@ -53,11 +53,6 @@ export class RunFollowers extends Followers {
   #reportedOffset = 0;
   #callers = 0;
 
-  /**
-   * @param runId the run
-   * @param groups has this group
-   * @param signals between the processes
-   */
   constructor(
     readonly runId: string,
     private readonly groups: FollowerGroups,
@@ -229,10 +224,7 @@ export class FollowerGroups {
   readonly #groups = new Map<string, RunFollowers>();
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param signals between the processes
-   * @param onChange called when a follower in this process has come or gone
-   */
+  /** @param onChange called when a follower in this process has come or gone */
   constructor(
     private readonly signals: Signals,
     readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,

@@ -23,8 +23,6 @@ export class FileContent {
    * The content as a `File`, which can be read any number of times until `discard`. A content on disk is read as it is
    * consumed, never loaded whole. Reading it after `discard` rejects with a `NotReadableError`.
    *
-   * @param name the caller's label, becomes `File.name`
-   * @param mimeType becomes `File.type`
    * @throws {Error} if the content was discarded
    */
   async file(name: string, mimeType: string): Promise<File> {

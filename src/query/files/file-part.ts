@@ -5,8 +5,6 @@ import type { FileContent } from './content.js';
 /**
  * A content as the part that a handler receives.
  *
- * @param name the caller's label
- * @param mimeType the type that the caller declares
  * @throws {QueryError} `storage_full` · `unavailable`: the temporary file cannot be read
  */
 export async function filePartOf(content: FileContent, name: string, mimeType: string): Promise<FilePart> {

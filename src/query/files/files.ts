@@ -16,8 +16,6 @@ export class Files {
   readonly #besides = new Map<string, Promise<void>>();
 
   /**
-   * @param contents keeps the contents: those of the run store, or of this process
-   * @param spool has the contents that are too large for memory while a run reads them
    * @param limits of the files of a query, and of those of an answer. A file up to `memoryBytes` is read into memory, a larger
    * one into the spool
    */
@@ -95,7 +93,6 @@ export class Files {
   /**
    * Restores the parts of a query as its handler receives them.
    *
-   * @param parts the parts as they are kept with the run
    * @param opened receives the files
    * @throws {QueryError} `not_found`: a file is no longer kept · `unavailable`
    */

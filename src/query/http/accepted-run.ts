@@ -5,8 +5,6 @@ import type { HostResponse } from '../platform/host.js';
 
 /**
  * Answers 202 as soon as a run is admitted, for a caller who does not wait for the answer (`Prefer: respond-async`, RFC 7240 §4.1).
- *
- * @returns the run
  */
 export async function acceptedRun(
   envelopes: Observable<Envelope>,

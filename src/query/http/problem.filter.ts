@@ -38,10 +38,6 @@ const DRAINED_MS = 5_000;
 export class ProblemFilter implements ExceptionFilter {
   readonly #logger: Logger;
 
-  /**
-   * @param observers of the module that has the endpoint; absent for other routes
-   * @param settings of that module
-   */
   constructor(
     @Optional() private readonly observers?: Observers,
     @Optional() settings?: Settings,
@@ -84,9 +80,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/**
- * Answers a request with a problem. The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1).
- */
+/** Answers a request with a problem. The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1). */
 export async function sendProblem(
   problem: Problem,
   response: ServerResponse,

@@ -48,7 +48,6 @@ export class QueryReader implements OnApplicationShutdown {
   }
 
   /**
-   * @param owner whose query it is
    * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength`, `readBody` and `validateQuery`
    * @throws {BodyAborted} the caller closed the connection
    */

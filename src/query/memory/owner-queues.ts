@@ -78,11 +78,7 @@ export class OwnerQueues<Run extends Owned> {
     this.#of(run.owner).running++;
   }
 
-  /**
-   * A run has ended.
-   *
-   * @param isWaiting whether it waited
-   */
+  /** A run has ended. */
   end(run: Run, isWaiting: boolean): void {
     if (isWaiting) this.#leave(run);
     else this.#of(run.owner).running--;

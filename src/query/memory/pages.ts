@@ -4,8 +4,6 @@ import type { ListPage } from '../ports/run-store.js';
 /**
  * A page of a list.
  *
- * @param listed all entries, in the order of the list
- * @param page which of them
  * @param placeOf the place of an entry: a whole number that no other entry has, less than that of the entry before
  * @param lengthOf what an entry adds to the length of the page
  */

@@ -77,10 +77,7 @@ export class Runs {
   /** What the ended runs cost, in characters. */
   #endedLength = 0;
 
-  /**
-   * @param retention how much is kept, and how long
-   * @param onDropped called for each run that is no longer kept
-   */
+  /** @param onDropped called for each run that is no longer kept */
   constructor(
     private readonly retention: RetentionOptions,
     private readonly onDropped: (run: Run) => void,

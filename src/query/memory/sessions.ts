@@ -57,10 +57,7 @@ export class Sessions<Run extends Queued> {
   #length = 0;
   #uses = 0;
 
-  /**
-   * @param retention how much is kept, and how long
-   * @param onDropped called for each run whose turn is no longer kept
-   */
+  /** @param onDropped called for each run whose turn is no longer kept */
   constructor(
     retention: RetentionOptions,
     private readonly onDropped: (runId: string) => void,

@@ -22,8 +22,6 @@ export function rangeText([min, max]: Range): string {
 
 /**
  * A group of options with the defaults in place of members that are absent or undefined.
- *
- * @param name the name of the group, for errors
  * @param values what the host has set
  * @param defaults the value of every option of the group
  * @param numbers those of the group that are whole numbers

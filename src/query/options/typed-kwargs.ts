@@ -18,10 +18,7 @@ export class TypedKwargs<K extends object = object> {
   /** The instances of kwargs that are valid, so that a query is validated once, however many layers ask. */
   readonly #instances = new WeakMap<object, K>();
 
-  /**
-   * @param type the class of the host
-   * @throws {TypeError} no property of the class has a decorator of class-validator
-   */
+  /** @throws {TypeError} no property of the class has a decorator of class-validator */
   constructor(readonly type: Type<K>) {
     const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     this.#named = new Set(rules.map(({ propertyName }) => propertyName));
@@ -35,7 +32,6 @@ export class TypedKwargs<K extends object = object> {
   /**
    * Finds every fault of kwargs. What a transformation of the class throws is thrown.
    *
-   * @param kwargs as the caller sent them
    * @returns the faults, with pointers that begin with `/kwargs`; none if the kwargs are valid
    */
   async faultsOf(kwargs: object): Promise<FieldError[]> {

@@ -20,7 +20,6 @@ export abstract class Clock {
    * Calls a function once, after a time.
    *
    * @param option the option that sets the time
-   * @param ms milliseconds
    */
   abstract start(option: TimedOption, ms: number, callback: () => void): Timer;
 

@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 /**
  * A logger whose lines say which module they are about.
  *
- * @param context what writes the lines
  * @param module the name of the module; undefined for the module without a name
  */
 export function loggerOf(context: string, module: string | undefined): Logger {

@@ -57,12 +57,6 @@ export function draining(): QueryError {
 
 /** Turns queries into runs. */
 export class Admissions {
-  /**
-   * @param services what all runs share
-   * @param settings of the module
-   * @param scheduler has the runs of this process
-   * @param processes cancel the unfinished runs of a session, wherever they execute
-   */
   constructor(
     private readonly services: RunnerServices,
     private readonly settings: Settings,

@@ -34,7 +34,6 @@ export class Backpressure {
   #isChecking = false;
 
   /**
-   * @param followers the followers of the run
    * @param hasEnded whether the end of the run is decided: then nothing is waited for
    * @param onHold called with true when slow followers hold the handler back, and with false when it may continue
    */
@@ -58,11 +57,7 @@ export class Backpressure {
     return this.#emitted - this.#emittedAtPause < BURST_LENGTH ? undefined : this.#wait(stored);
   }
 
-  /**
-   * Whether more was emitted than a store can take at once.
-   *
-   * @param stored as for `pause`
-   */
+  /** Whether more was emitted than a store can take at once. */
   isTooFast(stored: Promise<void> | undefined): boolean {
     const unstored = this.#emitted - this.#stored;
     if (unstored < CHECK_LENGTH) return false;

@@ -25,7 +25,6 @@ export class Execution {
   /**
    * @param query what the handler is given; undefined if the store has it
    * @param releaseFiles called once, when the run no longer needs the files of the query
-   * @param trace undefined if there is no tracer
    */
   constructor(
     private readonly services: RunnerServices,

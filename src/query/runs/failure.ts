@@ -7,10 +7,6 @@ import type { RunEnd } from 'nest-agent-query-client';
 /**
  * The end of a run that failed. The operator's log gets everything; the caller gets the code and sentence of a `QueryError`,
  * and nothing of any other error.
- *
- * @param runId the run
- * @param thrown what was thrown, of any type
- * @param logger of the module
  */
 export function reportFailure(runId: string, thrown: unknown, logger: Logger): RunEnd {
   const { code, message, logged, cause } = failureOf(thrown);

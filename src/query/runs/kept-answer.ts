@@ -57,11 +57,7 @@ export class KeptAnswer {
     return this.#isTruncated && this.#text.length >= KEPT_LENGTH;
   }
 
-  /**
-   * Adds the next envelope of the log.
-   *
-   * @param json the envelope as JSON
-   */
+  /** Adds the next envelope of the log. */
   add(envelope: Envelope, json: string): void {
     const { type, data } = envelope;
     if (!isOfTurn(type) || this.isFull) return;

@@ -25,7 +25,6 @@ export class Processes implements SignalReceiver {
   /**
    * Begins to listen to the other processes, and recovers the runs of those that are gone.
    *
-   * @param executes whether this process executes runs
    * @throws {TypeError} the handler declares something else than a number of restarts
    */
   async join(executes: boolean): Promise<void> {

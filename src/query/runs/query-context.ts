@@ -24,7 +24,6 @@ export class ContextOfRun {
   ) {}
 
   /**
-   * @param run the run that is executed
    * @param checkpoint the state of its last checkpoint, as JSON
    * @param sessionTurns how many earlier turns the handler is given at most
    * @throws {QueryError} `unavailable`: the store cannot be read

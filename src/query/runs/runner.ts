@@ -79,7 +79,6 @@ export class Runner implements LiveRun {
   /**
    * @param run the run that is to be admitted, or was taken
    * @param query what its handler is given; undefined if the store has it
-   * @param disconnect what happens when the last follower leaves
    * @param releaseFiles called once, when the run no longer needs the files of the query
    * @param trace undefined if there is no tracer
    */

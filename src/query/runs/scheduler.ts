@@ -47,10 +47,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
-  /**
-   * @param slots how many runs may execute at once
-   * @param events what the scheduler needs of the service
-   */
   constructor(
     slots: number,
     private readonly events: SchedulerEvents,

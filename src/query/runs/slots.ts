@@ -16,10 +16,7 @@ export class Slots {
   /** Slots for runs that are being admitted or taken. */
   #reserved = 0;
 
-  /**
-   * @param count how many there are
-   * @param onFree called when an overdue handler no longer keeps its slot
-   */
+  /** @param onFree called when an overdue handler no longer keeps its slot */
   constructor(
     private readonly count: number,
     private readonly onFree: () => void,

@@ -6,13 +6,7 @@ export class TimeLimit {
   #startedAt: number;
   #leftMs: number;
 
-  /**
-   * Starts the time.
-   *
-   * @param clock measures the time
-   * @param timeMs milliseconds
-   * @param onOver called when the time is over
-   */
+  /** Starts the time. */
   constructor(
     private readonly clock: Clock,
     timeMs: number,

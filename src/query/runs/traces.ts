@@ -29,14 +29,7 @@ export class Traces {
     return tracer && GuardedTrace.of(() => tracer.taken(run));
   }
 
-  /**
-   * Traces how a caller follows a run.
-   *
-   * @param after the number of the last envelope that the caller has
-   * @param request of the caller, for its trace
-   * @param find finds the run
-   * @param follow follows the run that was found
-   */
+  /** Traces how a caller follows a run. */
   async resumed<T>(
     after: number,
     request: CallerRequest | undefined,

@@ -40,7 +40,6 @@ export class SharedStore {
   /**
    * Returns the store as one module sees it: with its own runs only.
    *
-   * @param name the name of the module
    * @param handler of the module. It is not asked before the store is recovered
    * @throws {TypeError} another module of this name uses the store
    */

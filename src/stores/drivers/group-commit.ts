@@ -27,10 +27,7 @@ export class GroupCommit {
   #statements: (() => void)[] = [];
   #committing = false;
 
-  /**
-   * @param db passes its statements to `execute`
-   * @param execute passes a statement to the connection, behind those that were passed before
-   */
+  /** @param execute passes a statement to the connection, behind those that were passed before */
   constructor(
     private readonly db: Db,
     private readonly execute: Execute,

@@ -14,9 +14,7 @@ import { PostgresSignals } from './postgres-signals.js';
  * await openStore('postgres://user@host/database', { postgres: { schema: 'agents', poolSize: 20 } })
  */
 export interface PostgresOptions {
-  /**
-   * The schema for all tables, created if it is missing. `?schema=` in the URL takes precedence. Default `agent_query`.
-   */
+  /** The schema for all tables, created if it is missing. `?schema=` in the URL takes precedence. Default `agent_query`. */
   schema: string;
   /** The most connections of this process, from 1. Default 10. */
   poolSize: number;

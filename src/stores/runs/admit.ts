@@ -132,8 +132,6 @@ export async function admit(
 /**
  * Removes a run as if it had never been admitted, unless another process executes it. This is the body of one transaction.
  *
- * @param admitting who has admitted the run
- * @param admission of the run
  * @returns whether another run was promoted by that
  */
 export async function undoAdmission(

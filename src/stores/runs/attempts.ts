@@ -21,8 +21,6 @@ export interface Started {
  *
  * @param process the process that executes them from now on. It starts none if its lease has ended
  * @param module the module that executes them
- * @param count how many runs to start at most
- * @param now the time of the database
  */
 export async function startWaiting(
   db: Db,
@@ -82,8 +80,6 @@ export interface OwnedAttempt {
  * Ends an attempt of a run: the run is ready for the next one, before all runs of its owner that are younger. Its log continues
  * with `restarted`. This is the body of one transaction.
  *
- * @param limitOf tells the limit of the run's owner
- * @param now the time of the database
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
 export async function handOver(
@@ -114,8 +110,6 @@ export async function handOver(
  * Returns a run to the queue: it is ready, before all runs of its owner that are younger. This is a part of a transaction.
  *
  * @param owned `attempt`: ends this attempt, so that the run is ready for the next one. Default: the run was never executed
- * @param limitOf tells the limit of the run's owner
- * @param now the time of the database
  * @returns undefined if the run has ended, or the process does not own it at this attempt
  */
 export async function returnToQueue(

@@ -36,7 +36,6 @@ export type LimitOf = (module: string) => number | undefined;
  * Ends a run. This is the body of one transaction: `done` in the log, the status, the turn, and the promotion of the next
  * run. It is repeatable: an attempt that was committed is recognised by its end and its time.
  *
- * @param limitOf tells the limit of the run's owner
  * @returns undefined if the run does not exist, has ended in another way, belongs to another process, or is at another attempt
  */
 export async function finish(

@@ -53,10 +53,7 @@ export class Lease {
   /** The heartbeats of the other processes, and since when each has been the same. */
   readonly #seen = new Map<string, { heartbeat: number; since: number }>();
 
-  /**
-   * @param database that the processes share
-   * @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds
-   */
+  /** @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds */
   constructor(
     private readonly database: Database,
     readonly leaseMs: number,

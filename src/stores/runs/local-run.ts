@@ -44,8 +44,6 @@ export class LocalRun implements RunRecord {
   trimmedOffset = 0;
 
   /**
-   * @param record the run as it was started
-   * @param module the module that executes it
    * @param process the id of this process when it started the run; see `Lease`
    * @param endOffset where its log ends, in characters since its beginning
    */

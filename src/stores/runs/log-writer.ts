@@ -46,7 +46,6 @@ export class LogWriter {
   #waitingLength = 0;
 
   /**
-   * @param database where the logs are kept
    * @param fence called at the beginning of a transaction with the ids under which this process has started the runs; returns
    * those that are not valid any more. Undefined if no other process uses the database
    * @param onCommitted called for each run of a commit, after it

@@ -42,13 +42,7 @@ export class Recovery {
   /** Orphaned runs that are so damaged that they cannot even be ended. They are not looked at again. */
   readonly #damaged = new Set<string>();
 
-  /**
-   * @param database has the runs
-   * @param lease of this process
-   * @param localRuns the runs that this process executes
-   * @param limits of the runs that execute, per owner
-   * @param isStarting whether the database is asked to start this run
-   */
+  /** @param isStarting whether the database is asked to start this run */
   constructor(
     private readonly database: Database,
     private readonly lease: Lease,

@@ -27,7 +27,6 @@ export const SEGMENT_COLUMNS = Object.keys(SEGMENT_TYPES) as (keyof Segment)[];
  * Makes the segments that continue a log.
  *
  * @param run `lastSeq` and `endOffset` tell where its committed log ends
- * @param envelopes JSON texts
  */
 export function segmentsOf(
   run: { id: string; lastSeq: number; endOffset: number },

@@ -24,13 +24,7 @@ export class Starts {
   /** Admits the queries for which only a run is written. */
   readonly #insertions: Batches<RunToInsert, undefined>;
 
-  /**
-   * @param database has the runs
-   * @param lease of this process
-   * @param localRuns gets the runs that are started
-   * @param limits of the runs that execute, per owner
-   * @param renewLate makes sure that the lease is valid; see `Recovery`
-   */
+  /** @param renewLate makes sure that the lease is valid; see `Recovery` */
   constructor(
     private readonly database: Database,
     private readonly lease: Lease,
