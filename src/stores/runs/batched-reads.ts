@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import { type LogSlice, runNotFound } from '../../query/index.js';
+import { type LogSlice, QueryError, runNotFound } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
+import { Batches } from './batches.js';
 import { expired, SLICE_LENGTH, sliceOf } from './read-log.js';
 import type { Segment } from './segments.js';
 
@@ -14,14 +15,11 @@ const STATEMENTS = 2;
 /** How many rows one statement reads of each log. */
 const ROWS = 200;
 
-/** A read that waits for its batch, with all who asked for it. */
 interface Read {
   owner: string;
   runId: string;
   after: number;
-  result: Promise<LogSlice>;
-  resolve: (slice: LogSlice) => void;
-  reject: (error: unknown) => void;
+  key: string;
 }
 
 type StoredSegment = Omit<Segment, 'run_id'>;
@@ -31,84 +29,58 @@ type Row = { n: number; is_found: boolean; last_seq: number; ended: boolean; log
 };
 
 /**
- * Reads logs that other processes write. Reads of the same tick share a statement, and so do those that come while others are
- * under way: under load the statements become fewer and larger by themselves. Equal reads share a result: the followers of a
- * run in this process read its log once.
+ * Reads logs that other processes write, many with one statement. Equal reads share a result: the followers of a run in this
+ * process read its log once.
  */
 export class BatchedReads {
-  readonly #next = new Map<string, Read>();
-  #isCollecting = false;
-  #statements = 0;
+  /** The reads that wait for their batch. */
+  readonly #waiting = new Map<string, Promise<LogSlice | QueryError>>();
+  readonly #batches: Batches<Read, LogSlice | QueryError>;
 
-  constructor(private readonly database: Database) {}
+  constructor(private readonly database: Database) {
+    this.#batches = new Batches(
+      (reads) => this.#readBatch(reads),
+      () => 0,
+      BATCH,
+      STATEMENTS,
+    );
+  }
 
   /**
    * Reads the envelopes after a cursor.
    *
    * @throws {QueryError} `not_found` · `cursor_expired`
    */
-  read(owner: string, runId: string, after: number): Promise<LogSlice> {
+  async read(owner: string, runId: string, after: number): Promise<LogSlice> {
     const key = JSON.stringify([owner, runId, after]);
-    let read = this.#next.get(key);
-    if (!read) {
-      let resolve!: Read['resolve'];
-      let reject!: Read['reject'];
-      const result = new Promise<LogSlice>(
-        (onResolve, onReject) => ((resolve = onResolve), (reject = onReject)),
-      );
-      read = { owner, runId, after, result, resolve, reject };
-      this.#next.set(key, read);
-      this.#collect();
-    }
-    return read.result;
+    const waiting = this.#waiting.get(key) ?? this.#batches.add({ owner, runId, after, key });
+    this.#waiting.set(key, waiting);
+    const slice = await waiting;
+    if (slice instanceof QueryError) throw slice;
+    return slice;
   }
 
-  /** Reads after this tick. */
-  #collect(): void {
-    if (this.#isCollecting) return;
-    this.#isCollecting = true;
-    queueMicrotask(() => {
-      this.#isCollecting = false;
-      this.#readNext();
-    });
+  async #readBatch(reads: Read[]): Promise<(LogSlice | QueryError)[]> {
+    for (const { key } of reads) this.#waiting.delete(key);
+    // `persist`, because a follower waits for the end of an outage, as the run itself does.
+    const rows = await this.database.persist((db) => selectRows(db, reads));
+    const rowsOf = reads.map((): Row[] => []);
+    for (const row of rows) rowsOf[row.n - 1]!.push(row);
+    return Promise.all(reads.map((read, index) => this.#sliceOf(read, rowsOf[index]!)));
   }
 
-  #readNext(): void {
-    while (this.#next.size > 0 && this.#statements < STATEMENTS) {
-      const reads = [...this.#next].slice(0, BATCH);
-      for (const [key] of reads) this.#next.delete(key);
-      this.#statements++;
-      void this.#readBatch(reads.map(([, read]) => read)).then(() => {
-        this.#statements--;
-        this.#collect();
-      });
-    }
-  }
-
-  async #readBatch(reads: Read[]): Promise<void> {
-    try {
-      // `persist`, because a follower waits for the end of an outage, as the run itself does.
-      const rows = await this.database.persist((db) => selectRows(db, reads));
-      const rowsOf = reads.map((): Row[] => []);
-      for (const row of rows) rowsOf[row.n - 1]!.push(row);
-      for (const [index, read] of reads.entries()) await this.#settle(read, rowsOf[index]!);
-    } catch (error) {
-      for (const { reject } of reads) reject(error);
-    }
-  }
-
-  async #settle({ runId, after, resolve, reject }: Read, rows: Row[]): Promise<void> {
+  async #sliceOf({ runId, after }: Read, rows: Row[]): Promise<LogSlice | QueryError> {
     const [head] = rows;
-    if (!head?.is_found) return reject(runNotFound());
+    if (!head?.is_found) return runNotFound();
     const { last_seq: lastSeq, ended } = head;
     if (after >= lastSeq) {
-      return resolve({ first: after + 1, count: 0, lines: '', endOffset: head.log_end ?? 0, ended });
+      return { first: after + 1, count: 0, lines: '', endOffset: head.log_end ?? 0, ended };
     }
     const segments = rows.filter((row): row is Row & StoredSegment => row.last !== null);
     if (segments.length > 0 && segments[0]!.first <= after + 1) {
-      return resolve(sliceOf(segments, after, { lastSeq, ended }));
+      return sliceOf(segments, after, { lastSeq, ended });
     }
-    await this.database.persist((db) => expired(db, { id: runId, lastSeq }, after)).then(reject, reject);
+    return this.database.persist((db) => expired(db, { id: runId, lastSeq }, after));
   }
 }
 

@@ -13,7 +13,7 @@ const BATCH = { size: 256, length: 8 * 1024 * 1024 };
  * Waits for what is to be done together: what comes in the same tick. Under load, when the last batch had several items, it is
  * what comes in the same turn of the event loop.
  */
-export function untilGathered(lastSize: number): Promise<void> {
+function untilGathered(lastSize: number): Promise<void> {
   return new Promise((resolve) => {
     if (lastSize > 1) setImmediate(resolve);
     else process.nextTick(resolve);
@@ -27,7 +27,8 @@ export function untilGathered(lastSize: number): Promise<void> {
  */
 export class Batches<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
-  #isWorking = false;
+  #isGathering = false;
+  #batches = 0;
   /** How many items the last batch had. */
   #lastSize = 0;
 
@@ -35,30 +36,39 @@ export class Batches<Item, Result> {
    * @param work returns a result for each item, in the same order
    * @param lengthOf the length of an item, in characters
    * @param size the most items of a batch
+   * @param atOnce how many batches there are at the same time
    */
   constructor(
     private readonly work: (items: Item[]) => Promise<Result[]>,
     private readonly lengthOf: (item: Item) => number,
     private readonly size = BATCH.size,
+    private readonly atOnce = 1,
   ) {}
 
   /** Makes an item part of the next batch. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      if (!this.#isWorking) void this.#workAll();
+      this.#begin();
     });
   }
 
-  async #workAll(): Promise<void> {
-    this.#isWorking = true;
-    while (this.#waiting.length > 0) {
-      await untilGathered(this.#lastSize);
-      const batch = this.#takeBatch();
-      this.#lastSize = batch.length;
-      await this.#settle(batch);
-    }
-    this.#isWorking = false;
+  #begin(): void {
+    if (this.#waiting.length === 0 || this.#isGathering || this.#batches === this.atOnce) return;
+    this.#isGathering = true;
+    void this.#workOnBatch();
+  }
+
+  async #workOnBatch(): Promise<void> {
+    this.#batches++;
+    await untilGathered(this.#lastSize);
+    this.#isGathering = false;
+    const batch = this.#takeBatch();
+    this.#lastSize = batch.length;
+    this.#begin();
+    await this.#settle(batch);
+    this.#batches--;
+    this.#begin();
   }
 
   #takeBatch(): Waiting<Item, Result>[] {

@@ -1,10 +1,9 @@
-import { type QueryCreator, type RawBuilder, sql } from 'kysely';
+import { type QueryCreator, sql } from 'kysely';
 import type { Driver } from '../drivers/driver.js';
-import { Prepared } from '../drivers/prepared.js';
+import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { WAITING } from './owner-queue.js';
 import { INSERTED, INSERTED_TYPES, type RunToInsert } from './run-rows.js';
-import { type ColumnTypes, tableOf } from './rows.js';
 
 /** A run that starts with its admission, if its owner is below the limit. */
 export interface LimitedRun {
@@ -16,29 +15,21 @@ export interface LimitedRun {
 type LimitedRow = RunToInsert & { max_active: number };
 
 const TYPES: ColumnTypes<LimitedRow> = { ...INSERTED_TYPES, max_active: 'bigint' };
-const COLUMNS = Object.keys(TYPES) as (keyof LimitedRow)[];
+const COLUMNS = Object.keys(TYPES);
 
 /**
  * Inserts those of these runs whose owners are below their limits then. On a shared database, the owners must be locked.
  *
  * @returns the ids of the runs that were inserted
  */
-export async function insertWithinLimit(
-  db: Db,
-  { isShared }: Driver,
-  runs: LimitedRun[],
-): Promise<Set<string>> {
+export async function insertWithinLimit(db: Db, driver: Driver, runs: LimitedRun[]): Promise<Set<string>> {
   const rows = runs.map(({ row, limit }) => ({ ...row, max_active: limit }));
-  const inserted = isShared
-    ? await insertOf(
-        db.with('candidate', (of) => of.selectFrom(tableOf('row', TYPES, rows)).selectAll()),
-      ).execute()
-    : await insertPrepared.execute<{ id: string }>(db, rows);
+  const inserted = await insertion.execute<{ id: string }>(db, driver, rows);
   return new Set(inserted.map(({ id }) => id));
 }
 
-const insertPrepared = new Prepared<LimitedRow>(COLUMNS, (db, values: RawBuilder<LimitedRow>) =>
-  insertOf(db.with(`candidate(${COLUMNS.join(', ')})` as 'candidate', () => sql<LimitedRow>`(${values})`)),
+const insertion = new RowStatement<LimitedRow>(TYPES, (db, rows) =>
+  insertOf(db.with(`candidate(${COLUMNS.join(', ')})` as 'candidate', () => sql<LimitedRow>`(${rows})`)),
 );
 
 function insertOf(db: QueryCreator<Tables & { candidate: LimitedRow }>) {

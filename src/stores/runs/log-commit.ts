@@ -1,10 +1,9 @@
 import { type QueryCreator, type RawBuilder, sql } from 'kysely';
 import { doneText, type RunEnd } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import { Prepared } from '../drivers/prepared.js';
+import { type ColumnTypes, RowStatement, tableOf } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { selectLeases } from './lease.js';
-import { type ColumnTypes, tableOf } from './rows.js';
 import { insertSegments, type LogExtent, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES } from './segments.js';
 
 /** What one commit writes of logs. */
@@ -137,8 +136,8 @@ export async function writeAtOnce(
   { segments, endings }: LogCommit,
 ): Promise<Set<string>> {
   const [ended] = await Promise.all([
-    updatePrepared.execute<{ id: string }>(db, endings),
-    insertDonePrepared.execute(db, endings),
+    updating.execute<{ id: string }>(db, driver, endings),
+    insertingDone.execute(db, driver, endings),
     insertSegments(db, driver, segments),
   ]);
   return new Set(ended.map(({ id }) => id));
@@ -146,16 +145,16 @@ export async function writeAtOnce(
 
 const ENDING_COLUMNS = Object.keys(ENDING_TYPES) as (keyof RunEnding)[];
 
-const withEndings = (db: Db, values: RawBuilder<RunEnding>) =>
-  db.with(`ending(${ENDING_COLUMNS.join(', ')})` as 'ending', () => sql<RunEnding>`(${values})`);
+const withEndings = (db: Db, rows: RawBuilder<RunEnding>) =>
+  db.with(`ending(${ENDING_COLUMNS.join(', ')})` as 'ending', () => sql<RunEnding>`(${rows})`);
 
-const updatePrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
-  updateRuns(withEndings(db, values)).returning('runs.id'),
+const updating = new RowStatement<RunEnding>(ENDING_TYPES, (db, rows) =>
+  updateRuns(withEndings(db, rows)).returning('runs.id'),
 );
 
 /** Inserts `done`, where `updateRuns` has ended the run. */
-const insertDonePrepared = new Prepared<RunEnding>(ENDING_COLUMNS, (db, values) =>
-  withEndings(db, values)
+const insertingDone = new RowStatement<RunEnding>(ENDING_TYPES, (db, rows) =>
+  withEndings(db, rows)
     .insertInto('log')
     .columns(SEGMENT_COLUMNS)
     .expression((of) =>

@@ -2,9 +2,8 @@ import { Logger } from '@nestjs/common';
 import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
 import { INTERRUPTED, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import { Prepared } from '../drivers/prepared.js';
+import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { type ColumnTypes, tableOf } from './rows.js';
 
 /** The columns of a `RunRow`, except for `last_seq`. */
 export const COLUMNS = [
@@ -61,21 +60,12 @@ export const INSERTED_TYPES = Object.fromEntries([
 ]) as ColumnTypes<RunToInsert>;
 export const INSERTED = Object.keys(INSERTED_TYPES) as (keyof RunToInsert)[];
 
-const insertion = new Prepared<RunToInsert>(INSERTED, (db, values) =>
-  db.insertInto('runs').columns(INSERTED).expression(values),
+const insertion = new RowStatement<RunToInsert>(INSERTED_TYPES, (db, rows) =>
+  db.insertInto('runs').columns(INSERTED).expression(rows),
 );
 
-/** Inserts new runs: on SQLite with statements that are passed at once. */
-export async function insertRuns(db: Db, { isShared }: Driver, rows: RunToInsert[]): Promise<void> {
-  if (!isShared) {
-    await insertion.execute(db, rows);
-    return;
-  }
-  await db
-    .insertInto('runs')
-    .columns(INSERTED)
-    .expression((of) => of.selectFrom(tableOf('run', INSERTED_TYPES, rows)).select(INSERTED as never[]))
-    .execute();
+export async function insertRuns(db: Db, driver: Driver, rows: RunToInsert[]): Promise<void> {
+  await insertion.execute(db, driver, rows);
 }
 
 /** What was told to have damaged values: each once, and so many at most. */

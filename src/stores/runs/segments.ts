@@ -1,7 +1,6 @@
 import type { Driver } from '../drivers/driver.js';
-import { Prepared } from '../drivers/prepared.js';
+import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { type ColumnTypes, tableOf } from './rows.js';
 
 /** A segment that has this many characters is complete; the next envelope begins another one. */
 const SEGMENT_LENGTH = 64 * 1024;
@@ -60,11 +59,11 @@ export function segmentsOf(
   return segments;
 }
 
-const insertPrepared = new Prepared<Segment>(SEGMENT_COLUMNS, (db, values) =>
+const insertion = new RowStatement<Segment>(SEGMENT_TYPES, (db, rows) =>
   db
     .insertInto('log')
     .columns(SEGMENT_COLUMNS)
-    .expression(values)
+    .expression(rows)
     .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
 );
 
@@ -83,23 +82,10 @@ export function statementsOf(segments: Segment[]): Segment[][] {
   return statements;
 }
 
-/**
- * Inserts segments: on SQLite with statements that are passed at once. It is repeatable: segments that an earlier attempt has
- * inserted are left as they are.
- */
-export async function insertSegments(db: Db, { isShared }: Driver, segments: Segment[]): Promise<void> {
-  if (!isShared) {
-    await insertPrepared.execute(db, segments);
-    return;
-  }
-  for (const fitting of statementsOf(segments)) {
-    await db
-      .insertInto('log')
-      .columns(SEGMENT_COLUMNS)
-      .expression((of) => of.selectFrom(tableOf('segment', SEGMENT_TYPES, fitting)).select(SEGMENT_COLUMNS))
-      .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing())
-      .execute();
-  }
+/** Inserts segments. It is repeatable: those that an earlier attempt has inserted are left as they are. */
+export async function insertSegments(db: Db, driver: Driver, segments: Segment[]): Promise<void> {
+  const statements = driver.isShared ? statementsOf(segments) : [segments];
+  for (const fitting of statements) await insertion.execute(db, driver, fitting);
 }
 
 /** Where a log ends, and how much of it is kept. */
