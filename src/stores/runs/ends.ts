@@ -80,7 +80,7 @@ export class Ends {
       // `#finish` meets the same error, and reports it.
       return undefined;
     }
-    const ended = { ...run.snapshot(), status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
+    const ended = { ...run.record, status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
     const isLimited = this.limits.of(run.module) !== Infinity;
     return {
       run: ended,

@@ -1,4 +1,4 @@
-import { doneText, EventLog, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
+import { doneText, EventLog, type RunEnd, type RunRecord } from '../../query/index.js';
 import type { LogExtent } from './segments.js';
 
 /** The end of a run that waits for its commit. */
@@ -10,20 +10,7 @@ export interface WaitingEnd {
 }
 
 /** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
-export class LocalRun implements RunRecord {
-  status: RunStatus;
-  readonly startedAt: number | undefined;
-  endedAt: number | undefined;
-  end: RunEnd | undefined;
-  readonly id: string;
-  readonly owner: string;
-  readonly sessionId: string | undefined;
-  readonly createdAt: number;
-  readonly attempt: number;
-  detached: boolean;
-  readonly trace: string | undefined;
-  readonly path: string | undefined;
-
+export class LocalRun {
   /** The newest committed envelopes. The older ones are in the database only. */
   tail: EventLog;
   /** Envelopes that wait for their commit. */
@@ -43,7 +30,10 @@ export class LocalRun implements RunRecord {
   /** The log may have been trimmed up to here, in characters since its beginning. */
   trimmedOffset = 0;
 
+  #record: RunRecord;
+
   /**
+   * @param record the run as it was started
    * @param process the id of this process when it started the run; see `Lease`
    * @param endOffset where its log ends, in characters since its beginning
    */
@@ -53,17 +43,33 @@ export class LocalRun implements RunRecord {
     readonly process: string,
     endOffset: number,
   ) {
-    this.id = record.id;
-    this.owner = record.owner;
-    this.sessionId = record.sessionId;
-    this.createdAt = record.createdAt;
-    this.startedAt = record.startedAt;
-    this.attempt = record.attempt;
-    this.detached = record.detached;
-    this.trace = record.trace;
-    this.path = record.path;
-    this.status = record.status;
+    this.#record = record;
     this.tail = new EventLog(record.lastSeq, endOffset);
+  }
+
+  /** The run as it is now, as far as this process knows. */
+  get record(): RunRecord {
+    return { ...this.#record, lastSeq: this.lastSeq };
+  }
+
+  get id(): string {
+    return this.#record.id;
+  }
+
+  get owner(): string {
+    return this.#record.owner;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#record.sessionId;
+  }
+
+  get attempt(): number {
+    return this.#record.attempt;
+  }
+
+  get endedAt(): number | undefined {
+    return this.#record.endedAt;
   }
 
   get lastSeq(): number {
@@ -84,11 +90,15 @@ export class LocalRun implements RunRecord {
     return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
   }
 
+  /** The run continues when nobody follows it. */
+  detach(): void {
+    this.#record = { ...this.#record, detached: true };
+  }
+
   /** Ends the run as `record` says. Its `done` must be committed. */
   finish(record: RunRecord): void {
-    const { status, end, endedAt } = record;
-    Object.assign(this, { status, end, endedAt });
-    this.tail.append(doneText(end!));
+    this.#record = record;
+    this.tail.append(doneText(record.end!));
     this.tail.end();
   }
 
@@ -97,13 +107,5 @@ export class LocalRun implements RunRecord {
     const { last, endOffset, ended } = this.tail;
     this.tail = new EventLog(last, endOffset);
     if (ended) this.tail.end();
-  }
-
-  /** A copy of the run's present state. */
-  snapshot(): RunRecord {
-    const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = this;
-    const { attempt, detached, trace, path } = this;
-    const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
-    return { id, owner, sessionId, ...state, trace, path };
   }
 }

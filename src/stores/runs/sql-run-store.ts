@@ -210,7 +210,7 @@ export class SqlRunStore extends RunStore {
         .executeTakeFirst(),
     );
     const run = this.#localRuns.findUnfinished(owner, id);
-    if (run && what === 'detach') run.detached = true;
+    if (what === 'detach') run?.detach();
     return numUpdatedRows > 0n;
   }
 
@@ -226,7 +226,7 @@ export class SqlRunStore extends RunStore {
     const local = this.#localRuns.find(owner, runId);
     // Another process may have changed what it was asked, or have erased a run that has ended.
     const mayDiffer = this.driver.isShared && (isFresh || local?.endedAt !== undefined);
-    return local && !mayDiffer ? local.snapshot() : this.#findStored(owner, runId, isFresh);
+    return local && !mayDiffer ? local.record : this.#findStored(owner, runId, isFresh);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
