@@ -125,7 +125,6 @@ export const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ],
 ]);
 
-/** Whether a type has a defined shape. */
 export function isStandard(type: string): boolean {
   return SHAPES.has(type);
 }

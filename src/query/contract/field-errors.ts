@@ -1,7 +1,6 @@
 import type { ValidationError } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
 
-/** The faults that class-validator has found, each with its JSON Pointer (RFC 6901). */
 export function faultsOf(errors: ValidationError[], parent: string): FieldError[] {
   return errors.flatMap(({ property, constraints, children }) => {
     // A value without rules is a fault of the object itself.

@@ -28,7 +28,6 @@ export function traceOf(traceparent: unknown, tracestate: unknown): string | und
   return `00-${traceId}-${spanId}-0${known}${members === '' ? '' : ` ${members}`}`;
 }
 
-/** The id of a trace that `traceOf` returned. */
 export function traceIdOf(trace: string): string {
   return trace.slice(3, 35);
 }

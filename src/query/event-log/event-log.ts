@@ -13,13 +13,10 @@ const SEGMENT_TEXTS = 64;
 
 /** Consecutive envelopes. */
 interface Segment {
-  /** The number of the first envelope. */
   first: number;
-  /** The number of the last envelope. */
   last: number;
   /** Where it starts, in characters of JSON since the beginning of the log. */
   startOffset: number;
-  /** How many characters of JSON it has. */
   length: number;
   /** One text, because thousands of small ones take twice the memory. */
   lines: string;
@@ -68,7 +65,6 @@ export class EventLog {
     return this.#last;
   }
 
-  /** The number of the first envelope that is kept. */
   get oldest(): number {
     return this.#closed[0]?.first ?? this.#first;
   }
@@ -88,7 +84,6 @@ export class EventLog {
     return this.#newestLength;
   }
 
-  /** Whether the log has ended: nothing will follow. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -105,7 +100,6 @@ export class EventLog {
     return isFull;
   }
 
-  /** Ends the log: nothing will follow. */
   end(): void {
     this.#ended = true;
     this.#gather();
@@ -157,7 +151,6 @@ export class EventLog {
     };
   }
 
-  /** Closes the open segment, and begins the next. */
   #close(): void {
     this.#gather();
     this.#closed.push({
@@ -172,7 +165,6 @@ export class EventLog {
     this.#texts = [];
   }
 
-  /** Makes a group of the envelopes that were appended since the last read. */
   #gather(): void {
     if (this.#unread === '') return;
     this.#texts.push(this.#unread);
@@ -181,7 +173,6 @@ export class EventLog {
     this.#unread = '';
   }
 
-  /** The open segment as one text. */
   #joined(): string {
     const lines = this.#texts.join('\n');
     // V8 keeps a joined string as a tree of its pieces until something reads through it.

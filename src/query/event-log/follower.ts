@@ -14,7 +14,6 @@ export interface Sink {
   write(slice: LogSlice): boolean;
   /** The log has ended, and all of it was written. */
   end(): void;
-  /** The log cannot be read any further. */
   fail(error: unknown): void;
   /** The stream ends here without `done`. The caller can resume it later. */
   disconnect(): void;
@@ -73,7 +72,6 @@ export class Follower {
     this.group.leave(this);
   }
 
-  /** Ends the stream without `done`, unless it has ended. */
   disconnect(): void {
     if (this.#hasLeft) return;
     this.leave();

@@ -47,10 +47,8 @@ export class Followers {
     if (this.#members.push(member) === 1) this.onFirst();
   }
 
-  /** Called when the first follower has joined. */
   protected onFirst(): void {}
 
-  /** Called when the last follower has left. */
   protected onEmpty(): void {}
 
   leave(member: Member): void {
@@ -64,7 +62,6 @@ export class Followers {
     this.onEmpty();
   }
 
-  /** The log has news. */
   notify(): void {
     if (this.#isPending || this.#members.length === 0) return;
     if (pending.length === MAX_PENDING) flushAll();
@@ -72,7 +69,6 @@ export class Followers {
     if (pending.push(this) === 1) setImmediate(flushAll);
   }
 
-  /** Lets every follower read the news. */
   flush(): void {
     this.#isPending = false;
     // Backwards, because a follower that has read everything leaves.
@@ -118,7 +114,6 @@ export class Followers {
     return (this.#emptied ??= new Promise<void>((resolve) => (this.#onEmptied = resolve)));
   }
 
-  /** Disconnects every follower. */
   disconnectAll(): void {
     for (const member of [...this.#members]) member.disconnect();
   }

@@ -14,9 +14,7 @@ const REPORTED_LENGTH = 16 * 1024;
 
 /** What a run does when its followers come and go. */
 export interface FollowersListener {
-  /** There is a follower again. */
   followed(): void;
-  /** The last follower has left. */
   unfollowed(): void;
 }
 
@@ -61,7 +59,6 @@ export class RunFollowers extends Followers {
     super();
   }
 
-  /** How many callers of this process follow the run. */
   get callers(): number {
     return this.#callers;
   }
@@ -76,7 +73,6 @@ export class RunFollowers extends Followers {
     return !this.#isLive && !this.#hasEnded && this.localSize > 0;
   }
 
-  /** Whether nobody needs the group any more. */
   get isUnused(): boolean {
     return this.size === 0 && this.#listener === undefined;
   }
@@ -115,7 +111,6 @@ export class RunFollowers extends Followers {
     else this.report();
   }
 
-  /** Another process has followers of the run. */
   followedBy(process: string, offset: number): void {
     if (!this.#listener) return;
     let remote = this.#remote.get(process);
@@ -133,7 +128,6 @@ export class RunFollowers extends Followers {
     if (this.#isLive) remote.notify();
   }
 
-  /** Another process has no followers of the run any more. */
   leftBy(process: string): void {
     const remote = this.#remote.get(process);
     if (!remote) return;
@@ -237,7 +231,6 @@ export class FollowerGroups {
     return size;
   }
 
-  /** The followers of a run. */
   of(runId: string): RunFollowers {
     let group = this.#groups.get(runId);
     if (!group) {
@@ -269,7 +262,6 @@ export class FollowerGroups {
     }
   }
 
-  /** Disconnects the followers of the runs that other processes execute. */
   disconnectElsewhere(): void {
     for (const group of [...this.#groups.values()]) if (group.isElsewhere) group.disconnectAll();
   }

@@ -25,7 +25,6 @@ export class AnswerFiles {
   #totalBytes = 0;
   #expectedBytes = 0;
   #isStopped = false;
-  /** Ends the wait for bytes. */
   #stopReading: (() => void) | undefined;
 
   /**

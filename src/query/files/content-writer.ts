@@ -91,7 +91,6 @@ export class ContentWriter {
     return new FileContent(this.size, this.hash.digest('hex'), file);
   }
 
-  /** Drops all bytes of the content. */
   discard(): void {
     const { file } = this;
     if (file) this.context.writes.add(() => file.remove());

@@ -74,18 +74,15 @@ export class Files {
     }
   }
 
-  /** See `FileStore.read`. */
   read(runId: string, sha256: string, range?: ByteRange): ReturnType<FileStore['read']> {
     return this.contents.read(runId, sha256, range);
   }
 
-  /** Keeps a file of the answer of a run; see `RunStore.keep`. */
   async keepOfAnswer(store: RunStore, run: RunRecord, file: TurnFile, content: Blob): Promise<void> {
     if (!store.files) await this.contents.keep(run.id, file.sha256, content, true);
     await store.keep(run, { file, content });
   }
 
-  /** Receives the files that the handler of one run emits. */
   ofAnswer(): AnswerFiles {
     return new AnswerFiles(this.limits, this.spool);
   }

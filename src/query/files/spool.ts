@@ -113,17 +113,14 @@ export class Spool {
     return new Spool(newProcessDirectory(parent), maxBytes);
   }
 
-  /** How many files are on disk. */
   get files(): number {
     return this.fileCount;
   }
 
-  /** How many bytes they have. */
   get usedBytes(): number {
     return this.byteCount;
   }
 
-  /** Counts a content that a body has brought. */
   receive(bytes: number): void {
     this.received.files++;
     this.received.bytes += bytes;

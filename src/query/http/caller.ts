@@ -29,7 +29,6 @@ const OfRequest = createParamDecorator(
 export interface Caller extends QueryOptions {
   owner: string;
   path: string;
-  /** Where the caller resumes a run that it has followed before; undefined for a new query. */
   cursor: Cursor | undefined;
 }
 

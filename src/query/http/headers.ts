@@ -4,7 +4,6 @@ import { header, type HostRequest, headerValues, rawRequest } from '../platform/
 /** The id of an event: `{runId}.{seq}`. */
 export interface Cursor {
   runId: string;
-  /** The number of the envelope. */
   seq: number;
 }
 

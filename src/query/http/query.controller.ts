@@ -55,7 +55,6 @@ export class QueryController {
     return caller.detached ? acceptedRun(envelopes, caller.path, response) : envelopes;
   }
 
-  /** Lists the runs of the caller. */
   @Get()
   runs(@Owner() owner: string, @Query() parameters: object): Promise<RunList> {
     return this.agent.runs(owner, validated(RunListDto, parameters));
@@ -109,7 +108,6 @@ export class QueryController {
     return fileReply(request, response, await this.agent.file(owner, runId, sha256));
   }
 
-  /** Lists the turns of a session. */
   @Get('sessions/:sessionId')
   session(
     @Owner() owner: string,
@@ -120,7 +118,6 @@ export class QueryController {
     return this.agent.session(owner, sessionId, after, limit);
   }
 
-  /** Erases a session. */
   @Delete('sessions/:sessionId')
   @HttpCode(204)
   erase(@Owner() owner: string, @Param('sessionId') sessionId: string): Promise<void> {

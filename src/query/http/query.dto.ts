@@ -99,7 +99,6 @@ export class FilePartDto implements FilePart {
   @Validate(ContentRule)
   base64?: FileContent;
 
-  /** See `FilePart`. */
   declare sha256: string;
   declare file: File;
   declare detectedMimeType?: string;

@@ -76,13 +76,11 @@ export class MemoryFileStore extends FileStore {
     for (const file of files) if (!known.files.has(file.sha256)) known.files.set(file.sha256, file);
   }
 
-  /** Returns a file of a run, if the owner has it. */
   find(owner: string, runId: string, sha256: string): TurnFile | undefined {
     const known = this.#files.get(runId);
     return known?.owner === owner ? known.files.get(sha256) : undefined;
   }
 
-  /** Removes the temporary files. */
   async close(): Promise<void> {
     await (await this.#spool)?.close();
   }

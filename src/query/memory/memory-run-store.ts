@@ -218,7 +218,6 @@ export class MemoryRunStore extends RunStore {
     return this.#runs.get(name.owner, name.id);
   }
 
-  /** Drops what is too old or exceeds the limits. */
   #sweep(): void {
     this.#runs.sweep();
     this.#sessions.sweep();

@@ -1,13 +1,10 @@
-/** A run of an owner. */
 interface Owned {
   readonly owner: string;
 }
 
 /** The unfinished runs of an owner. */
 interface OwnerRuns<Run> {
-  /** How many wait. */
   waiting: number;
-  /** How many execute. */
   running: number;
   /** Those that are ready, by their rounds. */
   readonly ready: Map<number, Run>;
@@ -32,12 +29,10 @@ export class OwnerQueues<Run extends Owned> {
   #present = 0;
   #waiting = 0;
 
-  /** How many runs wait. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** How many runs of an owner wait. */
   waitingOf(owner: string): number {
     return this.#owners.get(owner)?.waiting ?? 0;
   }
@@ -48,7 +43,6 @@ export class OwnerQueues<Run extends Owned> {
     return !runs || (activeOf(runs) < limit && runs.deferred.size === 0);
   }
 
-  /** A run waits. */
   add(run: Run): void {
     this.#waiting++;
     this.#of(run.owner).waiting++;
@@ -78,7 +72,6 @@ export class OwnerQueues<Run extends Owned> {
     this.#of(run.owner).running++;
   }
 
-  /** A run has ended. */
   end(run: Run, isWaiting: boolean): void {
     if (isWaiting) this.#leave(run);
     else this.#of(run.owner).running--;
@@ -114,7 +107,6 @@ export class OwnerQueues<Run extends Owned> {
     return this.#present;
   }
 
-  /** The run does not wait any more. */
   #leave(run: Run): void {
     this.#waiting--;
     const runs = this.#of(run.owner);

@@ -13,7 +13,6 @@ const SETTLING_MS = 10_000;
 /** Ended runs that are being read may always cost so much, in characters, even if the limit is lower. */
 const SETTLING_LENGTH = 64 * 1024 * 1024;
 
-/** A run in memory. */
 export class Run implements RunRecord {
   readonly createdAt = Date.now();
   status: RunStatus = 'waiting';
@@ -134,7 +133,6 @@ export class Runs {
     if (this.#length > this.retention.totalLength) this.#dropExcess();
   }
 
-  /** A run has ended. */
   end(run: Run): void {
     run.log.end();
     this.#ended.add(run);
@@ -151,7 +149,6 @@ export class Runs {
     if (this.#length > this.retention.totalLength) this.#dropExcess();
   }
 
-  /** Drops the ended runs of a session. */
   erase(owner: string, sessionId: string): void {
     for (const run of this.#ended) {
       if (run.owner === owner && run.sessionId === sessionId) this.#drop(run);

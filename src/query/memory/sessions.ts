@@ -49,7 +49,6 @@ interface Session<Run> {
 
 /** The sessions of a `MemoryRunStore`: their queues and turns. Beyond the limit, those that were unused for longest are dropped. */
 export class Sessions<Run extends Queued> {
-  /** In the order of their last use. */
   readonly #sessions = new Map<string, Session<Run>>();
   /** The turns of all sessions, by the ids of their runs. */
   readonly #turns = new Map<string, KeptTurn>();
@@ -65,12 +64,10 @@ export class Sessions<Run extends Queued> {
     this.#retention = retention;
   }
 
-  /** Returns the unfinished runs of a session, in the order of the queue. */
   queue(owner: string, sessionId: string): readonly Run[] {
     return this.#sessions.get(keyOf(owner, sessionId))?.queue ?? [];
   }
 
-  /** Appends a run to the queue of its session, if it has one. */
   enqueue(run: Run): void {
     if (run.sessionId === undefined) return;
     const session = this.#use(run.owner, run.sessionId);
@@ -92,7 +89,6 @@ export class Sessions<Run extends Queued> {
     return position === 0 ? session.queue[0] : undefined;
   }
 
-  /** A page of turns: see `RunStore.turns`. */
   turns(
     owner: string,
     sessionId: string,
@@ -124,14 +120,12 @@ export class Sessions<Run extends Queued> {
     return { sessions: entries.map(recordOf), next };
   }
 
-  /** A text that pages show cut: see `RunStore.part`. */
   text(owner: string, runId: string, sha256: string): string | undefined {
     this.sweep();
     const turn = this.#turns.get(runId);
     return turn?.owner === owner ? turn.longTexts.get(sha256) : undefined;
   }
 
-  /** Erases a session. Returns false if there is none. */
   erase(owner: string, sessionId: string): boolean {
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (session) this.#drop(session);

@@ -26,11 +26,9 @@ export abstract class Clock {
   /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */
   abstract repeat(option: TimedOption, ms: number, callback: () => void): Timer;
 
-  /** Stops what `start` or `repeat` has returned. Can be called again. */
   abstract stop(timer: Timer | undefined): void;
 }
 
-/** Real time. */
 export class SystemClock extends Clock {
   now(): number {
     return performance.now();

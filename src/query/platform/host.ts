@@ -4,7 +4,6 @@ import type { HttpAdapterHost } from '@nestjs/core';
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
 export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
 
-/** What the responses of both adapters have in common. */
 interface CommonResponse {
   status(code: number): unknown;
   header(name: string, value: string): unknown;
@@ -22,12 +21,10 @@ export type HostResponse = CommonResponse &
       }
   );
 
-/** Returns Node's request. */
 export function rawRequest(request: HostRequest): IncomingMessage {
   return request.raw ?? request;
 }
 
-/** Returns Node's response. */
 export function rawResponse(response: HostResponse): ServerResponse {
   return response.raw ?? response;
 }

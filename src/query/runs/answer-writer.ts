@@ -30,7 +30,6 @@ export class AnswerWriter {
     this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, holdBack);
   }
 
-  /** What the turn keeps of the answer so far. */
   get kept(): TurnAnswer {
     return this.#kept.value;
   }
@@ -56,7 +55,6 @@ export class AnswerWriter {
     }
   }
 
-  /** Where the handler must be held back: see `Intake.pause`. */
   pause(): Promise<void> | undefined {
     return this.#files?.order.storing ?? this.#backpressure.pause(this.#stored);
   }

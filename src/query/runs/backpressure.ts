@@ -15,7 +15,6 @@ const CHECK_LENGTH = 1024 * 1024;
  * never comes near.
  */
 export const MAX_UNSTORED_LENGTH = 32 * 1024 * 1024;
-/** What a caller is told then. */
 export const TOO_FAST =
   'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
   'answer with an async iterable.';
@@ -43,7 +42,6 @@ export class Backpressure {
     private readonly onHold: (isHeldBack: boolean) => void,
   ) {}
 
-  /** Counts an envelope of this length. */
   emitted(length: number): void {
     this.#emitted += length;
   }

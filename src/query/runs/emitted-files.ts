@@ -6,13 +6,10 @@ const VALUE_LENGTH = 128;
 
 /** What becomes of the values of an answer. */
 interface Taking {
-  /** Stores a file. Rejects if that is not possible. */
   store: (file: unknown) => Promise<void>;
-  /** Takes a value that is no file. */
   take: (value: unknown) => void;
   /** Counts a file that waits. Throws if the answer may not have it. */
   expect: (file: unknown) => void;
-  /** The answer has failed. */
   fail: (error: unknown) => void;
 }
 

@@ -39,7 +39,6 @@ export class Execution {
     this.#answer = new AnswerWriter(services, run, (isHeldBack) => this.#holdBack(isHeldBack));
   }
 
-  /** What the turn keeps of the answer so far. */
   get kept(): TurnAnswer {
     return this.#answer.kept;
   }

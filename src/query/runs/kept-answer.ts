@@ -44,7 +44,6 @@ export class KeptAnswer {
   #isTruncated = false;
   readonly #envelopes: (Chunks | Single)[] = [];
 
-  /** @param before the answer so far */
   constructor(before?: TurnAnswer) {
     if (!before) return;
     for (const envelope of before.envelopes) this.add(envelope, JSON.stringify(envelope));
@@ -57,7 +56,6 @@ export class KeptAnswer {
     return this.#isTruncated && this.#text.length >= KEPT_LENGTH;
   }
 
-  /** Adds the next envelope of the log. */
   add(envelope: Envelope, json: string): void {
     const { type, data } = envelope;
     if (!isOfTurn(type) || this.isFull) return;
@@ -66,7 +64,6 @@ export class KeptAnswer {
     else this.#addTextWithMembers(type, json);
   }
 
-  /** What is kept so far. */
   get value(): TurnAnswer {
     const texts = { message: this.#text, reasoning: this.#reasoning };
     const offsets = { message: 0, reasoning: 0 };

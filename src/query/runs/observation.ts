@@ -16,7 +16,6 @@ export class Observation {
 
   constructor(private readonly observers: Observers) {}
 
-  /** The store has admitted the run. */
   admitted(run: RunRecord, query: Query): void {
     if (!this.observers.want('admitted')) return;
     this.observers.tell('admitted', {
@@ -26,7 +25,6 @@ export class Observation {
     });
   }
 
-  /** The handler is called. */
   started(run: RunRecord): void {
     this.#startedAt = performance.now();
     if (this.observers.want('started'))
@@ -43,7 +41,6 @@ export class Observation {
     if (type === 'usage') this.#addUsage(data);
   }
 
-  /** The store has recorded the end. */
   ended(run: RunRecord): void {
     if (!this.observers.want('ended')) return;
     const end = run.end!;

@@ -22,7 +22,6 @@ const CHANNELS = Object.fromEntries(
   NAMES.map((name) => [name, channel(`nest-agent-query:${name}`)]),
 ) as Record<(typeof NAMES)[number], ReturnType<typeof channel>>;
 
-/** A query whose admission was refused. */
 interface RefusedQuery {
   owner: string;
   sessionId: string | undefined;
@@ -35,7 +34,6 @@ export class Observers {
   static readonly #logger = new Logger('RunListener');
   /** What the handlers of this process have emitted since its start: envelopes, and their characters of JSON. */
   readonly emitted = { envelopes: 0, length: 0 };
-  /** The owners of requests. */
   readonly #owners = new WeakMap<object, string>();
   /** Requests whose refusal was told with the query that they have submitted. */
   readonly #refused = new WeakSet<object>();
@@ -68,7 +66,6 @@ export class Observers {
     if (this.want('refused')) this.#owners.set(request, owner);
   }
 
-  /** Tells that a query was not admitted. */
   tellRefusedQuery({ request, owner, sessionId }: RefusedQuery, refusal: Refusal): void {
     if (!this.want('refused')) return;
     if (request) this.#refused.add(request);

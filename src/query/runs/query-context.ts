@@ -13,7 +13,6 @@ export const MAX_TURNS_LENGTH = 8 * 1024 * 1024;
 
 /** Makes the context that a handler is given, and closes what the handler opened through it. */
 export class ContextOfRun {
-  /** Files of earlier turns. */
   #opened: OpenedFiles | undefined;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -44,13 +43,11 @@ export class ContextOfRun {
     };
   }
 
-  /** Aborts the signal. */
   abort(reason: Error): void {
     this.#reason = reason;
     this.#controller?.abort(reason);
   }
 
-  /** Closes the files of earlier turns. */
   close(): void {
     this.#opened?.close();
   }

@@ -1,7 +1,6 @@
 import type { RunView } from 'nest-agent-query-client';
 import type { RunRecord } from '../ports/run-store.js';
 
-/** A run as callers see it. */
 export function viewOf(record: RunRecord): RunView {
   return {
     id: record.id,

@@ -47,7 +47,6 @@ export interface LiveRun {
   stopFailed(error: unknown): void;
 }
 
-/** Makes what all runs of a service share. */
 export function servicesOf(
   given: Pick<RunnerServices, 'store' | 'handler' | 'clock' | 'observers'>,
   { runs, limits, kwargs, path, name, tracer }: Settings,

@@ -21,7 +21,6 @@ export interface RunnerEvents {
   overdue(runner: Runner): void;
   /** An overdue handler has stopped. */
   stoppedLate(runner: Runner): void;
-  /** A run waits for its next attempt. */
   handedOver(): void;
 }
 
@@ -70,7 +69,6 @@ export class Runner implements LiveRun {
   #isHandling = false;
   #isFinishing = false;
   #isDropped = false;
-  /** Set when the end is decided. */
   #end: RunEnd | undefined;
   #outcome: Outcome = 'finish';
   #stopTimer: Timer | undefined;
@@ -204,13 +202,11 @@ export class Runner implements LiveRun {
     this.#resolveEnded({ run: undefined, stopped: true });
   }
 
-  /** The run was stopped before its handler was called. */
   #finishUnstarted(): void {
     this.#execution.close();
     void this.#finish(true);
   }
 
-  /** The handler was asked to stop and has not stopped in time. */
   #missedDeadline(): void {
     this.services.logger.warn(
       `Run ${this.id}: the handler still executes ${this.services.options.stopDeadlineMs} ms after its signal was ` +

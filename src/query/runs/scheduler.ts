@@ -42,7 +42,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** Whether runs may wait in the store that this process can take. */
   #hasReady = false;
   #taking: Promise<void> | undefined;
-  /** Called when there is a free slot. */
   #slotWaiters: (() => void)[] = [];
   #isClosed = false;
   #onIdle: (() => void) | undefined;
@@ -281,7 +280,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     if (this.#alive.size === 0) this.#onIdle?.();
   }
 
-  /** Resolves when no run is alive. */
   async #idle(): Promise<void> {
     if (this.#alive.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }

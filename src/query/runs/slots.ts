@@ -22,12 +22,10 @@ export class Slots {
     private readonly onFree: () => void,
   ) {}
 
-  /** How many runs execute. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** How many handlers are overdue. */
   get overdue(): number {
     return this.#overdue.size;
   }
@@ -55,12 +53,10 @@ export class Slots {
     this.#reserved += count;
   }
 
-  /** Gives up reserved slots that were not needed. */
   release(count: number): void {
     this.#reserved -= count;
   }
 
-  /** A run executes in a slot that was reserved for it. */
   start(runner: Runner): void {
     this.#reserved--;
     this.#running.add(runner);
@@ -79,7 +75,6 @@ export class Slots {
     this.#overdue.set(runner, setTimeout(free, OVERDUE_SLOT_MS).unref());
   }
 
-  /** The handler of a run has missed its stop deadline. */
   missedDeadline(runner: Runner): void {
     this.#overdue.set(runner, undefined);
   }

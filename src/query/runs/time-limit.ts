@@ -6,7 +6,6 @@ export class TimeLimit {
   #startedAt: number;
   #leftMs: number;
 
-  /** Starts the time. */
   constructor(
     private readonly clock: Clock,
     timeMs: number,
@@ -29,14 +28,12 @@ export class TimeLimit {
     this.#timer = this.clock.start('backpressureMs', maxMs, onTooLong);
   }
 
-  /** Continues after a pause. */
   resume(): void {
     this.clock.stop(this.#timer);
     this.#startedAt = this.clock.now();
     this.#timer = this.clock.start('timeoutMs', Math.max(0, this.#leftMs), this.onOver);
   }
 
-  /** Ends the time: nothing is called any more. */
   clear(): void {
     this.clock.stop(this.#timer);
   }

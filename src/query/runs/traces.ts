@@ -29,7 +29,6 @@ export class Traces {
     return tracer && GuardedTrace.of(() => tracer.taken(run));
   }
 
-  /** Traces how a caller follows a run. */
   async resumed<T>(
     after: number,
     request: CallerRequest | undefined,
@@ -85,7 +84,6 @@ export class GuardedTrace implements RunTrace {
     guarded(() => this.traced.repeated(run));
   }
 
-  /** @param error what the admission has thrown */
   refused(error: unknown): void {
     guarded(() => this.traced.refused(codeOf(error)));
   }

@@ -59,6 +59,5 @@ export interface Driver {
   /** Removes what was deleted from the disk too, as far as the database can do that on demand. */
   purge(): Promise<void>;
 
-  /** Closes every connection. */
   close(): Promise<void>;
 }

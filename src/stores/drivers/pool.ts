@@ -6,9 +6,7 @@ export interface OpenPool {
   pool: {
     query(statement: string | object): Promise<{ rows: unknown[]; rowCount: number | null }>;
   };
-  /** Undefined if the URL names none. */
   schema: string | undefined;
-  /** Closes all connections. */
   close(): Promise<void>;
 }
 

@@ -62,7 +62,6 @@ class Connection implements PostgresPoolClient {
   /** When the statement was sent that is not answered. */
   #askedAt = Infinity;
 
-  /** @param used the connections that have a user */
   constructor(
     private readonly client: pg.PoolClient,
     private readonly used: Set<Connection>,
@@ -91,7 +90,6 @@ class Connection implements PostgresPoolClient {
     if (this.used.delete(this)) this.client.release(this.#loss);
   }
 
-  /** The process of the server. */
   get pid(): number {
     return (this.client as unknown as { processID: number }).processID;
   }

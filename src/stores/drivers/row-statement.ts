@@ -5,7 +5,6 @@ import type { Driver } from './driver.js';
 /** Names the columns of rows, with their types in Postgres. */
 export type ColumnTypes<Row> = { [Name in keyof Row]-?: 'text' | 'bigint' };
 
-/** The most rows of one statement for SQLite. */
 const MAX_ROWS = 128;
 
 /** Stands before each text of a column. Neither it nor the other occurs in texts of the tables, which are JSON, ids and digests. */

@@ -9,7 +9,6 @@ import {
 } from 'kysely';
 import type { Answer } from './sqlite-thread.js';
 
-/** Executes one statement. */
 export type Execute = (text: string, parameters: readonly unknown[]) => Promise<Answer>;
 
 /** Kysely's dialect of SQLite. All users share one connection, so that its own transactions are for a single user. */

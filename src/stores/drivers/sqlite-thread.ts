@@ -22,7 +22,6 @@ interface PendingStatement {
  * in one message: to wake a thread costs more than most statements do.
  */
 export class SqliteThread {
-  /** The statements of this tick. */
   #next: PendingStatement[] = [];
   /** The messages that have no answer yet. */
   readonly #sent: PendingStatement[][] = [];

@@ -28,7 +28,6 @@ export interface ContentStorage {
 
 /** Keeps each content in a file of its own, in a directory that belongs to this process alone. */
 export class DirectoryStorage implements ContentStorage {
-  /** @param directory created with the first content */
   constructor(private readonly directory: string) {}
 
   async write(id: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
@@ -68,9 +67,7 @@ export class DirectoryStorage implements ContentStorage {
   }
 }
 
-/** The bytes of one row. */
 const CHUNK_BYTES = 512 * 1024;
-/** How many rows one statement removes. */
 const REMOVED_CHUNKS = 16;
 
 /** Keeps contents in a table of the database, so that every process that shares the database can read them. */

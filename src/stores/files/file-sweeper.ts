@@ -17,9 +17,7 @@ const PIN_MS = 60 * 60_000;
 
 /** How long, and how many, contents of files are kept. */
 export interface FileRetention {
-  /** How long a content is kept after it was stored, in milliseconds. */
   fileMs: number;
-  /** How many bytes of contents are kept. Beyond it the oldest contents are dropped. */
   filesBytes: number;
 }
 

@@ -69,7 +69,6 @@ export class SqlFileStore extends FileStore {
     return isOwned;
   }
 
-  /** Removes the contents with these digests, except for those that a run or a turn still uses. */
   async removeUnused(digests: string[]): Promise<void> {
     for (const sha256 of digests) await this.contents.removeIfUnused(sha256);
   }

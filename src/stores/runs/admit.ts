@@ -34,7 +34,6 @@ const NEAR_CAPACITY = 100;
 export interface Admitting {
   /** The process that executes the run if it starts at once. */
   process: string;
-  /** The time of the database. */
   now: number;
   /** How many runs of the owner may execute. */
   limit: number;

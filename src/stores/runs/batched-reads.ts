@@ -6,7 +6,6 @@ import { Batches } from './batches.js';
 import { expired, SLICE_LENGTH, sliceOf } from './read-log.js';
 import type { Segment } from './segments.js';
 
-/** How many logs one statement reads. */
 const BATCH = 64;
 
 /** How many statements of a process read at the same time. Others would wait for connections that admissions need. */

@@ -45,7 +45,6 @@ export class Batches<Item, Result> {
     private readonly atOnce = 1,
   ) {}
 
-  /** Makes an item part of the next batch. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });

@@ -91,7 +91,6 @@ export class Erasure {
     });
   }
 
-  /** Removes runs and their logs. */
   async removeRuns(runIds: string[]): Promise<void> {
     for (const runId of runIds) this.localRuns.drop(runId);
     for (let i = 0; i < runIds.length; i += REMOVED.runs) {

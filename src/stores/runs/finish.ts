@@ -14,14 +14,11 @@ import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './seg
 import { promoteAfter } from './session-queue.js';
 import { addTurn } from './turns.js';
 
-/** How a run is to end. */
 export interface Ending {
   runId: string;
   /** The process that must own the run; undefined for a run that must be waiting. */
   process: string | undefined;
-  /** The attempt that the run must be at. */
   attempt: number;
-  /** The extent of the log, if it is known. */
   log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
@@ -29,7 +26,6 @@ export interface Ending {
   answer: TurnAnswer | undefined;
 }
 
-/** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
 export type LimitOf = (module: string) => number | undefined;
 
 /**

@@ -170,7 +170,6 @@ export class Lease {
     });
   }
 
-  /** Lets other processes sweep. */
   async endSweep(): Promise<void> {
     await this.database.attempt((db) =>
       db.updateTable('processes').set({ sweeping: 0 }).where('id', '=', this.#processId).execute(),
@@ -194,9 +193,7 @@ export class Lease {
 export interface Heartbeat {
   /** What other processes may have asked of the runs of this process: 1 if they have, otherwise 0. */
   asked: { id: string; cancelled: number; detached: number }[];
-  /** The leases of the other processes. */
   others: { id: string; heartbeat: number }[];
-  /** How many unfinished runs this process owns. */
   owned: number;
   /** Whether there are runs of processes that are gone. */
   hasOrphaned: boolean;
@@ -208,7 +205,6 @@ function unfinishedRuns(db: Db) {
   return db.selectFrom('runs').where('runs.ended_at', 'is', null);
 }
 
-/** The unfinished runs that execute in processes that are gone. */
 export function orphanedRuns(db: Db) {
   return (
     unfinishedRuns(db)

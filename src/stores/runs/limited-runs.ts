@@ -8,7 +8,6 @@ import { INSERTED, INSERTED_TYPES, type RunToInsert } from './run-rows.js';
 /** A run that starts with its admission, if its owner is below the limit. */
 export interface LimitedRun {
   row: RunToInsert;
-  /** How many runs of the owner may execute. */
   limit: number;
 }
 

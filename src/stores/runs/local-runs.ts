@@ -1,6 +1,5 @@
 import type { LocalRun } from './local-run.js';
 
-/** How much of one log stays in memory for its followers, in characters. */
 const TAIL_LENGTH = 256 * 1024;
 /** How much of all logs stays in memory, in characters. */
 const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
@@ -15,7 +14,6 @@ export class LocalRuns {
   readonly #tailLengths = new Map<LocalRun, number>();
   #tailLength = 0;
 
-  /** @param now the time of the database */
   constructor(private readonly now: () => number) {}
 
   get unfinished(): ReadonlyMap<string, LocalRun> {
@@ -69,7 +67,6 @@ export class LocalRuns {
     }
   }
 
-  /** Moves a run from the unfinished to the ended ones. */
   end(run: LocalRun): void {
     this.#unfinished.delete(run.id);
     this.#ended.set(run.id, run);
@@ -86,7 +83,6 @@ export class LocalRuns {
       if (run.owner === owner && run.sessionId === sessionId) this.drop(id);
   }
 
-  /** Drops a run from memory. Does nothing if it is not there. */
   drop(runId: string): void {
     const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
     if (run) this.#count(run, 0);

@@ -1,7 +1,6 @@
 import type { Database } from '../drivers/database.js';
 import { totalOf } from '../drivers/totals.js';
 
-/** The logs of the runs that have ended. */
 export const ENDED = { table: 'runs', time: 'ended_at', length: 'log_length' } as const;
 
 /** The share of the time that adding up may take, at most. */

@@ -104,7 +104,6 @@ export class LogWriter {
     }
   }
 
-  /** Makes a run part of the next commit. */
   #join(run: LocalRun): Promise<void> {
     this.#next ??= new Commit();
     this.#next.runs.add(run);

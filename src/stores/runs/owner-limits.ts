@@ -32,7 +32,6 @@ export class OwnerLimits {
     );
   }
 
-  /** @param limitOf see `RecoveryEvents.maxRunningPerOwner` */
   use(limitOf: RecoveryEvents['maxRunningPerOwner']): void {
     this.#limitOf = limitOf;
   }

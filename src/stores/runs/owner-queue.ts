@@ -37,7 +37,6 @@ export function lockOwners(db: Db, driver: Driver, owners: OwnerRef[]): Promise<
   return driver.lock(db, ...owners.map(({ key }) => `owner ${key}`));
 }
 
-/** Selects the active runs, as `active`. */
 export function activeRuns(db: Pick<Db, 'selectFrom'>) {
   return db
     .selectFrom('runs as active')
@@ -45,7 +44,6 @@ export function activeRuns(db: Pick<Db, 'selectFrom'>) {
     .where('active.ended_at', 'is', null);
 }
 
-/** Selects the deferred runs, as `deferred`. */
 export function deferredRuns(db: Pick<Db, 'selectFrom'>) {
   return db
     .selectFrom('runs as deferred')

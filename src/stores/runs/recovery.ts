@@ -15,7 +15,6 @@ import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { readAnswer } from './read-log.js';
 
-/** How many orphaned runs one statement selects. */
 const BATCH = 100;
 /** How many runs are recovered at the same time. */
 const CONCURRENCY = 4;

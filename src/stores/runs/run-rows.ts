@@ -5,7 +5,6 @@ import type { Driver } from '../drivers/driver.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 
-/** The columns of a `RunRow`, except for `last_seq`. */
 export const COLUMNS = [
   'id',
   'owner',
@@ -21,7 +20,6 @@ export const COLUMNS = [
   'path',
 ] as const;
 
-/** The columns of a `RunRecord`. */
 export type RunRow = Pick<Selectable<Tables['runs']>, (typeof COLUMNS)[number]> & { last_seq: number };
 
 /** Where the log of a run ends: null for an empty log. */
@@ -40,7 +38,6 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .select((of) => of.fn.coalesce('runs.last_seq', newestOf(of, 'last'), of.lit(0)).as('last_seq'));
 }
 
-/** The columns of a new run, with their types. */
 const INSERTED_TEXTS = [
   ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
   ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
@@ -50,7 +47,6 @@ const INSERTED_NUMBERS = [
   ...(['round', 'deferred_at'] as const),
 ];
 
-/** The row of a new run. */
 export type RunToInsert = Record<(typeof INSERTED_TEXTS)[number], string | null> &
   Record<(typeof INSERTED_NUMBERS)[number], number | null>;
 

@@ -8,7 +8,6 @@ const SEGMENT_LENGTH = 64 * 1024;
 /** How many characters of envelopes one statement inserts, unless its first segment has more. */
 const STATEMENT_LENGTH = 8 * 1024 * 1024;
 
-/** A row of the table `log`: consecutive envelopes of a run, stored as one text. */
 export type Segment = Tables['log'];
 
 export const SEGMENT_TYPES: ColumnTypes<Segment> = {
@@ -88,7 +87,6 @@ export async function insertSegments(db: Db, driver: Driver, segments: Segment[]
   for (const fitting of statements) await insertion.execute(db, driver, fitting);
 }
 
-/** Where a log ends, and how much of it is kept. */
 export interface LogExtent {
   /** The number of the newest envelope; 0 for an empty log. */
   last: number;
@@ -98,7 +96,6 @@ export interface LogExtent {
   length: number;
 }
 
-/** Reads the extent of a log. */
 export async function readLogExtent(db: Db, runId: string): Promise<LogExtent> {
   const log = db.selectFrom('log').where('run_id', '=', runId);
   const newest = await log.select(['last', 'end_offset']).orderBy('last', 'desc').limit(1).executeTakeFirst();

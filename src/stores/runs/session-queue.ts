@@ -14,7 +14,6 @@ export async function queueOf(db: Db, sessionKey: string): Promise<RunRecord[]> 
   return rows.map(recordOf);
 }
 
-/** How lists show a session. */
 export type SessionRow = Pick<Tables['sessions'], 'key' | 'owner' | 'owner_hash' | 'id' | 'title'>;
 
 /** Gives out the next queue position of a session. Creates the session if it does not exist. */
@@ -34,7 +33,6 @@ export async function takeQueuePosition(db: Db, session: SessionRow, now: number
   return position;
 }
 
-/** Where a run was in the queue of its session. */
 export interface Position {
   sessionKey: string | null;
   queuePosition: number | null;

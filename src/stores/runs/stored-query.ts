@@ -17,7 +17,6 @@ import { restoreParts } from './texts.js';
 export interface WrittenQuery {
   /** The parts as JSON, with the long texts of a session cut. */
   parts: string;
-  /** JSON. */
   kwargs: string;
   /** The texts that were cut, as JSON. */
   texts: LongText[];

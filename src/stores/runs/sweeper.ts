@@ -8,7 +8,6 @@ import { ENDED } from './log-length.js';
 import { removeSegments } from './removal.js';
 import type { StoredRetention } from './retention-options.js';
 
-/** How many runs or sessions one statement selects. */
 const BATCH = 100;
 /** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
 const TRIMMED_SHARE = 0.75;
@@ -112,7 +111,6 @@ export class Sweeper {
   }
 }
 
-/** The runs that ended first. */
 function oldestRuns(db: Db) {
   return db
     .selectFrom('runs')

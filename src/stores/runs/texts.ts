@@ -2,7 +2,6 @@ import { type LongText, type TextsOfTurn, type Turn, wholeParts, wholeTurn } fro
 import type { Db } from '../schema/tables.js';
 import { valueOf } from './run-rows.js';
 
-/** The texts that are read in one statement, at most. */
 const BATCH = 100;
 
 /** Stores the long texts of a run, with the texts as JSON. Its turn has only their beginnings. */
