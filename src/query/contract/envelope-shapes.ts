@@ -36,94 +36,66 @@ function described(kind: Kind, description: string): Kind {
 export interface Shape {
   description: string;
   required: Record<string, Kind>;
-  optional?: Record<string, Kind>;
+  optional: Record<string, Kind>;
   /** Whether the turn of a session keeps it. Absent: it does. `false`: it says how the run proceeds. */
   isOfTurn?: false;
 }
 
+type Members = Shape['required'];
+
+function shape(description: string, required: Members, optional: Members = {}): Shape {
+  return { description, required, optional };
+}
+
 const messageId = described(text, 'Neighbouring parts with one id belong together.');
 
-/** The standard types that handlers emit: what they are checked for, and what the OpenAPI document says of them. */
-export const SHAPES: ReadonlyMap<string, Shape> = new Map<string, Shape>([
-  [
-    'message',
+const SHAPE_OF_TYPE: Record<string, Shape> = {
+  message: shape('A part of the text of the answer.', { content: text }, { id: messageId }),
+  reasoning: shape('A part of the reasoning that the model shows.', { content: text }, { id: messageId }),
+  tool_call: shape('The agent calls a tool.', {
+    id: described(text, 'Its result has the same id.'),
+    name: text,
+    arguments: anyJson,
+  }),
+  tool_result: shape(
+    'What a tool has returned.',
+    { id: described(text, 'That of the call.'), content: anyJson },
+    { isError: described(flag, 'Whether the call has failed.') },
+  ),
+  file: shape('A file of the answer.', {
+    name: text,
+    mimeType: text,
+    size: described(count, 'Bytes.'),
+    sha256: described(text, 'Of the content, SHA-256 in lower-case hexadecimal.'),
+    path: described(text, '`GET` returns the content.'),
+  }),
+  source: shape('A source of the answer.', { url: text }, { title: described(text, 'For people.') }),
+  usage: shape(
+    'What the models have used since the last envelope of this type.',
+    { inputTokens: count, outputTokens: count },
     {
-      description: 'A part of the text of the answer.',
-      required: { content: text },
-      optional: { id: messageId },
+      reasoningTokens: count,
+      cachedInputTokens: count,
+      model: described(text, 'The name of the model.'),
     },
-  ],
-  [
-    'reasoning',
-    {
-      description: 'A part of the reasoning that the model shows.',
-      required: { content: text },
-      optional: { id: messageId },
-    },
-  ],
-  [
-    'tool_call',
-    {
-      description: 'The agent calls a tool.',
-      required: { id: described(text, 'Its result has the same id.'), name: text, arguments: anyJson },
-    },
-  ],
-  [
-    'tool_result',
-    {
-      description: 'What a tool has returned.',
-      required: { id: described(text, 'That of the call.'), content: anyJson },
-      optional: { isError: described(flag, 'Whether the call has failed.') },
-    },
-  ],
-  [
-    'file',
-    {
-      description: 'A file of the answer.',
-      required: {
-        name: text,
-        mimeType: text,
-        size: described(count, 'Bytes.'),
-        sha256: described(text, 'Of the content, SHA-256 in lower-case hexadecimal.'),
-        path: described(text, '`GET` returns the content.'),
-      },
-    },
-  ],
-  [
-    'source',
-    {
-      description: 'A source of the answer.',
-      required: { url: text },
-      optional: { title: described(text, 'For people.') },
-    },
-  ],
-  [
-    'usage',
-    {
-      description: 'What the models have used since the last envelope of this type.',
-      required: { inputTokens: count, outputTokens: count },
-      optional: {
-        reasoningTokens: count,
-        cachedInputTokens: count,
-        model: described(text, 'The name of the model.'),
-      },
-    },
-  ],
-  ['log', { description: 'Diagnostic or progress text.', required: { message: text }, isOfTurn: false }],
-  [
-    'progress',
-    {
-      description: 'How much of long work is done.',
-      required: { done: count },
-      optional: {
+  ),
+  log: { ...shape('Diagnostic or progress text.', { message: text }), isOfTurn: false },
+  progress: {
+    ...shape(
+      'How much of long work is done.',
+      { done: count },
+      {
         total: count,
         unit: described(text, 'What is counted.'),
         label: described(text, 'What the work is.'),
       },
-      isOfTurn: false,
-    },
-  ],
-]);
+    ),
+    isOfTurn: false,
+  },
+};
+
+/** The standard types that handlers emit: what they are checked for, and what the OpenAPI document says of them. */
+export const SHAPES: ReadonlyMap<string, Shape> = new Map(Object.entries(SHAPE_OF_TYPE));
 
 export function isStandard(type: string): boolean {
   return SHAPES.has(type);
@@ -141,7 +113,7 @@ export function shapeFault(type: string, data: unknown): string | undefined {
   for (const [name, { is, called }] of Object.entries(shape.required)) {
     if (!is(member(data, name))) return `a \`${type}\` needs \`data.${name}\`, ${called}`;
   }
-  for (const [name, { is, called }] of Object.entries(shape.optional ?? {})) {
+  for (const [name, { is, called }] of Object.entries(shape.optional)) {
     const value = member(data, name);
     if (value !== undefined && !is(value)) return `\`data.${name}\` of a \`${type}\` must be ${called}`;
   }

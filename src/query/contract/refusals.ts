@@ -3,7 +3,6 @@ import { QueryError } from './errors.js';
 
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 
-/** The query has faults. */
 export function invalidQuery(errors: FieldError[]): QueryError {
   const [first] = errors;
   const where = first?.pointer ? `"${first.pointer}" ` : 'The body ';
@@ -31,7 +30,6 @@ export function runNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such run, or it is no longer kept.');
 }
 
-/** The owner has no such session. */
 export function sessionNotFound(): QueryError {
   return new QueryError('not_found', 'There is no such session, or it is no longer kept.');
 }
@@ -56,19 +54,16 @@ export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
 }
 
-/** The queue of the session is full. */
 export function sessionFull(maxWaiting: number): QueryError {
   const detail = `${maxWaiting} queries of this session are waiting, which is the limit. Try again when one of them has ended.`;
   return new QueryError('session_full', detail, { retryAfter: 5 });
 }
 
-/** The service is at capacity. */
 export function atCapacity(waiting: number): QueryError {
   const detail = `The service is at capacity: all its slots are taken, and ${waiting} runs are waiting. Try again later.`;
   return new QueryError('at_capacity', detail, { retryAfter: 5 });
 }
 
-/** The owner has reached the limit of waiting runs. */
 export function ownerAtCapacity(maxWaiting: number): QueryError {
   const detail =
     maxWaiting === 0
@@ -96,7 +91,6 @@ export function interrupted(): QueryError {
   return new QueryError('interrupted', detail);
 }
 
-/** The idempotency key belongs to another query. */
 export function idempotencyConflict(): QueryError {
   const detail = 'The Idempotency-Key was used with another query. Send a new key with a new query.';
   return new QueryError('idempotency_conflict', detail);
@@ -116,7 +110,6 @@ export function cursorExpired(after: number, oldest: number, latest: number): Qu
   return new QueryError('cursor_expired', detail, { oldest, latest });
 }
 
-/** There is no space for the files of a query. */
 export function storageFull(cause?: unknown): QueryError {
   const detail = 'There is no storage space left for files. Try again later.';
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });

@@ -24,7 +24,6 @@ export interface Sink {
  * socket, and continues at its cursor when it reads again.
  */
 export class Follower {
-  readonly isCaller = true;
   /** How far it has read, in characters of JSON since the beginning of the log. */
   offset = 0;
   #isReading = false;

@@ -1,7 +1,5 @@
 /** A follower as its group sees it. */
 export interface Member {
-  /** Whether it reads for a caller of this process. */
-  readonly isCaller: boolean;
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
   /** The log has news: reads on, if its connection takes more. */

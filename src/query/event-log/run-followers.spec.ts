@@ -18,7 +18,7 @@ describe('The followers of a run that another process executes', () => {
     const group = new FollowerGroups(new LostSignals()).of('r');
     const told = new EventTarget();
     const follower = {
-      ...{ isCaller: true, offset: 0, disconnect: () => undefined },
+      ...{ offset: 0, disconnect: () => undefined },
       notify: () => void told.dispatchEvent(new Event('notified')),
     };
     group.join(follower);
@@ -34,7 +34,7 @@ describe('The followers of a run that another process executes', () => {
     let looks = 0;
     let read = 0;
     const followers = Array.from({ length: 2_000 }, () => ({
-      ...{ isCaller: true, disconnect: () => undefined, notify: () => undefined },
+      ...{ disconnect: () => undefined, notify: () => undefined },
       get offset() {
         looks++;
         return read;

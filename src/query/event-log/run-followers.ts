@@ -1,5 +1,5 @@
-import { settlesWithin } from '../platform/deadline.js';
 import type { FollowerChanged } from '../ports/run-listener.js';
+import type { RunRecord } from '../ports/run-store.js';
 import type { Signals } from '../ports/signals.js';
 import { Followers, type Member } from './followers.js';
 
@@ -18,9 +18,10 @@ export interface FollowersListener {
   unfollowed(): void;
 }
 
+type RunOfSession = Pick<RunRecord, 'owner' | 'sessionId'>;
+
 /** The followers of a run that are in another process, together. News for them is a signal. */
 class RemoteFollowers implements Member {
-  readonly isCaller = false;
   missedRounds = 0;
 
   constructor(
@@ -46,10 +47,10 @@ class RemoteFollowers implements Member {
 export class RunFollowers extends Followers {
   readonly #remote = new Map<string, RemoteFollowers>();
   #listener: FollowersListener | undefined;
+  #run: RunOfSession | undefined;
   #isLive = false;
   #hasEnded = false;
   #reportedOffset = 0;
-  #callers = 0;
 
   constructor(
     readonly runId: string,
@@ -59,11 +60,7 @@ export class RunFollowers extends Followers {
     super();
   }
 
-  get callers(): number {
-    return this.#callers;
-  }
-
-  /** How many members there are in this process: callers, and those who wait for news. */
+  /** How many followers the run has in this process. */
   get localSize(): number {
     return this.size - this.#remote.size;
   }
@@ -73,13 +70,19 @@ export class RunFollowers extends Followers {
     return !this.#isLive && !this.#hasEnded && this.localSize > 0;
   }
 
+  /** Whether the run has been in this process, and belongs to this session. */
+  isOf(owner: string, sessionId: string): boolean {
+    return this.#run?.owner === owner && this.#run.sessionId === sessionId;
+  }
+
   get isUnused(): boolean {
     return this.size === 0 && this.#listener === undefined;
   }
 
   /** The run is in this process from now on, and wants to know when its followers come and go. */
-  attach(listener: FollowersListener): void {
+  attach(listener: FollowersListener, run: RunOfSession): void {
     this.#listener = listener;
+    this.#run = run;
   }
 
   /**
@@ -148,31 +151,6 @@ export class RunFollowers extends Followers {
     this.signals.send({ type: 'follow', runId: this.runId, offset: this.offset });
   }
 
-  /**
-   * Waits for news without reading; other processes are told that somebody here waits. `news` resolves when there is news since
-   * its last call, or after a time; `leave` ends this.
-   */
-  watch(): { news(withinMs: number): Promise<void>; leave(): void } {
-    let tell!: () => void;
-    let told!: Promise<void>;
-    const wait = () => (told = new Promise<void>((resolve) => (tell = resolve)));
-    void wait();
-    const watcher: Member = {
-      isCaller: false,
-      offset: Number.MAX_SAFE_INTEGER,
-      notify: () => tell(),
-      disconnect: () => this.leave(watcher),
-    };
-    this.join(watcher);
-    return {
-      news: async (withinMs) => {
-        await settlesWithin(withinMs, told);
-        void wait();
-      },
-      leave: () => this.leave(watcher),
-    };
-  }
-
   /** The log has its end: no news will come. Whoever follows already may not have been told. */
   end(): void {
     this.#hasEnded = true;
@@ -181,7 +159,8 @@ export class RunFollowers extends Followers {
 
   override join(member: Member): void {
     super.join(member);
-    if (member.isCaller) this.groups.onChange('followed', { runId: this.runId, followers: ++this.#callers });
+    if (member instanceof RemoteFollowers) return;
+    this.groups.onChange('followed', { runId: this.runId, followers: this.localSize });
     if (this.localSize === 1) this.report();
   }
 
@@ -189,8 +168,9 @@ export class RunFollowers extends Followers {
     const wasElsewhere = this.isElsewhere;
     const before = this.size;
     super.leave(member);
-    if (this.size < before && member.isCaller)
-      this.groups.onChange('unfollowed', { runId: this.runId, followers: --this.#callers });
+    if (this.size === before) return;
+    if (!(member instanceof RemoteFollowers))
+      this.groups.onChange('unfollowed', { runId: this.runId, followers: this.localSize });
     if (this.signals.isShared && wasElsewhere && !this.isElsewhere)
       this.signals.send({ type: 'leave', runId: this.runId });
   }
@@ -227,7 +207,7 @@ export class FollowerGroups {
   /** How many callers of this process follow runs. */
   get size(): number {
     let size = 0;
-    for (const group of this.#groups.values()) size += group.callers;
+    for (const group of this.#groups.values()) size += group.localSize;
     return size;
   }
 
@@ -244,6 +224,12 @@ export class FollowerGroups {
   /** The followers of a run, if there are any or this process has the run. */
   get(runId: string): RunFollowers | undefined {
     return this.#groups.get(runId);
+  }
+
+  /** Resolves when the followers of the runs of a session have left, which they do at the end of the log. */
+  async emptied(owner: string, sessionId: string): Promise<void> {
+    const groups = [...this.#groups.values()].filter((group) => group.isOf(owner, sessionId));
+    await Promise.all(groups.map((group) => group.emptied()));
   }
 
   remove(group: RunFollowers): void {

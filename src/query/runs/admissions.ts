@@ -5,6 +5,7 @@ import type { CallerRequest } from '../options/query.options.js';
 import type { Settings } from '../options/settings.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
+import type { RunTrace } from '../ports/run-tracer.js';
 import type { Admission, RunRecord } from '../ports/run-store.js';
 import { queryDigest, storedParts } from './digest.js';
 import { storedOwner } from '../sharing/owners.js';
@@ -13,7 +14,7 @@ import type { Processes } from './processes.js';
 import { Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
-import { type GuardedTrace, traceOfRequest } from './traces.js';
+import { codeOf, traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -85,7 +86,7 @@ export class Admissions {
     query: Query,
     options: QueryOptions,
     isDraining: () => boolean,
-    trace: GuardedTrace | undefined,
+    trace: RunTrace | undefined,
   ): Promise<AdmittedQuery> {
     const { owner = ANONYMOUS, detached = false, release = () => undefined } = options;
     const { store, files, kwargs } = this.services;
@@ -254,13 +255,13 @@ function hasFiles({ parts }: Query): boolean {
   return parts.some(({ type }) => type === 'file');
 }
 
-async function traced(trace: GuardedTrace, admit: () => Promise<AdmittedQuery>): Promise<AdmittedQuery> {
+async function traced(trace: RunTrace, admit: () => Promise<AdmittedQuery>): Promise<AdmittedQuery> {
   try {
     const admitted = await trace.within(admit);
     if (!admitted.created) trace.repeated(admitted.run);
     return admitted;
   } catch (error) {
-    trace.refused(error);
+    trace.refused(codeOf(error));
     throw error;
   }
 }

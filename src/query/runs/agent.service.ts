@@ -202,7 +202,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     const stored = this.#stored(owner);
     await this.#processes.cancelAll(await this.store.queue(stored, sessionId));
     // The followers read the end before the log is erased.
-    await settlesWithin(END_READING_MS, this.#scheduler.unfollowed(stored, sessionId));
+    await settlesWithin(END_READING_MS, this.#services.groups.emptied(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
     const tellHandler = async () => this.handler.sessionErased?.({ owner, id: sessionId });
     const failed = `The handler could not erase what it keeps of the session ${JSON.stringify(sessionId)}.`;

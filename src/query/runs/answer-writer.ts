@@ -7,6 +7,7 @@ import { Backpressure, TOO_FAST } from './backpressure.js';
 import { EmittedFiles, isFile } from './emitted-files.js';
 import { KeptAnswer } from './kept-answer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
+import type { TimeLimit } from './time-limit.js';
 
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
@@ -21,13 +22,12 @@ export class AnswerWriter {
   /** Made with the first file. */
   #files: { order: EmittedFiles; contents: AnswerFiles } | undefined;
 
-  /** @param holdBack slow followers hold the handler back, or do not any more */
   constructor(
     private readonly services: RunnerServices,
     private readonly run: LiveRun,
-    holdBack: (isHeldBack: boolean) => void,
+    timeLimit: TimeLimit,
   ) {
-    this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, holdBack);
+    this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, timeLimit);
   }
 
   get kept(): TurnAnswer {

@@ -1,5 +1,6 @@
 import type { Followers } from '../event-log/followers.js';
 import { KEPT_LENGTH } from '../ports/run-store.js';
+import type { TimeLimit } from './time-limit.js';
 
 /** An async iterable is pulled without a pause until it has emitted so many characters of JSON. */
 const BURST_LENGTH = KEPT_LENGTH / 2;
@@ -32,14 +33,11 @@ export class Backpressure {
   #stored = 0;
   #isChecking = false;
 
-  /**
-   * @param hasEnded whether the end of the run is decided: then nothing is waited for
-   * @param onHold called with true when slow followers hold the handler back, and with false when it may continue
-   */
+  /** @param hasEnded whether the end of the run is decided: then nothing is waited for */
   constructor(
     private readonly followers: Followers,
     private readonly hasEnded: () => boolean,
-    private readonly onHold: (isHeldBack: boolean) => void,
+    private readonly timeLimit: TimeLimit,
   ) {}
 
   emitted(length: number): void {
@@ -77,9 +75,9 @@ export class Backpressure {
     await new Promise((resolve) => setImmediate(resolve));
     await stored;
     if (this.#mustWait()) {
-      this.onHold(true);
+      this.timeLimit.pause();
       while (this.#mustWait()) await this.followers.nextAdvance();
-      this.onHold(false);
+      this.timeLimit.start();
     }
     this.#emittedAtPause = this.#emitted;
   }

@@ -8,7 +8,7 @@ import { AnswerWriter } from './answer-writer.js';
 import { ContextOfRun } from './query-context.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 import { TimeLimit } from './time-limit.js';
-import type { GuardedTrace } from './traces.js';
+import type { RunTrace } from '../ports/run-tracer.js';
 
 /** The async context of a run whose query was not submitted in this process: none. */
 const NO_CONTEXT = new AsyncResource('Run');
@@ -20,7 +20,7 @@ export class Execution {
   readonly #context: ContextOfRun;
   readonly #answer: AnswerWriter;
   #consumption: Consumption | undefined;
-  #timeLimit: TimeLimit | undefined;
+  readonly #timeLimit: TimeLimit;
 
   /**
    * @param query what the handler is given; undefined if the store has it
@@ -31,12 +31,13 @@ export class Execution {
     private readonly run: LiveRun,
     private readonly query: Query | undefined,
     private releaseFiles: () => void,
-    private readonly trace: GuardedTrace | undefined,
+    private readonly trace: RunTrace | undefined,
   ) {
     // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
     this.#asyncContext = query ? new AsyncResource('Run') : NO_CONTEXT;
     this.#context = new ContextOfRun(services.store, services.files);
-    this.#answer = new AnswerWriter(services, run, (isHeldBack) => this.#holdBack(isHeldBack));
+    this.#timeLimit = new TimeLimit(services.clock, services.options, (end) => run.stop(end));
+    this.#answer = new AnswerWriter(services, run, this.#timeLimit);
   }
 
   get kept(): TurnAnswer {
@@ -56,7 +57,7 @@ export class Execution {
 
   /** The end of the run is decided: the time limit does not count any more. */
   clearTimeLimit(): void {
-    this.#timeLimit?.clear();
+    this.#timeLimit.clear();
   }
 
   /** Asks the handler to stop, in its own context: this may be another request. */
@@ -80,13 +81,12 @@ export class Execution {
 
   async #handle(record: RunRecord): Promise<void> {
     const { run } = this;
-    const { handler, options, kwargs, clock } = this.services;
+    const { handler, options, kwargs } = this.services;
     const { query, checkpoint } = await this.#beginning(record);
     const typed = kwargs ? ((await kwargs.typed(query)) as Query) : query;
     const context = await this.#context.create(record, checkpoint, options.sessionTurns);
     if (run.hasEnded) return;
-    const timedOut = `The run was stopped after ${options.timeoutMs / 1000} s, the time limit of a run.`;
-    this.#timeLimit = new TimeLimit(clock, options.timeoutMs, () => this.#fail('run_timeout', timedOut));
+    this.#timeLimit.start();
     const answer = await handler.handle(typed, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (run.hasEnded) return;
@@ -112,18 +112,5 @@ export class Execution {
       query: { parts: await this.services.files.restore(this.run.id, parts, opened), kwargs },
       checkpoint,
     };
-  }
-
-  /** The time in which slow followers hold the handler back does not count as its own; it has a limit of its own. */
-  #holdBack(isHeldBack: boolean): void {
-    if (this.run.hasEnded) return;
-    const { backpressureMs } = this.services.options;
-    const message = `The run was stopped: its followers have not read for ${backpressureMs / 1000} s.`;
-    if (isHeldBack) this.#timeLimit?.pause(backpressureMs, () => this.#fail('followers_stalled', message));
-    else this.#timeLimit?.resume();
-  }
-
-  #fail(code: 'followers_stalled' | 'run_timeout', message: string): void {
-    this.run.stop({ status: 'failed', error: { code, message } });
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { runNotFound } from '../contract/refusals.js';
 import type { Dispatcher } from '../ports/dispatcher.js';
 import type { RunRecord } from '../ports/run-store.js';
@@ -8,8 +9,8 @@ import { restartsOf } from './run-handler.js';
 import type { RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 
-/** How long a process waits for news of a run before it looks itself. */
-const LOOK_MS = 250;
+/** The pause between two looks at a run that another process shall cancel: doubled each time, in milliseconds. */
+const LOOK_MS = { least: 10, most: 250 };
 
 /** How many runs that wait in this process are looked at when signals were missed. */
 const LOOKED_AT = 100;
@@ -95,30 +96,25 @@ export class Processes implements SignalReceiver {
    * and a signal only makes it look sooner.
    */
   async #cancelElsewhere(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
-    const { store, groups, options } = this.services;
+    const { store, options } = this.services;
     const { stopDeadlineMs } = options;
-    const watch = groups.of(run.id).watch();
     const since = performance.now();
-    let isAsked = false;
-    try {
-      for (let found = run; ; found = await this.#find(run)) {
-        const passedMs = performance.now() - since;
-        // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
-        if (found.endedAt !== undefined)
-          return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
-        if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
-        if (found.status === 'waiting') {
-          await this.#endWaiting(found);
-          continue;
-        }
-        if (!isAsked) await store.request(run, 'cancel');
-        isAsked = true;
-        this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
-        store.signals.send({ type: 'cancel', runId: run.id });
-        await watch.news(LOOK_MS);
+    let lookMs = LOOK_MS.least;
+    for (let found = run; ; found = await this.#find(run)) {
+      const passedMs = performance.now() - since;
+      // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
+      if (found.endedAt !== undefined)
+        return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
+      if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
+      if (found.status === 'waiting') {
+        await this.#endWaiting(found);
+        continue;
       }
-    } finally {
-      watch.leave();
+      if (lookMs === LOOK_MS.least) await store.request(run, 'cancel');
+      this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
+      store.signals.send({ type: 'cancel', runId: run.id });
+      await delay(lookMs);
+      lookMs = Math.min(2 * lookMs, LOOK_MS.most);
     }
   }
 

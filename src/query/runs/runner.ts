@@ -11,7 +11,7 @@ import { Execution } from './execution.js';
 import { reportFailure } from './failure.js';
 import { Observation } from './observation.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
-import type { GuardedTrace } from './traces.js';
+import type { RunTrace } from '../ports/run-tracer.js';
 
 /** What a runner reports. */
 export interface RunnerEvents {
@@ -87,13 +87,13 @@ export class Runner implements LiveRun {
     private readonly query: Query | undefined,
     disconnect: DisconnectPolicy,
     releaseFiles: () => void = () => undefined,
-    private readonly trace?: GuardedTrace,
+    private readonly trace?: RunTrace,
   ) {
     this.followers = services.groups.of(run.id);
     this.observation = new Observation(services.observers);
     this.#execution = new Execution(services, this, query, releaseFiles, trace);
     this.disconnects = new Disconnects(services, this, disconnect);
-    this.followers.attach(this.disconnects);
+    this.followers.attach(this.disconnects, run);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 

@@ -1,7 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
-import type { RunFollowers } from '../event-log/run-followers.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { DispatchReceiver } from '../ports/dispatcher.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
@@ -35,8 +34,6 @@ export interface SchedulerEvents {
 export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
   readonly #slots: Slots;
-  /** Of runs of sessions that have left this process while they had followers: those, and whose session it is. */
-  readonly #followed = new Map<RunFollowers, Pick<RunRecord, 'owner' | 'sessionId'>>();
   /** Slots that admissions wait for: they come before runs that are taken next. */
   #awaitedSlots = 0;
   /** Whether runs may wait in the store that this process can take. */
@@ -71,14 +68,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   load(): Omit<Load, 'followers'> {
     const { running, overdue } = this.#slots;
     return { running, waiting: this.#alive.size - running, overdue };
-  }
-
-  /** Resolves when the followers of the ended runs of a session have left, which they do at the end of the log. */
-  async unfollowed(owner: string, sessionId: string): Promise<void> {
-    const ended = [...this.#followed].filter(
-      ([, session]) => session.owner === owner && session.sessionId === sessionId,
-    );
-    await Promise.all(ended.map(([followers]) => followers.emptied()));
   }
 
   add(runner: Runner): void {
@@ -153,7 +142,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   drop(runner: Runner): void {
     this.#remove(runner);
     runner.drop();
-    this.#keepFollowed(runner);
   }
 
   /** Another process owns a run of this process now. Its handler keeps the slot until it has stopped. */
@@ -165,7 +153,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   finished(runner: Runner, promoted: RunRecord | undefined): void {
     this.#remove(runner);
-    this.#keepFollowed(runner);
     if (promoted) this.enqueued();
     else this.fill();
   }
@@ -265,13 +252,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   #announceSlot(): void {
     if (this.#slots.free === 0) return;
     for (const resolve of this.#slotWaiters.splice(0)) resolve();
-  }
-
-  /** The followers of a run that has ended read what is left of the log, and leave. The runner itself is not kept for them. */
-  #keepFollowed({ followers, owner, sessionId }: Runner): void {
-    if (sessionId === undefined || followers.size === 0) return;
-    this.#followed.set(followers, { owner, sessionId });
-    void followers.emptied().then(() => this.#followed.delete(followers));
   }
 
   #remove(runner: Runner): void {

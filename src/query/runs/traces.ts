@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../contract/errors.js';
 import { traceOf } from '../contract/trace-context.js';
-import type { RunEnd } from 'nest-agent-query-client';
 import type { CallerRequest } from '../options/query.options.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { ResumeTrace, RunTrace, RunTracer, TracedRun } from '../ports/run-tracer.js';
+import type { RunTrace, RunTracer, TracedRun } from '../ports/run-tracer.js';
 
 const logger = new Logger('RunTracer');
 
@@ -19,14 +18,12 @@ export class Traces {
   /** @param tracer undefined for none: then there are no traces, and nothing is done */
   constructor(private readonly tracer: RunTracer | undefined) {}
 
-  submitted(run: Omit<TracedRun, 'attempt'>): GuardedTrace | undefined {
-    const { tracer } = this;
-    return tracer && GuardedTrace.of(() => tracer.submitted(run));
+  submitted(run: Omit<TracedRun, 'attempt'>): RunTrace | undefined {
+    return guarded(() => guardedTrace(this.tracer?.submitted(run)));
   }
 
-  taken(run: RunRecord): GuardedTrace | undefined {
-    const { tracer } = this;
-    return tracer && GuardedTrace.of(() => tracer.taken(run));
+  taken(run: RunRecord): RunTrace | undefined {
+    return guarded(() => guardedTrace(this.tracer?.taken(run)));
   }
 
   async resumed<T>(
@@ -37,71 +34,37 @@ export class Traces {
   ): Promise<T> {
     const { tracer } = this;
     const trace = tracer && guarded(() => tracer.resumed(after, traceOfRequest(request)));
-    if (!trace) return follow(await find());
-    return traced(trace, find, follow);
+    try {
+      const run = await find();
+      if (trace) guarded(() => trace.found(run));
+      const followed = await follow(run);
+      if (trace) guarded(() => trace.ended(undefined));
+      return followed;
+    } catch (error) {
+      if (trace) guarded(() => trace.ended(codeOf(error)));
+      throw error;
+    }
   }
 }
 
-async function traced<T>(
-  trace: ResumeTrace,
-  find: () => Promise<RunRecord>,
-  follow: (run: RunRecord) => Promise<T>,
-): Promise<T> {
-  try {
-    const run = await find();
-    guarded(() => trace.found(run));
-    const followed = await follow(run);
-    guarded(() => trace.ended(undefined));
-    return followed;
-  } catch (error) {
-    guarded(() => trace.ended(codeOf(error)));
-    throw error;
-  }
+/** The same trace, whose methods do not throw; `within` throws what the step does. */
+function guardedTrace(trace: RunTrace | undefined): RunTrace | undefined {
+  return (
+    trace && {
+      trace: trace.trace,
+      within: (step) => trace.within(step),
+      admitted: (waits) => guarded(() => trace.admitted(waits)),
+      repeated: (run) => guarded(() => trace.repeated(run)),
+      refused: (code) => guarded(() => trace.refused(code)),
+      started: (attempt) => guarded(() => trace.started(attempt)),
+      stopped: (end, usage) => guarded(() => trace.stopped(end, usage)),
+      ended: (end) => guarded(() => trace.ended(end)),
+    }
+  );
 }
 
-/** The trace of one run. Its methods are those of `RunTrace`. */
-export class GuardedTrace implements RunTrace {
-  private constructor(private readonly traced: RunTrace) {}
-
-  static of(make: () => RunTrace | undefined): GuardedTrace | undefined {
-    const trace = guarded(make);
-    return trace && new GuardedTrace(trace);
-  }
-
-  get trace(): string | undefined {
-    return this.traced.trace;
-  }
-
-  within<T>(step: () => T): T {
-    return this.traced.within(step);
-  }
-
-  admitted(waits: boolean): void {
-    guarded(() => this.traced.admitted(waits));
-  }
-
-  repeated(run: TracedRun): void {
-    guarded(() => this.traced.repeated(run));
-  }
-
-  refused(error: unknown): void {
-    guarded(() => this.traced.refused(codeOf(error)));
-  }
-
-  started(attempt: number): void {
-    guarded(() => this.traced.started(attempt));
-  }
-
-  stopped(end: RunEnd | undefined, usage: Readonly<Record<string, number>>): void {
-    guarded(() => this.traced.stopped(end, usage));
-  }
-
-  ended(end: RunEnd | undefined): void {
-    guarded(() => this.traced.ended(end));
-  }
-}
-
-function codeOf(error: unknown): string {
+/** The code of what an admission has thrown. */
+export function codeOf(error: unknown): string {
   return error instanceof QueryError ? error.code : 'internal';
 }
 
