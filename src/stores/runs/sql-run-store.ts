@@ -25,6 +25,7 @@ import {
 } from '../../query/index.js';
 import { Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
+import { EndedLength } from '../drivers/totals.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
@@ -39,7 +40,6 @@ import { Erasure } from './erasure.js';
 import { Lease } from './lease.js';
 import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
-import { EndedLength } from './log-length.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
 import { readLog } from './read-log.js';
@@ -50,7 +50,6 @@ import { queueOf } from './session-queue.js';
 import { Starts } from './starts.js';
 import { readQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
-import { Sweeps } from './sweeps.js';
 import { readText } from './texts.js';
 import { readTurns } from './turns.js';
 
@@ -86,7 +85,7 @@ export class SqlRunStore extends RunStore {
   readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
   readonly #endedLength: EndedLength;
-  readonly #sweeps: Sweeps;
+  readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
 
   constructor(
@@ -111,8 +110,8 @@ export class SqlRunStore extends RunStore {
     const contents = new Contents(database, storage, () => lease.processId);
     this.files = new SqlFileStore(database, contents);
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
-    const sweeper = new Sweeper(database, this.#localRuns, this.#erasure, retention);
-    this.#sweeps = new Sweeps(database, lease, sweeper, new FileSweeper(database, contents, retention));
+    const files = new FileSweeper(database, contents, retention);
+    this.#sweeper = new Sweeper(database, lease, this.#localRuns, this.#erasure, files, retention);
 
     const limits = new OwnerLimits(database);
     this.#starts = new Starts(database, lease, this.#localRuns, limits, () => this.#recovery.renewLate());
@@ -123,14 +122,14 @@ export class SqlRunStore extends RunStore {
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
     this.#writer = new LogWriter(database, fence, (run) => {
       this.#localRuns.limitTails(run);
-      if (run.keptLength > retention.logLength) this.#sweeps.trim(run.id);
+      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
     this.#ends = new Ends(database, this.#localRuns, this.#writer, limits);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
     await this.#recovery.start(events);
-    this.#sweeps.start();
+    this.#sweeper.start();
   }
 
   override async check(): Promise<void> {
@@ -262,12 +261,12 @@ export class SqlRunStore extends RunStore {
 
   /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */
   sweep(): Promise<void> {
-    return this.#sweeps.sweep();
+    return this.#sweeper.sweep();
   }
 
   /** Closes the database. Envelopes that are not committed yet are lost. */
   override async close(): Promise<void> {
-    this.#sweeps.stop();
+    this.#sweeper.stop();
     await this.#recovery.stop();
     await this.#database.close();
   }

@@ -1,50 +1,87 @@
-import { KEPT_LENGTH } from '../../query/index.js';
+import { Logger } from '@nestjs/common';
+import { KEPT_LENGTH, QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { totalOf } from '../drivers/totals.js';
+import { ENDED, totalOf } from '../drivers/totals.js';
+import type { FileSweeper } from '../files/file-sweeper.js';
 import type { Db } from '../schema/tables.js';
-import type { Erasure } from './erasure.js';
+import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
-import { ENDED } from './log-length.js';
-import { removeSegments } from './removal.js';
+import { type Erasure, removeSegments } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
 
+const SWEEP_MS = 60_000;
 const BATCH = 100;
 /** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
 const TRIMMED_SHARE = 0.75;
 
 const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
-/** Applies the retention to runs, logs and sessions. It works in small steps, each of which is a transaction. */
+/**
+ * Applies the retention once a minute, unless another process does that at the time. It works in small steps, each of which is
+ * a transaction.
+ */
 export class Sweeper {
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+
   constructor(
     private readonly database: Database,
+    private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
     private readonly erasure: Erasure,
+    private readonly files: FileSweeper,
     private readonly retention: StoredRetention,
   ) {}
 
-  /** Drops what is too old, and then the oldest of what is too long. */
-  async sweep(): Promise<void> {
-    const now = this.database.now();
-    await this.#dropOldRuns(now - this.retention.runMs);
-    await this.#dropOldSessions(now - this.retention.sessionMs);
-    await this.#limitLogs();
-    await this.#limitSessions();
+  start(): void {
+    this.#timer = setInterval(() => void this.sweep().catch(report), SWEEP_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  sweep(): Promise<void> {
+    return (this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined)));
+  }
+
+  async #sweep(): Promise<void> {
+    // What is old is decided by the present time of the database.
+    await this.database.synchronize();
+    // Two sweeps at the same time would both drop what exceeds a limit, and so twice as much.
+    if (await this.lease.beginSweep()) {
+      try {
+        const now = this.database.now();
+        await this.#dropOldRuns(now - this.retention.runMs);
+        await this.#dropOldSessions(now - this.retention.sessionMs);
+        await this.#limitLogs();
+        await this.#limitSessions();
+        await this.files.sweep();
+      } finally {
+        await this.lease.endSweep();
+      }
+    }
+    await this.#trimLocal();
   }
 
   /** Trims the logs of the unfinished runs of this process, until all together are within the limit. */
-  async trimLocal(): Promise<void> {
+  async #trimLocal(): Promise<void> {
     const { logLength, totalLength } = this.retention;
     const { unfinished, unfinishedLength } = this.localRuns;
     const share = unfinishedLength > totalLength ? totalLength / unfinished.size : Infinity;
-    for (const runId of [...unfinished.keys()]) await this.trim(runId, Math.min(share, logLength));
+    for (const runId of [...unfinished.keys()]) await this.#trim(runId, Math.min(share, logLength));
+  }
+
+  /** Trims the log of a run of this process that has become too long. */
+  trim(runId: string): void {
+    this.#trim(runId, this.retention.logLength).catch(report);
   }
 
   /**
    * Trims the log of an unfinished run of this process, if it exceeds a limit. Never drops the newest envelope, or the
    * newest `KEPT_LENGTH` characters before it.
    */
-  async trim(runId: string, limit: number = this.retention.logLength): Promise<void> {
+  async #trim(runId: string, limit: number): Promise<void> {
     const run = this.localRuns.unfinished.get(runId);
     if (!run || run.keptLength <= limit) return;
     const before = run.trimmedOffset;
@@ -109,6 +146,13 @@ export class Sweeper {
       if (session.length <= removed) await this.erasure.removeSession(session.key, 0);
     }
   }
+}
+
+function report(error: unknown): void {
+  // An outage was logged already.
+  if (error instanceof QueryError && error.code === 'unavailable') return;
+  const message = 'Runs, sessions or files that exceed the retention could not be dropped';
+  new Logger('SqlRunStore').error(message, (error as Error).stack);
 }
 
 function oldestRuns(db: Db) {

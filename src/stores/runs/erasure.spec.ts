@@ -6,7 +6,7 @@ import { message } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { totalOf } from '../drivers/totals.js';
-import { REMOVED } from './removal.js';
+import { REMOVED } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
 import { SqlRunStore } from './sql-run-store.js';
 
