@@ -112,8 +112,11 @@ function layerOf(file: string): string {
   return fourth === undefined ? 'root' : third!;
 }
 
-/** What spokes of the core import besides the hub. Who serves the page says that it needs no credential. */
-const BUILT_ON: Record<string, string[]> = { playground: ['src/access/index.ts'] };
+/** What spokes of the core import besides the hub. */
+const BUILT_ON: Record<string, string[]> = {
+  playground: ['src/access/index.ts'],
+  'agents/echo': ['src/parts/part-readers.ts'],
+};
 
 /** The packages of this repository that each package imports, by their names. */
 const PACKAGES_OF: Record<string, string[]> = {

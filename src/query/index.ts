@@ -21,6 +21,7 @@ export {
 export { QueryError, STATUS_OF_CODE } from './contract/errors.js';
 export { HandedOver } from './contract/handed-over.js';
 export { pageFrom } from './contract/list-page.js';
+export { bareType, isGenericType, isTextType } from './contract/media-types.js';
 export {
   cutAnswer,
   cutParts,
@@ -38,17 +39,7 @@ export type * from 'nest-agent-query-client';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { emittedFile } from './files/answer-files.js';
-export { FileContent } from './files/content.js';
-export {
-  fileBytes,
-  fileDataUrl,
-  fileText,
-  fileType,
-  isImageFile,
-  isTextFile,
-  MAX_READ_BYTES,
-  newestText,
-} from './files/part-readers.js';
+export { FileContent, HEAD_BYTES, typeOfHead } from './files/content.js';
 export { filePartOf } from './files/file-part.js';
 export { CORS_OPTIONS } from './http/cors.js';
 export { isQuery } from './http/headers.js';

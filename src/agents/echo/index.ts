@@ -1,4 +1,5 @@
-import { type Envelope, fileType, type HandlerFunction, message, type Query } from '../../query/index.js';
+import { fileType } from '../../parts/part-readers.js';
+import { type Envelope, type HandlerFunction, message, type Query } from '../../query/index.js';
 
 /** How many characters of a text are shown. */
 const SHOWN_LENGTH = 200;

@@ -1,9 +1,15 @@
 import { Buffer } from 'node:buffer';
 import { MIMEType, TextDecoder } from 'node:util';
-import { QueryError } from '../contract/errors.js';
-import { bareType, isGenericType, isTextType } from '../contract/media-types.js';
-import type { FilePart, Query } from '../ports/agent-handler.js';
-import { HEAD_BYTES, typeOfHead } from './content.js';
+import {
+  bareType,
+  type FilePart,
+  HEAD_BYTES,
+  isGenericType,
+  isTextType,
+  type Query,
+  QueryError,
+  typeOfHead,
+} from '../query/index.js';
 
 /**
  * How many bytes of one file `fileBytes`, `fileText` and `fileDataUrl` read, unless they are told another number: 16 MiB.

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { queryOf } from '../../testing/index.js';
-import type { FilePart } from '../ports/agent-handler.js';
+import { queryOf } from '../testing/index.js';
+import type { FilePart } from '../query/index.js';
 import {
   fileBytes,
   fileDataUrl,
