@@ -33,8 +33,8 @@ import { keyOf, Sessions } from './sessions.js';
 export class MemoryRunStore extends RunStore {
   override readonly files: MemoryFileStore;
   readonly #runs: Runs;
-  readonly #sessions: Sessions<Run>;
-  readonly #queues = new Map<string, OwnerQueues<Run>>();
+  readonly #sessions: Sessions;
+  readonly #queues = new Map<string, OwnerQueues>();
   #limitOf: RecoveryEvents['maxRunningPerOwner'] = () => Infinity;
 
   /**
@@ -73,15 +73,9 @@ export class MemoryRunStore extends RunStore {
     const limit = this.#limit(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner, limit));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
-    const { runId, parts, detached, trace, path } = admission;
-    const digest = idempotency?.digest;
-    const ofTurn = session && parts;
-    const run = new Run(runId, owner, session?.id, ofTurn, key, digest, detached, module, trace, path);
-    this.files.describe(
-      runId,
-      owner,
-      parts.filter((part) => part.type === 'file'),
-    );
+    const run = new Run(admission, key);
+    const files = admission.parts.filter((part) => part.type === 'file');
+    this.files.describe(run.id, owner, files);
     if (repeated) this.#runs.forgetKey(repeated);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
@@ -201,7 +195,7 @@ export class MemoryRunStore extends RunStore {
     run.startedAt = startedAt;
   }
 
-  #queuesOf(module: string): OwnerQueues<Run> {
+  #queuesOf(module: string): OwnerQueues {
     const queues = this.#queues.get(module) ?? new OwnerQueues();
     this.#queues.set(module, queues);
     return queues;

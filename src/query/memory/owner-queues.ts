@@ -1,9 +1,7 @@
-interface Owned {
-  readonly owner: string;
-}
+import type { Run } from './runs.js';
 
 /** The unfinished runs of an owner. */
-interface OwnerRuns<Run> {
+interface OwnerRuns {
   waiting: number;
   running: number;
   /** Those that are ready, by their rounds. */
@@ -20,8 +18,8 @@ interface OwnerRuns<Run> {
  * A run that becomes ready belongs to a round. An owner has one ready run of each round, and runs start in the order of their
  * rounds. A run is active when it executes or is ready. A run that would exceed the limit of active runs is deferred.
  */
-export class OwnerQueues<Run extends Owned> {
-  readonly #owners = new Map<string, OwnerRuns<Run>>();
+export class OwnerQueues {
+  readonly #owners = new Map<string, OwnerRuns>();
   readonly #rounds = new Map<number, Set<Run>>();
   /** The round of each run that is ready. */
   readonly #roundOf = new Map<Run, number>();
@@ -123,7 +121,7 @@ export class OwnerQueues<Run extends Owned> {
     else while (!runs.ready.has(runs.lastRound)) runs.lastRound--;
   }
 
-  #of(owner: string): OwnerRuns<Run> {
+  #of(owner: string): OwnerRuns {
     let runs = this.#owners.get(owner);
     if (!runs) {
       runs = { waiting: 0, running: 0, ready: new Map(), lastRound: -1, deferred: new Set() };
@@ -133,6 +131,6 @@ export class OwnerQueues<Run extends Owned> {
   }
 }
 
-function activeOf<Run>({ running, ready }: OwnerRuns<Run>): number {
+function activeOf({ running, ready }: OwnerRuns): number {
   return running + ready.size;
 }

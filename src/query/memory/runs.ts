@@ -14,11 +14,21 @@ const SETTLING_MS = 10_000;
 const SETTLING_LENGTH = 64 * 1024 * 1024;
 
 export class Run implements RunRecord {
+  readonly id: string;
+  readonly owner: string;
+  readonly sessionId: string | undefined;
+  readonly module: string;
+  readonly trace: string | undefined;
+  readonly path: string | undefined;
+  readonly digest: string | undefined;
   readonly createdAt = Date.now();
   status: RunStatus = 'waiting';
   startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
+  detached: boolean;
+  /** The parts of the query, for the turn. Dropped when the turn exists. */
+  parts: Admission['parts'] | undefined;
   /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
@@ -27,18 +37,19 @@ export class Run implements RunRecord {
   readonly log = new EventLog();
 
   constructor(
-    readonly id: string,
-    readonly owner: string,
-    readonly sessionId: string | undefined,
-    /** The parts of the query, for the turn. Dropped when the turn exists. */
-    public parts: Admission['parts'] | undefined,
-    public idempotency: string | undefined,
-    readonly digest: string | undefined,
-    public detached: boolean,
-    readonly module: string,
-    readonly trace: string | undefined,
-    readonly path: string | undefined,
-  ) {}
+    { runId, owner, session, parts, idempotency, detached, module = '', trace, path }: Admission,
+    public key: string | undefined,
+  ) {
+    this.id = runId;
+    this.owner = owner;
+    this.sessionId = session?.id;
+    this.parts = session && parts;
+    this.digest = idempotency?.digest;
+    this.detached = detached;
+    this.module = module;
+    this.trace = trace;
+    this.path = path;
+  }
 
   get attempt(): number {
     return 1;
@@ -110,8 +121,8 @@ export class Runs {
 
   /** The idempotency key of a run may start another one. */
   forgetKey(run: Run): void {
-    this.#byKey.delete(run.idempotency!);
-    run.idempotency = undefined;
+    this.#byKey.delete(run.key!);
+    run.key = undefined;
   }
 
   add(run: Run): void {
@@ -119,7 +130,7 @@ export class Runs {
     this.#byId.set(run.id, run);
     const ofOwner = this.#byOwner.get(run.owner) ?? new Set();
     this.#byOwner.set(run.owner, ofOwner.add(run));
-    if (run.idempotency !== undefined) this.#byKey.set(run.idempotency, run);
+    if (run.key !== undefined) this.#byKey.set(run.key, run);
     this.#length += run.length;
   }
 
@@ -201,7 +212,7 @@ export class Runs {
     if (ofOwner.size === 0) this.#byOwner.delete(run.owner);
     this.#ended.delete(run);
     this.#long.delete(run);
-    if (run.idempotency !== undefined) this.#byKey.delete(run.idempotency);
+    if (run.key !== undefined) this.#byKey.delete(run.key);
     this.#length -= run.length;
     this.#endedLength -= run.length;
     this.onDropped(run);

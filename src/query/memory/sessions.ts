@@ -1,22 +1,14 @@
 import { shownTurn } from '../contract/long-texts.js';
 import { titleOf } from '../contract/session-title.js';
 import { withoutMessageTexts } from '../contract/turn-envelopes.js';
-import type { Envelope, RunStatus, Turn } from 'nest-agent-query-client';
+import type { Envelope, Turn } from 'nest-agent-query-client';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';
+import type { Run } from './runs.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;
-
-/** A run in the queue of a session. */
-interface Queued {
-  readonly id: string;
-  readonly owner: string;
-  readonly sessionId: string | undefined;
-  readonly status: RunStatus;
-  readonly parts: Turn['parts'] | undefined;
-}
 
 /** A turn, and what pages show of it. */
 interface KeptTurn {
@@ -30,7 +22,7 @@ interface KeptTurn {
   readonly shownLength: number;
 }
 
-interface Session<Run> {
+interface Session {
   readonly key: string;
   readonly owner: string;
   readonly id: string;
@@ -48,21 +40,18 @@ interface Session<Run> {
 }
 
 /** The sessions of a `MemoryRunStore`: their queues and turns. Beyond the limit, those that were unused for longest are dropped. */
-export class Sessions<Run extends Queued> {
-  readonly #sessions = new Map<string, Session<Run>>();
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
   /** The turns of all sessions, by the ids of their runs. */
   readonly #turns = new Map<string, KeptTurn>();
-  readonly #retention: RetentionOptions;
   #length = 0;
   #uses = 0;
 
   /** @param onDropped called for each run whose turn is no longer kept */
   constructor(
-    retention: RetentionOptions,
+    private readonly retention: RetentionOptions,
     private readonly onDropped: (runId: string) => void,
-  ) {
-    this.#retention = retention;
-  }
+  ) {}
 
   queue(owner: string, sessionId: string): readonly Run[] {
     return this.#sessions.get(keyOf(owner, sessionId))?.queue ?? [];
@@ -134,7 +123,7 @@ export class Sessions<Run extends Queued> {
 
   /** Drops what is too old or exceeds the limit. Stops at the first session that stays. */
   sweep(): void {
-    const { sessionMs, sessionsLength } = this.#retention;
+    const { sessionMs, sessionsLength } = this.retention;
     const old = Date.now() - sessionMs;
     let left = this.#sessions.size;
     for (const session of this.#sessions.values()) {
@@ -146,7 +135,7 @@ export class Sessions<Run extends Queued> {
     }
   }
 
-  #use(owner: string, sessionId: string): Session<Run> {
+  #use(owner: string, sessionId: string): Session {
     const key = keyOf(owner, sessionId);
     let session = this.#sessions.get(key);
     if (session) this.#sessions.delete(key);
@@ -161,8 +150,8 @@ export class Sessions<Run extends Queued> {
     return session;
   }
 
-  #shorten(session: Session<Run>): void {
-    while (this.#length > this.#retention.sessionsLength && session.turns.length > 0) {
+  #shorten(session: Session): void {
+    while (this.#length > this.retention.sessionsLength && session.turns.length > 0) {
       const { whole, length } = session.turns.shift()!;
       this.#grow(session, -length);
       session.dropped++;
@@ -170,7 +159,7 @@ export class Sessions<Run extends Queued> {
     }
   }
 
-  #drop(session: Session<Run>): void {
+  #drop(session: Session): void {
     this.#sessions.delete(session.key);
     this.#length -= session.length;
     for (const { whole } of session.turns) this.#dropTurn(whole);
@@ -181,7 +170,7 @@ export class Sessions<Run extends Queued> {
     this.onDropped(runId);
   }
 
-  #grow(session: Session<Run>, length: number): void {
+  #grow(session: Session, length: number): void {
     session.length += length;
     this.#length += length;
   }
@@ -192,7 +181,7 @@ export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
 }
 
-function recordOf({ id, title, turns, dropped, queue, usedAt }: Session<Queued>): SessionRecord {
+function recordOf({ id, title, turns, dropped, queue, usedAt }: Session): SessionRecord {
   const active = queue.find(({ status }) => status === 'running')?.id;
   return { id, title, turns: dropped + turns.length, usedAt, active };
 }
