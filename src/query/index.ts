@@ -81,7 +81,7 @@ export {
 export { Settings } from './options/settings.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';
-export { LoopShare } from './platform/loop-share.js';
+export { EventLoopShare } from './platform/event-loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';

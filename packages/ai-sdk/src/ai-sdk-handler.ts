@@ -4,7 +4,7 @@ import {
   type AiSdkChoice,
   type AiSdkSettings,
   type AiSdkSource,
-  settingsOf,
+  aiSdkSettings,
 } from './ai-sdk-options.js';
 import { AiSdkRun } from './ai-sdk-run.js';
 
@@ -42,5 +42,5 @@ class AiSdkHandler extends AgentHandler {
  * fromAiSdk(({ kwargs }) => ({ model, instructions: 'Be brief.', temperature: Number(kwargs['temperature'] ?? 0) }));
  */
 export function fromAiSdk(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions = {}): AgentHandler {
-  return new AiSdkHandler(agent, settingsOf(agent, options));
+  return new AiSdkHandler(agent, aiSdkSettings(agent, options));
 }

@@ -41,7 +41,7 @@ export type AiSdkAdapterOptions = AdapterOptions;
 export type AiSdkSettings = AdapterSettings;
 
 /** @throws {RangeError} a number is out of its range · {TypeError} `agent` is neither an agent nor options */
-export function settingsOf(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions): AiSdkSettings {
+export function aiSdkSettings(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions): AiSdkSettings {
   if (typeof agent !== 'function') checkSource(agent);
   return adapterSettings(options);
 }

@@ -58,11 +58,11 @@ async function endOf(answering: () => Promise<void>): Promise<ParserEnd> {
     await answering();
     return { type: 'done', resident: resident() };
   } catch (error) {
-    return failureOf(error);
+    return endOfFailure(error);
   }
 }
 
-function failureOf(error: unknown): ParserEnd {
+function endOfFailure(error: unknown): ParserEnd {
   if (error instanceof UnreadableFile) {
     return { type: 'unreadable', reason: error.message, resident: resident() };
   }

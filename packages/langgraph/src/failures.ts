@@ -14,7 +14,7 @@ interface GraphError {
  * model has
  * @returns an error with a sentence for the caller, where the cause is known; otherwise the error itself
  */
-export function failureOf(
+export function langGraphFailure(
   error: unknown,
   ofModel: (error: unknown) => { hasBegun: boolean } | undefined,
 ): unknown {
@@ -22,7 +22,9 @@ export function failureOf(
   const { errors, lc_error_code: code } = (error ?? {}) as GraphError;
   // Several nodes of one step have failed.
   if (Array.isArray(errors)) {
-    const known = errors.map((one) => failureOf(one, ofModel)).find((one) => one instanceof QueryError);
+    const known = errors
+      .map((one) => langGraphFailure(one, ofModel))
+      .find((one) => one instanceof QueryError);
     return known ?? error;
   }
   if (code === 'GRAPH_RECURSION_LIMIT') return stepsUsedUp(error);

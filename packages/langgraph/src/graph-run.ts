@@ -4,7 +4,7 @@ import { HandedOver } from 'nest-agent-query/agents';
 import { threadOf, toolFailure } from 'nest-agent-query-adapters';
 import { AnswerReader, isChunk, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
-import { failureOf, threadLost } from './failures.js';
+import { langGraphFailure, threadLost } from './failures.js';
 import { configOf } from './graph-config.js';
 import { eventOf, isEnvelope, isOfSubgraph, type TaskEvent } from './graph-events.js';
 import { inputOf } from './graph-input.js';
@@ -82,7 +82,7 @@ export class GraphRun {
     } catch (error) {
       if (signal.aborted) return;
       yield* this.#watch.takeUsed();
-      throw failureOf(error, (one) => this.#watch.failure(one));
+      throw langGraphFailure(error, (one) => this.#watch.failure(one));
     } finally {
       this.#abort.abort();
       await this.#stop(events);

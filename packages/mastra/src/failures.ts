@@ -14,7 +14,7 @@ export class MastraFailure extends Error {
  *
  * @param hasBegun whether the model has already answered something
  */
-export function failureOf(error: unknown, hasBegun: boolean): unknown {
+export function mastraFailure(error: unknown, hasBegun: boolean): unknown {
   return modelFailure(error instanceof MastraFailure ? error.cause : error, hasBegun) ?? error;
 }
 

@@ -6,7 +6,7 @@ import {
   type SessionRef,
 } from 'nest-agent-query';
 import { threadOf } from 'nest-agent-query-adapters';
-import { type MastraAgent, type MastraMemory, type MastraOptions, settingsOf } from './mastra-options.js';
+import { type MastraAgent, type MastraMemory, type MastraOptions, mastraSettings } from './mastra-options.js';
 import { MastraRun } from './mastra-run.js';
 
 /**
@@ -37,7 +37,7 @@ class MastraHandler extends AgentHandler {
     options: MastraOptions,
   ) {
     super();
-    this.#settings = settingsOf(agent, options);
+    this.#settings = mastraSettings(agent, options);
     this.restarts = this.#settings.restarts;
   }
 

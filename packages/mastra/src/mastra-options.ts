@@ -28,7 +28,7 @@ export interface MastraOptions extends AdapterOptions {
 export type MastraSettings = MastraOptions & AdapterSettings;
 
 /** @throws {TypeError} `agent` is none · {RangeError} a number is out of its range */
-export function settingsOf(agent: MastraAgent, options: MastraOptions): MastraSettings {
+export function mastraSettings(agent: MastraAgent, options: MastraOptions): MastraSettings {
   if (typeof agent?.stream !== 'function' || typeof agent.hasOwnMemory !== 'function')
     throw new TypeError('fromMastra needs an agent of @mastra/core, with the method "stream".');
   return adapterSettings(options);

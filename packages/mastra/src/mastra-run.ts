@@ -8,7 +8,7 @@ import {
   threadOf,
 } from 'nest-agent-query-adapters';
 import { ChunkEnvelopes, type MastraChunk } from './chunk-envelopes.js';
-import { failureOf } from './failures.js';
+import { mastraFailure } from './failures.js';
 import { gatedModel } from './gated-model.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
 import type { MastraAgent, MastraSettings } from './mastra-options.js';
@@ -69,7 +69,7 @@ export class MastraRun {
       if (!hasFinished && !signal.aborted) throw cutModel(new Error('The stream of the agent has no end.'));
     } catch (error) {
       if (signal.aborted) return;
-      throw failureOf(error, hasBegun);
+      throw mastraFailure(error, hasBegun);
     } finally {
       this.#stopping.abort();
       this.#gate.open();

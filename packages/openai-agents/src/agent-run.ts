@@ -4,7 +4,7 @@ import { keepSteps, toolFailure } from 'nest-agent-query-adapters';
 import { type AgentInput, AgentStream, type State } from './agent-stream.js';
 import { AnswerEvents } from './answer-events.js';
 import { argumentsOf } from './arguments.js';
-import { failureOf, noOutput } from './failures.js';
+import { openAIAgentsFailure, noOutput } from './failures.js';
 import type { AnyAgent, Framework } from './framework.js';
 import { agentNamed, type KeptSteps } from './kept-steps.js';
 import { memoryOf } from './memory.js';
@@ -67,7 +67,8 @@ export class AgentRun {
       // The framework gives a refusal as an error only.
       if (error instanceof framework.ModelRefusalError) yield message(error.refusal);
       yield* this.#usageBesides();
-      if (!(error instanceof framework.ModelRefusalError)) throw failureOf(framework, error, hasBegun);
+      if (!(error instanceof framework.ModelRefusalError))
+        throw openAIAgentsFailure(framework, error, hasBegun);
     }
   }
 

@@ -15,7 +15,7 @@ const NO_RESPONSE = 'Model did not produce a final response';
  *
  * @param hasBegun whether a model has already answered something
  */
-export function failureOf(framework: Framework, error: unknown, hasBegun: boolean): unknown {
+export function openAIAgentsFailure(framework: Framework, error: unknown, hasBegun: boolean): unknown {
   const own = ownFailure(framework, error);
   if (own !== undefined) return new QueryError('handler_failed', own, {}, { cause: error });
   if (error instanceof framework.ToolCallError || error instanceof framework.GuardrailExecutionError)

@@ -13,7 +13,7 @@ import {
   type AgentChoice,
   type OpenAIAgentsOptions,
   type OpenAIAgentsSettings,
-  settingsOf,
+  openAIAgentsSettings,
 } from './openai-agents-options.js';
 
 type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<AnyAgent>;
@@ -37,7 +37,7 @@ export function fromOpenAIAgents<TContext, TOutput extends AgentOutputType>(
   agent: Agent<TContext, TOutput> | AgentChoice<TContext, TOutput>,
   options: OpenAIAgentsOptions<TContext> = {},
 ): AgentHandler {
-  return new OpenAIAgentsHandler(agent as unknown as AnyAgent | AnyChoice, settingsOf(options));
+  return new OpenAIAgentsHandler(agent as unknown as AnyAgent | AnyChoice, openAIAgentsSettings(options));
 }
 
 class OpenAIAgentsHandler extends AgentHandler {

@@ -51,6 +51,6 @@ export interface OpenAIAgentsOptions<TContext = unknown> extends AdapterOptions 
 export type OpenAIAgentsSettings = OpenAIAgentsOptions & AdapterSettings;
 
 /** @throws {RangeError} a number is out of its range */
-export function settingsOf(options: OpenAIAgentsOptions): OpenAIAgentsSettings {
+export function openAIAgentsSettings(options: OpenAIAgentsOptions): OpenAIAgentsSettings {
   return adapterSettings(options, { inputs: ['image', 'pdf'] });
 }

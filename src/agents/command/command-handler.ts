@@ -7,11 +7,11 @@ import {
   type Query,
   type QueryContext,
 } from '../../query/index.js';
-import { type CommandOptions, type CommandSettings, settingsOf } from './command-options.js';
+import { type CommandOptions, type CommandSettings, commandSettings } from './command-options.js';
 import { OutputLines } from './output-lines.js';
 import { ProcessSlots } from './process-slots.js';
 import { Program } from './program.js';
-import { failureOf } from './program-failure.js';
+import { failureOfProgram } from './program-failure.js';
 import { withContent } from './program-file.js';
 import { queryLine } from './query-line.js';
 import { RunFiles } from './run-files.js';
@@ -28,7 +28,7 @@ import { RunFiles } from './run-files.js';
  * QueryModule.forRoot({ handler: commandHandler({ command: 'python3 agent.py' }) });
  */
 export function commandHandler(options: CommandOptions): AgentHandler {
-  return new CommandHandler(settingsOf(options));
+  return new CommandHandler(commandSettings(options));
 }
 
 class CommandHandler extends AgentHandler {
@@ -57,7 +57,7 @@ class CommandHandler extends AgentHandler {
       }
       if (signal.aborted) return;
       for (const envelope of lines.end()) yield withContent(envelope);
-      const failure = failureOf(await program.ended());
+      const failure = failureOfProgram(await program.ended());
       if (failure && !signal.aborted) throw failure;
     } finally {
       await program?.stop();

@@ -50,7 +50,7 @@ const NUMBERS = {
 };
 
 /** @throws {RangeError} if a number is out of its range, or an option is unknown · {TypeError} if the command is empty */
-export function settingsOf(options: CommandOptions): CommandSettings {
+export function commandSettings(options: CommandOptions): CommandSettings {
   if (typeof options.command !== 'string' || options.command.trim() === '')
     throw new TypeError('CommandOptions.command must be a text that is not empty.');
   const faults: string[] = [];

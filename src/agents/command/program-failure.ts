@@ -7,7 +7,7 @@ const SHELL_CODES: Record<number, string> = {
 };
 
 /** Why the run of a program fails, for the operator; undefined if the program has ended as it should. */
-export function failureOf({ code, signal, lastLines }: ProgramEnd): Error | undefined {
+export function failureOfProgram({ code, signal, lastLines }: ProgramEnd): Error | undefined {
   if (code === 0) return undefined;
   const how = code === null ? `was ended by ${signal}` : `ended with the exit code ${code}${meaningOf(code)}`;
   const why =

@@ -1,6 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import { AgentHandler, type Envelope, loggerOf, type Query, type QueryContext } from '../../query/index.js';
-import { type RemoteOptions, settingsOf } from './remote-options.js';
+import { type RemoteOptions, remoteSettings } from './remote-options.js';
 import { RemoteRun } from './remote-run.js';
 import { RemoteService } from './remote-service.js';
 
@@ -16,7 +16,7 @@ class RemoteHandler extends AgentHandler {
   constructor(options: RemoteOptions) {
     super();
     this.#logger = loggerOf('RemoteAgent', options.name);
-    this.#service = new RemoteService(settingsOf(options));
+    this.#service = new RemoteService(remoteSettings(options));
   }
 
   override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {

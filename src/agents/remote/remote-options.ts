@@ -45,7 +45,7 @@ export interface RemoteSettings {
 }
 
 /** @throws {TypeError} an option is not valid; the message has no value of a header and no part of the URL */
-export function settingsOf({
+export function remoteSettings({
   url,
   headers = {},
   patienceMs = PATIENCE_MS,

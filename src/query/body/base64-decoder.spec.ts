@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 import type { FileContent } from '../files/content.js';
-import { Contents } from '../files/contents.js';
+import { BodyContents } from '../files/body-contents.js';
 import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { Spool } from '../files/spool.js';
 
@@ -28,7 +28,7 @@ describe('The base64 decoder', () => {
 
   /** Decodes the bytes of a string in pieces, as the scanner does. */
   function decode(pieces: Buffer[]): FileContent | Base64Fault {
-    const writer = new Contents(DEFAULT_BODY_LIMITS, spool).begin(0);
+    const writer = new BodyContents(DEFAULT_BODY_LIMITS, spool).begin(0);
     const decoder = new Base64Decoder(writer);
     for (const piece of pieces) {
       const end = decoder.decode(piece, 0, piece.length);

@@ -6,7 +6,7 @@ import { readPlainly } from '../../../test/support/body-oracle.mjs';
 import { QueryError } from '../contract/errors.js';
 import { Base64Fault } from './base64-decoder.js';
 import { FileContent } from '../files/content.js';
-import { Contents } from '../files/contents.js';
+import { BodyContents } from '../files/body-contents.js';
 import { JsonScanner } from './json-scanner.js';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/body-limits.js';
 import { Spool } from '../files/spool.js';
@@ -14,7 +14,7 @@ import { Spool } from '../files/spool.js';
 describe('The scanner of a query', () => {
   let parent: string;
   let spool: Spool;
-  let opened: Contents[] = [];
+  let opened: BodyContents[] = [];
 
   beforeAll(async () => {
     parent = await mkdtemp(join(tmpdir(), 'scanner-'));
@@ -34,7 +34,7 @@ describe('The scanner of a query', () => {
   });
 
   function open(limits: Partial<BodyLimits>): JsonScanner {
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, ...limits }, spool);
+    const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, ...limits }, spool);
     opened.push(contents);
     return new JsonScanner(contents);
   }

@@ -1,5 +1,5 @@
 import type { FileContent } from '../files/content.js';
-import type { Contents } from '../files/contents.js';
+import type { BodyContents } from '../files/body-contents.js';
 import { limitExceeded } from '../contract/refusals.js';
 import { DocumentBuilder, TokenText } from './document-builder.js';
 import { Role, StringToken } from './json-string.js';
@@ -52,7 +52,7 @@ export class JsonScanner {
   private readonly number = new NumberToken();
   private readonly literal = new LiteralToken();
 
-  constructor(contents: Contents) {
+  constructor(contents: BodyContents) {
     this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
     this.limits = contents.limits;
     this.parts = new PartContents(contents.limits, (content) => contents.drop(content));

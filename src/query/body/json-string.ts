@@ -2,7 +2,7 @@ import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 import { limitExceeded } from '../contract/refusals.js';
 import type { FileContent } from '../files/content.js';
 import type { ContentWriter } from '../files/content-writer.js';
-import type { Contents } from '../files/contents.js';
+import type { BodyContents } from '../files/body-contents.js';
 import { EscapeToken, Utf8Sequence } from './json-tokens.js';
 
 /** What a string of the JSON text is in the query. The roles from `Content` on are left out of the document. */
@@ -48,7 +48,7 @@ export class StringToken {
 
   /** @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there */
   constructor(
-    private readonly contents: Contents,
+    private readonly contents: BodyContents,
     private readonly refuse: (index: number, expected: string) => never,
   ) {}
 

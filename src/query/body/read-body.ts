@@ -3,11 +3,11 @@ import type { Duplex, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
 import { QueryError } from '../contract/errors.js';
 import type { FileContent } from '../files/content.js';
-import { Contents } from '../files/contents.js';
+import { BodyContents } from '../files/body-contents.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
 import type { BodyLimits } from '../options/body-limits.js';
-import { LoopShare } from '../platform/loop-share.js';
+import { EventLoopShare } from '../platform/event-loop-share.js';
 import { jsonPieces } from '../platform/write-json.js';
 import { JsonScanner } from './json-scanner.js';
 
@@ -65,7 +65,7 @@ export function readBody(
   upload?: Upload,
 ): Promise<ReadDocument> {
   return new Promise((resolve, reject) => {
-    new BodyReader(request, limits, new Contents(limits, spool, upload), resolve, reject).start();
+    new BodyReader(request, limits, new BodyContents(limits, spool, upload), resolve, reject).start();
   });
 }
 
@@ -83,7 +83,7 @@ export async function readParsed(
   spool: Spool,
   upload?: Upload,
 ): Promise<ReadDocument> {
-  const contents = new Contents(limits, spool, upload);
+  const contents = new BodyContents(limits, spool, upload);
   try {
     if (typeof value === 'string') return await scanAll(stepsOf(Buffer.from(value)), contents);
     if (value instanceof Uint8Array)
@@ -104,9 +104,9 @@ function* bytesOf(pieces: Iterable<string>): Generator<Buffer> {
   for (const piece of pieces) yield Buffer.from(piece);
 }
 
-async function scanAll(steps: Iterable<Buffer>, contents: Contents): Promise<ReadDocument> {
+async function scanAll(steps: Iterable<Buffer>, contents: BodyContents): Promise<ReadDocument> {
   const scanner = new JsonScanner(contents);
-  const share = new LoopShare();
+  const share = new EventLoopShare();
   for (const bytes of steps) {
     scanner.scan(bytes);
     if (contents.writes.congested) await contents.writes.settled();
@@ -117,7 +117,7 @@ async function scanAll(steps: Iterable<Buffer>, contents: Contents): Promise<Rea
 
 async function documentOf(
   read: { value: unknown; contents: FileContent[] },
-  contents: Contents,
+  contents: BodyContents,
 ): Promise<ReadDocument> {
   const { writes } = contents;
   await writes.settled();
@@ -138,7 +138,7 @@ class BodyReader {
   /** The request, or the decompressor behind it. */
   private readonly source: Readable;
   private idleTimer: NodeJS.Timeout | undefined;
-  private readonly share = new LoopShare();
+  private readonly share = new EventLoopShare();
   private isWaiting = false;
   /** Bytes that came from the sender. */
   private received = 0;
@@ -149,7 +149,7 @@ class BodyReader {
   constructor(
     private readonly request: BodyRequest,
     private readonly limits: BodyLimits,
-    private readonly contents: Contents,
+    private readonly contents: BodyContents,
     private readonly resolve: (document: ReadDocument) => void,
     private readonly reject: (error: unknown) => void,
   ) {

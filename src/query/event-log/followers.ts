@@ -1,5 +1,5 @@
 /** A follower as its group sees it. */
-export interface Member {
+export interface AnyFollower {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
   /** The log has news: reads on, if its connection takes more. */
@@ -31,7 +31,7 @@ function flushAll(): void {
  */
 export class Followers {
   /** In the order in which they joined. */
-  readonly #members: Member[] = [];
+  readonly #members: AnyFollower[] = [];
   #onAdvance: (() => void) | undefined;
   #emptied: Promise<void> | undefined;
   #onEmptied: (() => void) | undefined;
@@ -41,7 +41,7 @@ export class Followers {
     return this.#members.length;
   }
 
-  join(member: Member): void {
+  join(member: AnyFollower): void {
     if (this.#members.push(member) === 1) this.onFirst();
   }
 
@@ -49,7 +49,7 @@ export class Followers {
 
   protected onEmpty(): void {}
 
-  leave(member: Member): void {
+  leave(member: AnyFollower): void {
     const index = this.#members.indexOf(member);
     if (index === -1) return;
     this.#members.splice(index, 1);
@@ -100,7 +100,7 @@ export class Followers {
    *
    * @param member the one that has, or that leaves. Default: several may have
    */
-  advanced(member?: Member): void {
+  advanced(member?: AnyFollower): void {
     void member;
     this.#onAdvance?.();
     this.#onAdvance = undefined;

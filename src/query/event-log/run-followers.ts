@@ -1,7 +1,7 @@
 import type { FollowerChanged } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { Signals } from '../ports/signals.js';
-import { Followers, type Member } from './followers.js';
+import { Followers, type AnyFollower } from './followers.js';
 
 /** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */
 const ROUND_MS = 5_000;
@@ -21,7 +21,7 @@ export interface FollowersListener {
 type RunOfSession = Pick<RunRecord, 'owner' | 'sessionId'>;
 
 /** The followers of a run that are in another process, together. News for them is a signal. */
-class RemoteFollowers implements Member {
+class RemoteFollowers implements AnyFollower {
   missedRounds = 0;
 
   constructor(
@@ -157,14 +157,14 @@ export class RunFollowers extends Followers {
     this.notify();
   }
 
-  override join(member: Member): void {
+  override join(member: AnyFollower): void {
     super.join(member);
     if (member instanceof RemoteFollowers) return;
     this.groups.onChange('followed', { runId: this.runId, followers: this.localSize });
     if (this.localSize === 1) this.report();
   }
 
-  override leave(member: Member): void {
+  override leave(member: AnyFollower): void {
     const wasElsewhere = this.isElsewhere;
     const before = this.size;
     super.leave(member);
@@ -175,7 +175,7 @@ export class RunFollowers extends Followers {
       this.signals.send({ type: 'leave', runId: this.runId });
   }
 
-  override advanced(member?: Member): void {
+  override advanced(member?: AnyFollower): void {
     super.advanced();
     if (this.#isLive || !this.signals.isShared) return;
     // The fastest of thousands of followers is not looked for with each slice that one of them reads.

@@ -6,7 +6,7 @@ import type { EmittedContent, EmittedFileEnvelope } from 'nest-agent-query-clien
 import type { BodyLimits } from '../options/body-limits.js';
 import type { FileContent } from './content.js';
 import type { ContentWriter } from './content-writer.js';
-import { Contents } from './contents.js';
+import { BodyContents } from './body-contents.js';
 import type { Spool } from './spool.js';
 
 /** The most bytes that a writer takes at once. */
@@ -45,7 +45,7 @@ export class AnswerFiles {
    */
   async receive(data: unknown): Promise<ReceivedFile> {
     const { name, mimeType, content } = emittedFile(data);
-    const contents = new Contents(this.limits, this.spool, {
+    const contents = new BodyContents(this.limits, this.spool, {
       count: (bytes) => this.#count(bytes),
       end: () => undefined,
     });
@@ -74,7 +74,7 @@ export class AnswerFiles {
     if (this.#expectedBytes > filesBytes) throw ofAnswer(limitExceeded('filesBytes', filesBytes));
   }
 
-  async #read(source: ByteSource, writer: ContentWriter, { writes }: Contents): Promise<void> {
+  async #read(source: ByteSource, writer: ContentWriter, { writes }: BodyContents): Promise<void> {
     try {
       for (;;) {
         const step = await new Promise<IteratorResult<unknown>>((resolve, reject) => {

@@ -9,7 +9,7 @@ import { type Reserve, type Upload, Uploads } from '../files/uploads.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
-import { LoopShare } from '../platform/loop-share.js';
+import { EventLoopShare } from '../platform/event-loop-share.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
@@ -67,7 +67,7 @@ export class QueryReader implements OnApplicationShutdown {
     const document = await this.#document(request, upload);
     try {
       const query = await validateQuery(document.value, this.settings.kwargs);
-      const share = new LoopShare();
+      const share = new EventLoopShare();
       for (const [index, part] of query.parts.entries()) {
         if (part instanceof FilePartDto) await this.#open(part, index);
         if (share.isUsedUp) await share.next();

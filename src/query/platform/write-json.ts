@@ -1,4 +1,4 @@
-import { LoopShare } from './loop-share.js';
+import { EventLoopShare } from './event-loop-share.js';
 
 /** Characters that are written at once. */
 const PIECE_LENGTH = 16 * 1024;
@@ -19,7 +19,7 @@ export async function writeJson(
   write: (piece: string) => void,
   isSorted = false,
 ): Promise<void> {
-  const share = new LoopShare();
+  const share = new EventLoopShare();
   const writer = new JsonWriter(isSorted);
   for (const piece of writer.pieces(value)) {
     write(piece);

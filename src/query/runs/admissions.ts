@@ -122,14 +122,14 @@ export class Admissions {
         trace,
       );
       this.scheduler.add(runner);
-      const isAlone = this.#needsFilesAlone(admission);
-      keepsFiles = !refusal && !isAlone && (await files.keep(runner.id, query));
+      const isForRunOnly = this.#needsFilesAlone(admission);
+      keepsFiles = !refusal && !isForRunOnly && (await files.keep(runner.id, query));
       const admitted = store.admit(admission);
       const { run, created, ahead } = isThenable(admitted) ? await admitted : admitted;
       if (created) {
         runner.observation.admitted(run, query);
         trace?.admitted(run.status === 'waiting');
-        if (isAlone && uses) files.keepBeside(runner.id, query, uses.begin());
+        if (isForRunOnly && uses) files.keepBeside(runner.id, query, uses.begin());
         this.#dispatch(runner, run, ahead, hasSlot);
         return { run, created };
       }

@@ -9,12 +9,12 @@ import type { RunEnd } from 'nest-agent-query-client';
  * and nothing of any other error.
  */
 export function reportFailure(runId: string, thrown: unknown, logger: Logger): RunEnd {
-  const { code, message, logged, cause } = failureOf(thrown);
+  const { code, message, logged, cause } = describedFailure(thrown);
   logger.error(`Run ${runId}: ${logged}`, textOf(cause));
   return { status: 'failed', error: { code, message } };
 }
 
-function failureOf(thrown: unknown): {
+function describedFailure(thrown: unknown): {
   code: ErrorCode | HostCode;
   message: string;
   logged: string;

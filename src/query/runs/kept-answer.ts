@@ -3,10 +3,10 @@ import { isOfTurn } from '../contract/envelope-shapes.js';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 
 /** The most characters of an answer's text that a turn keeps. */
-const KEPT_LENGTH = 1024 * 1024;
+const TEXT_LENGTH = 1024 * 1024;
 
 /** The most bytes of JSON that the envelopes of a turn have together. */
-const KEPT_BYTES = 1024 * 1024;
+const ENVELOPES_BYTES = 1024 * 1024;
 
 /** The types whose envelopes are pieces of a text. */
 type ChunkType = 'message' | 'reasoning';
@@ -53,7 +53,7 @@ export class KeptAnswer {
 
   /** Whether nothing more is kept: the rest of the answer is ignored. */
   get isFull(): boolean {
-    return this.#isTruncated && this.#text.length >= KEPT_LENGTH;
+    return this.#isTruncated && this.#text.length >= TEXT_LENGTH;
   }
 
   add(envelope: Envelope, json: string): void {
@@ -106,7 +106,7 @@ export class KeptAnswer {
   }
 
   #addText(type: ChunkType, content: string, isKept: boolean): void {
-    if (type === 'message') this.#text += content.slice(0, KEPT_LENGTH - this.#text.length);
+    if (type === 'message') this.#text += content.slice(0, TEXT_LENGTH - this.#text.length);
     else if (isKept) this.#reasoning += content;
   }
 
@@ -121,7 +121,7 @@ export class KeptAnswer {
     if (this.#isTruncated) return false;
     const isFirst = this.#envelopes.length === 0;
     const added = bytes + (isEnvelope && !isFirst ? ','.length : 0);
-    if (this.#bytes + added > KEPT_BYTES) this.#isTruncated = true;
+    if (this.#bytes + added > ENVELOPES_BYTES) this.#isTruncated = true;
     else this.#bytes += added;
     return !this.#isTruncated;
   }

@@ -5,7 +5,7 @@ import { overriding } from '../platform/overriding.js';
 import { ownerOfModule } from './owners.js';
 
 /** A module that uses the store. */
-interface Member {
+interface SharingModule {
   handler: Pick<AgentHandler, 'restarts'>;
   /** Undefined until the module has started. */
   events: RecoveryEvents | undefined;
@@ -19,7 +19,7 @@ interface Member {
  */
 export class SharedStore {
   static readonly #ofApplications = new WeakMap<object, Map<RunStore, SharedStore>>();
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, SharingModule>();
   readonly #receivers: SignalReceiver[] = [];
   /** The names of the modules that have started, and have not closed the store. */
   readonly #open = new Set<string>();
@@ -43,7 +43,7 @@ export class SharedStore {
    * @param handler of the module. It is not asked before the store is recovered
    * @throws {TypeError} another module of this name uses the store
    */
-  join(name: string, handler: Member['handler']): RunStore {
+  join(name: string, handler: SharingModule['handler']): RunStore {
     if (this.#members.has(name)) {
       const modules = name === '' ? 'Two modules without a name' : `Two modules with the name "${name}"`;
       throw new TypeError(

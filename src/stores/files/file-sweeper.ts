@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Database } from '../drivers/database.js';
 import { pageOf, totalOf } from '../drivers/totals.js';
 import type { Db, Tables } from '../schema/tables.js';
-import type { Contents } from './contents.js';
+import type { StoredContents } from './stored-contents.js';
 
 /** How many contents one statement selects, and how many uses of a content one statement removes. */
 const BATCH = 100;
@@ -25,7 +25,7 @@ export interface FileRetention {
 export class FileSweeper {
   constructor(
     private readonly database: Database,
-    private readonly contents: Contents,
+    private readonly contents: StoredContents,
     private readonly retention: FileRetention,
   ) {}
 

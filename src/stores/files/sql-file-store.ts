@@ -1,13 +1,13 @@
 import { type AttemptRef, type ByteRange, FileStore, type TurnFile } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import type { Contents } from './contents.js';
+import type { StoredContents } from './stored-contents.js';
 import { insertFiles } from './run-files.js';
 
 /** The contents of files of a SQL store, with the runs and turns that use them. */
 export class SqlFileStore extends FileStore {
   constructor(
     private readonly database: Database,
-    private readonly contents: Contents,
+    private readonly contents: StoredContents,
   ) {
     super();
   }

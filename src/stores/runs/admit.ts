@@ -25,7 +25,7 @@ import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.j
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
 import type { WrittenQuery } from './stored-query.js';
-import { insertTexts } from './texts.js';
+import { insertTexts } from './long-texts.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
 const NEAR_CAPACITY = 100;
@@ -40,13 +40,13 @@ export interface Admitting {
 }
 
 /** Whether there is nothing to be read for an admission, and nothing to be written but the run. */
-export function isAlone(admission: Admission): boolean {
+export function needsOnlyRun(admission: Admission): boolean {
   const { session, idempotency, mayStart, parts } = admission;
   const hasOnlyRun = mayStart && !session && !idempotency && !parts.some((part) => part.type === 'file');
   return hasOnlyRun && admission.notices(undefined).length === 0;
 }
 
-/** The run that is made of a query for which `isAlone` holds, and its row. */
+/** The run that is made of a query for which `needsOnlyRun` holds, and its row. */
 export function startedAlone(
   { process, now, limit }: Admitting,
   admission: Admission,

@@ -29,13 +29,13 @@ import { EndedLength } from '../drivers/totals.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
-import { Contents } from '../files/contents.js';
+import { StoredContents } from '../files/stored-contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
 import { findFile } from '../files/run-files.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
 import { UploadReservations } from '../files/upload-reservations.js';
 import { BatchedReads } from './batched-reads.js';
-import { Ends } from './ends.js';
+import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
 import { Lease } from './lease.js';
 import { listRuns, listSessions } from './lists.js';
@@ -47,10 +47,10 @@ import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
 import { queueOf } from './session-queue.js';
-import { Starts } from './starts.js';
+import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
-import { readText } from './texts.js';
+import { readText } from './long-texts.js';
 import { readTurns } from './turns.js';
 
 const LEASE_MS = 8_000;
@@ -79,8 +79,8 @@ export class SqlRunStore extends RunStore {
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
   readonly #lease: Lease;
-  readonly #starts: Starts;
-  readonly #ends: Ends;
+  readonly #starter: RunStarter;
+  readonly #ender: RunEnder;
   readonly #writer: LogWriter;
   readonly #reads: BatchedReads | undefined;
   readonly #erasure: Erasure;
@@ -107,16 +107,18 @@ export class SqlRunStore extends RunStore {
     const { contentDirectory } = driver;
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
-    const contents = new Contents(database, storage, () => lease.processId);
+    const contents = new StoredContents(database, storage, () => lease.processId);
     this.files = new SqlFileStore(database, contents);
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
     const files = new FileSweeper(database, contents, retention);
     this.#sweeper = new Sweeper(database, lease, this.#localRuns, this.#erasure, files, retention);
 
     const limits = new OwnerLimits(database);
-    this.#starts = new Starts(database, lease, this.#localRuns, limits, () => this.#recovery.renewLate());
+    this.#starter = new RunStarter(database, lease, this.#localRuns, limits, () =>
+      this.#recovery.renewLate(),
+    );
     this.#recovery = new Recovery(database, lease, this.#localRuns, limits, (runId) =>
-      this.#starts.isStarting(runId),
+      this.#starter.isStarting(runId),
     );
     this.#reads = driver.isShared ? new BatchedReads(database) : undefined;
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
@@ -124,7 +126,7 @@ export class SqlRunStore extends RunStore {
       this.#localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
-    this.#ends = new Ends(database, this.#localRuns, this.#writer, limits);
+    this.#ender = new RunEnder(database, this.#localRuns, this.#writer, limits);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
@@ -153,11 +155,11 @@ export class SqlRunStore extends RunStore {
   }
 
   admit(admission: Admission): Promise<Admitted> {
-    return this.#starts.admit(admission);
+    return this.#starter.admit(admission);
   }
 
   take(count: number, module = ''): Promise<RunRecord[]> {
-    return this.#starts.take(count, module);
+    return this.#starter.take(count, module);
   }
 
   override async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
@@ -214,11 +216,11 @@ export class SqlRunStore extends RunStore {
   }
 
   override handOver(run: AttemptRef): Promise<boolean> {
-    return this.#ends.handOver(run);
+    return this.#ender.handOver(run);
   }
 
   end(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
-    return this.#ends.end(run, end, answer);
+    return this.#ender.end(run, end, answer);
   }
 
   find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {

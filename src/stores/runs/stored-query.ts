@@ -4,14 +4,14 @@ import {
   jsonOf,
   KeptAnswer,
   type LongText,
-  LoopShare,
+  EventLoopShare,
   runNotFound,
   type StoredQuery,
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 import { voidRanges } from './attempts.js';
 import { readAnswer } from './read-log.js';
-import { restoreParts } from './texts.js';
+import { restoreParts } from './long-texts.js';
 
 /** A query as the tables have it. */
 export interface WrittenQuery {
@@ -27,7 +27,7 @@ export async function writtenQuery({ parts, kwargs, session }: Admission): Promi
   const texts: LongText[] = [];
   if (!session) return { parts: await jsonOf(parts), kwargs: await jsonOf(kwargs), texts };
   const cut: Admission['parts'] = [];
-  const share = new LoopShare();
+  const share = new EventLoopShare();
   for (const part of parts) {
     const result = cutParts([part]);
     cut.push(...result.cut);

@@ -11,7 +11,7 @@ import {
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 import { valueOf } from './run-rows.js';
-import { insertTexts, lengthOfTexts, restoreTurns } from './texts.js';
+import { insertTexts, lengthOfTexts, restoreTurns } from './long-texts.js';
 
 /**
  * A turn as its row has it. The contents of messages are in the text only; without `envelopes`, the text is the only message.

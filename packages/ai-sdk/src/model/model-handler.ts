@@ -15,7 +15,7 @@ import type { FilesHandler } from 'nest-agent-query-files';
 import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query-adapters';
 import { Endpoint } from './endpoint.js';
 import { McpTools } from './mcp-tools.js';
-import { callFor, type ModelOptions, type ModelSettings, settingsOf } from './model-options.js';
+import { callFor, type ModelOptions, type ModelSettings, modelSettings } from './model-options.js';
 
 /** How often a run continues after its process was lost. A query that ends its process must not do so for ever. */
 const RESTARTS = 3;
@@ -118,7 +118,7 @@ export function modelHandler(
   options: ModelOptions,
   environment: Record<string, string | undefined> = {},
 ): ModelHandler {
-  return new ModelHandler(settingsOf(options), environment);
+  return new ModelHandler(modelSettings(options), environment);
 }
 
 /** What reads files that are no short texts; null if its package, which is optional, is not installed. */

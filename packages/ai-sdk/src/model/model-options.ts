@@ -68,7 +68,7 @@ export interface ModelSettings extends ModelCall {
 const INSTRUCTIONS_LENGTH = 64 * 1024;
 
 /** @throws {TypeError} an option is not valid · {RangeError} a number is out of its range */
-export function settingsOf(options: ModelOptions): ModelSettings {
+export function modelSettings(options: ModelOptions): ModelSettings {
   const { baseUrl, model, apiKey, instructions, temperature, maxOutputTokens, contextTokens } = options;
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw new TypeError('ModelOptions.baseUrl must begin with https: or http:.');

@@ -23,16 +23,16 @@ export async function checkReachability(caller: Caller): Promise<Reached> {
     headers: { accept: 'application/json' },
     limitMs: LIMIT_MS,
   });
-  const failed = failureOf(list, caller) ?? notTheService(list, `${origin.origin}${path}`);
+  const failed = unreached(list, caller) ?? notTheService(list, `${origin.origin}${path}`);
   if (failed) return failed;
   const stream = await timedStream(caller, { count: 1 });
-  const refused = failureOf(stream.exchange, caller) ?? withoutDiagnostic(stream);
+  const refused = unreached(stream.exchange, caller) ?? withoutDiagnostic(stream);
   if (refused) return refused;
   return { finding: ok('reachable', `answers in ${seconds(list.head!.atMs)} at ${path}`) };
 }
 
 /** No answer, or no access. */
-function failureOf(response: Exchange, { target }: Caller): Reached | undefined {
+function unreached(response: Exchange, { target }: Caller): Reached | undefined {
   const { head, error } = response;
   if (!head) {
     const why = error ? connectionFailure(error, target.origin) : `no answer within ${seconds(LIMIT_MS)}`;

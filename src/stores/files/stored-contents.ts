@@ -12,7 +12,7 @@ import type { ContentStorage } from './content-storage.js';
  * A content becomes complete, or stops being complete, under a lock on its digest. So a content that a query has found
  * complete after it pinned the digest is not removed.
  */
-export class Contents {
+export class StoredContents {
   constructor(
     private readonly database: Database,
     private readonly storage: ContentStorage,

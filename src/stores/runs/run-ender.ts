@@ -27,8 +27,8 @@ const END_NOT_STORED: RunEnd = {
 };
 
 /** Ends runs: those of this process, and those that wait. Gives runs of this process back to the queue. */
-export class Ends {
-  static readonly #logger = new Logger('Ends');
+export class RunEnder {
+  static readonly #logger = new Logger('RunEnder');
 
   constructor(
     private readonly database: Database,
@@ -118,7 +118,7 @@ export class Ends {
       return await this.database.persistTransaction((db) => finish(db, driver, ending, this.limits.of));
     } catch (error) {
       if (error instanceof QueryError) throw error;
-      Ends.#logger.error(
+      RunEnder.#logger.error(
         `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
         (error as Error).stack,
       );

@@ -3,7 +3,7 @@ import { mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileContent } from './content.js';
-import { Contents } from './contents.js';
+import { BodyContents } from './body-contents.js';
 import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
 import { Spool } from './spool.js';
 
@@ -30,7 +30,7 @@ describe('The content of a file part', () => {
     await rm(parent, { recursive: true });
   });
 
-  function write(contents: Contents, bytes: Buffer): FileContent {
+  function write(contents: BodyContents, bytes: Buffer): FileContent {
     const writer = contents.begin(0);
     for (let offset = 0; offset < bytes.length; offset += 40_000) {
       const piece = bytes.subarray(offset, offset + 40_000);
@@ -49,7 +49,7 @@ describe('The content of a file part', () => {
     'is kept %s with a limit of %i bytes for memory, and is a File that can be read repeatedly',
     async (_, memoryBytes, count) => {
       const bytes = Buffer.from('0123456789abcdef'.repeat(4096));
-      const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
+      const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
       const content = write(contents, bytes);
       await contents.writes.settled();
       expect(await files()).toHaveLength(count);
@@ -76,7 +76,7 @@ describe('The content of a file part', () => {
 
   it('prints no warning when a file is on disk', async () => {
     const warned = jest.spyOn(process, 'emitWarning');
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
+    const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     const content = write(contents, PNG);
     await contents.writes.settled();
     await (await content.file('a.png', 'image/png')).arrayBuffer();
@@ -87,7 +87,7 @@ describe('The content of a file part', () => {
   it.each([0, 64 * 1024])(
     'has a type that its first bytes show (limit for memory: %i bytes)',
     async (memoryBytes) => {
-      const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
+      const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
       const [image, text, empty] = [PNG, Buffer.from('plain text'), Buffer.alloc(0)].map((b) =>
         write(contents, b),
       );
@@ -100,7 +100,7 @@ describe('The content of a file part', () => {
   );
 
   it('is written to disk if the other contents of the body fill their share of the memory', async () => {
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 1000 }, spool);
+    const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 1000 }, spool);
     const written = Array.from({ length: 100 }, () => write(contents, Buffer.alloc(1000, 'a')));
     await contents.writes.settled();
     expect(await files()).toHaveLength(36);
@@ -120,7 +120,7 @@ describe('The content of a file part', () => {
     jest
       .spyOn(handles, 'writeFile')
       .mockRejectedValueOnce(Object.assign(new Error(code), { code, syscall: 'write' }));
-    const contents = new Contents(DEFAULT_BODY_LIMITS, spool);
+    const contents = new BodyContents(DEFAULT_BODY_LIMITS, spool);
     write(contents, Buffer.alloc(2_000_000));
     await expect(contents.writes.settled()).rejects.toMatchObject({ code: refusal });
     expect(await files()).toHaveLength(1);
@@ -129,7 +129,7 @@ describe('The content of a file part', () => {
   });
 
   it('is refused with unavailable if the temporary file cannot be read', async () => {
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
+    const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     const content = write(contents, PNG);
     await contents.writes.settled();
     await rm(spool.directory, { recursive: true });
@@ -138,7 +138,7 @@ describe('The content of a file part', () => {
   });
 
   it('rejects with an error that is not one of the disk unchanged', async () => {
-    const contents = new Contents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
+    const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     await spool.close();
     write(contents, PNG);
     await expect(contents.writes.settled()).rejects.toThrow('The spool is closed.');

@@ -10,7 +10,7 @@ import type { Upload } from './uploads.js';
 const FULL_CONTENTS_IN_MEMORY = 64;
 
 /** All contents of one body while it is read: enforces the limits that they share, and removes them together. */
-export class Contents {
+export class BodyContents {
   /** The disk work of the contents. */
   readonly writes: SpoolWrites;
   private totalBytes = 0;

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { admit, type Admitting, isAlone, startedAlone, undoAdmission } from './admit.js';
+import { admit, type Admitting, needsOnlyRun, startedAlone, undoAdmission } from './admit.js';
 import { startWaiting } from './attempts.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
@@ -15,7 +15,7 @@ import { insertRuns, type RunToInsert } from './run-rows.js';
 import { type WrittenQuery, writtenQuery } from './stored-query.js';
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
-export class Starts {
+export class RunStarter {
   /** The admissions that are under way, by run. One that has failed is here until it is undone. */
   readonly #admitting = new Map<string, Promise<Admitted>>();
   readonly #inTurn = new OneByOne();
@@ -115,7 +115,7 @@ export class Starts {
     admission: Admission,
     query: WrittenQuery,
   ): Promise<Admitted | undefined> {
-    if (!isAlone(admission)) return undefined;
+    if (!needsOnlyRun(admission)) return undefined;
     const { run, row } = startedAlone(admitting, admission, query);
     const { limit } = admitting;
     if (limit === Infinity) await this.#insertions.add(row);
@@ -135,7 +135,10 @@ export class Starts {
     } catch (error) {
       // The store was closed during an outage, which was logged.
       if (error instanceof QueryError) return;
-      new Logger('Starts').error(`The admission of run ${runId} cannot be undone.`, (error as Error).stack);
+      new Logger('RunStarter').error(
+        `The admission of run ${runId} cannot be undone.`,
+        (error as Error).stack,
+      );
     }
   }
 }

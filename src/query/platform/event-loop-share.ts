@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const SHARE_MS = 10;
 
 /** The share of the event loop that one piece of long work may use. */
-export class LoopShare {
+export class EventLoopShare {
   #used = 0;
   #began = performance.now();
 
