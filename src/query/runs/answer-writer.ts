@@ -3,6 +3,7 @@ import { QueryError } from '../contract/errors.js';
 import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import type { AnswerFiles } from '../files/answer-files.js';
 import type { RunRecord } from '../ports/run-store.js';
+import type { Intake } from './answer.js';
 import { Backpressure, TOO_FAST } from './backpressure.js';
 import { EmittedFiles, isFile } from './emitted-files.js';
 import { KeptAnswer } from './kept-answer.js';
@@ -12,7 +13,7 @@ import type { TimeLimit } from './time-limit.js';
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
 /** Writes what the handler of one run emits: to the log, to the files, and to what the turn keeps. */
-export class AnswerWriter {
+export class AnswerWriter implements Intake {
   readonly #backpressure: Backpressure;
   #kept = new KeptAnswer();
   #record: RunRecord | undefined;

@@ -12,12 +12,12 @@ export interface Consumption {
 /** Takes what a handler emits. */
 export interface Intake {
   /** Takes one value. It never throws; it stops the consumption if the value is not valid. */
-  take: (value: unknown) => void;
+  take(value: unknown): void;
   /**
    * Returns a promise if the handler must be held back: it resolves when the handler may continue, and never rejects. Only
    * an async iterable can be held back.
    */
-  pause: () => Promise<void> | undefined;
+  pause(): Promise<void> | undefined;
 }
 
 /**
@@ -34,10 +34,14 @@ export function consume(answer: HandlerAnswer, intake: Intake): Consumption {
   throw new TypeError('AgentHandler.handle returned neither an Observable nor an async iterable');
 }
 
-function subscribe(source: Observable<unknown>, { take }: Intake): Consumption {
+function subscribe(source: Observable<unknown>, intake: Intake): Consumption {
   let stop!: () => void;
   const ended = new Promise<void>((resolve, reject) => {
-    const subscription = source.subscribe({ next: take, error: reject, complete: resolve });
+    const subscription = source.subscribe({
+      next: (value) => intake.take(value),
+      error: reject,
+      complete: resolve,
+    });
     stop = () => {
       try {
         subscription.unsubscribe();
@@ -50,14 +54,14 @@ function subscribe(source: Observable<unknown>, { take }: Intake): Consumption {
   return { ended, stop };
 }
 
-function pull(iterator: AsyncIterator<unknown>, { take, pause: room }: Intake): Consumption {
+function pull(iterator: AsyncIterator<unknown>, intake: Intake): Consumption {
   let stopped = false;
   const pulling = (async () => {
     while (!stopped) {
       const step = await iterator.next();
       if (stopped || step.done) return;
-      take(step.value);
-      const pause = room();
+      intake.take(step.value);
+      const pause = intake.pause();
       if (pause) await pause;
     }
   })();

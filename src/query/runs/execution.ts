@@ -90,10 +90,7 @@ export class Execution {
     const answer = await handler.handle(typed, context);
     // An answer that was never consumed holds nothing that must be closed.
     if (run.hasEnded) return;
-    this.#consumption = consume(answer, {
-      take: (value) => this.#answer.take(value),
-      pause: () => this.#answer.pause(),
-    });
+    this.#consumption = consume(answer, this.#answer);
     // The first value of a synchronous answer may have stopped the run.
     if (run.hasEnded) this.#consumption.stop();
     await this.#consumption.ended;
