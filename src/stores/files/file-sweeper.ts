@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { Database } from '../drivers/database.js';
 import { pageOf, totalOf } from '../drivers/totals.js';
 import type { Db, Tables } from '../schema/tables.js';
-import type { StoredContents } from './stored-contents.js';
+import type { SqlFileStore } from './sql-file-store.js';
 
 /** How many contents one statement selects, and how many uses of a content one statement removes. */
 const BATCH = 100;
@@ -15,18 +15,12 @@ const CONTENTS = { table: 'contents', time: 'completed_at', length: 'size' } as 
  */
 const PIN_MS = 60 * 60_000;
 
-/** How long, and how many, contents of files are kept. */
-export interface FileRetention {
-  fileMs: number;
-  filesBytes: number;
-}
-
 /** Drops contents of files: old ones, the oldest of too many, unused ones, and remains of processes that are gone. */
 export class FileSweeper {
   constructor(
     private readonly database: Database,
-    private readonly contents: StoredContents,
-    private readonly retention: FileRetention,
+    private readonly files: SqlFileStore,
+    private readonly retention: { fileMs: number; filesBytes: number },
   ) {}
 
   async sweep(): Promise<void> {
@@ -69,13 +63,13 @@ export class FileSweeper {
   /** Drops a content, unless an unfinished run or a query needs it since a moment ago. */
   async #drop(sha256: string): Promise<void> {
     while (await this.database.attempt((db) => removeUses(db, sha256)));
-    await this.contents.removeIfUnused(sha256);
+    await this.files.removeIfUnused(sha256);
   }
 
   async #removeUnused(): Promise<void> {
     for (let after = ''; ;) {
       const contents = await this.database.attempt((db) => unusedAfter(db, after, pageOf(this.database)));
-      for (const { sha256, is_used } of contents) if (!is_used) await this.contents.removeIfUnused(sha256);
+      for (const { sha256, is_used } of contents) if (!is_used) await this.files.removeIfUnused(sha256);
       if (contents.length === 0) return;
       after = contents.at(-1)!.sha256;
     }
@@ -96,7 +90,7 @@ export class FileSweeper {
         )
         .execute(),
     );
-    for (const { id } of unfinished) await this.contents.remove(id);
+    for (const { id } of unfinished) await this.files.remove(id);
   }
 }
 

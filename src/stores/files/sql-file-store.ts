@@ -1,13 +1,30 @@
-import { type AttemptRef, type ByteRange, FileStore, type TurnFile } from '../../query/index.js';
+import { randomUUID } from 'node:crypto';
+import {
+  type AttemptRef,
+  type ByteRange,
+  FileStore,
+  refusalOfFiles,
+  type TurnFile,
+} from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import type { StoredContents } from './stored-contents.js';
+import type { Db } from '../schema/tables.js';
+import type { ContentStorage } from './content-storage.js';
 import { insertFiles } from './run-files.js';
 
-/** The contents of files of a SQL store, with the runs and turns that use them. */
+/**
+ * The contents of files, with the runs and turns that use them. A content is there once for each digest: a row in `contents`, and
+ * the bytes in a storage.
+ *
+ * A content has three states. First it is being written: `completed_at` is null. Then it is complete. When no run and no
+ * turn needs it any more, it is being removed: `completed_at` is null again, until the bytes and then the row are gone.
+ * A content becomes complete, or stops being complete, under a lock on its digest. So a content that a query has found
+ * complete after it pinned the digest is not removed.
+ */
 export class SqlFileStore extends FileStore {
   constructor(
     private readonly database: Database,
-    private readonly contents: StoredContents,
+    private readonly storage: ContentStorage,
+    private readonly processId: () => string,
   ) {
     super();
   }
@@ -21,7 +38,7 @@ export class SqlFileStore extends FileStore {
         .onConflict((conflict) => conflict.columns(['run_id', 'sha256']).doNothing())
         .execute(),
     );
-    await this.contents.store(sha256, content);
+    await this.#store(sha256, content);
   }
 
   async release(runId: string): Promise<void> {
@@ -31,8 +48,24 @@ export class SqlFileStore extends FileStore {
     await this.removeUnused(uses.map(({ sha256 }) => sha256));
   }
 
-  read(runId: string, sha256: string, range?: ByteRange): Promise<AsyncIterable<Uint8Array> | undefined> {
-    return this.contents.read(runId, sha256, range);
+  /** Reads a complete content that a run, or the turn of a run, uses, or a range of it; undefined if there is none. */
+  async read(
+    runId: string,
+    sha256: string,
+    range?: ByteRange,
+  ): Promise<AsyncIterable<Uint8Array> | undefined> {
+    // `persist`, because a run reads it, and waits for the end of an outage.
+    const found = await this.database.persist((db) =>
+      db
+        .selectFrom('contents')
+        .innerJoin('file_uses', 'file_uses.sha256', 'contents.sha256')
+        .select(['contents.id', 'contents.size'])
+        .where('file_uses.run_id', '=', runId)
+        .where('contents.sha256', '=', sha256)
+        .where('completed_at', 'is not', null)
+        .executeTakeFirst(),
+    );
+    return found && this.storage.read(found.id, found.size, range);
   }
 
   /**
@@ -70,6 +103,97 @@ export class SqlFileStore extends FileStore {
   }
 
   async removeUnused(digests: string[]): Promise<void> {
-    for (const sha256 of digests) await this.contents.removeIfUnused(sha256);
+    for (const sha256 of digests) await this.removeIfUnused(sha256);
   }
+
+  /** Removes the complete content with a digest, if there is one and no run and no turn uses it. */
+  async removeIfUnused(sha256: string): Promise<void> {
+    const id = await this.database.attempt((db) => completeId(db, sha256));
+    if (id === undefined) return;
+    const isUnused = await this.#locked(sha256, async (db) => {
+      const { numUpdatedRows } = await db
+        .updateTable('contents')
+        .set({ completed_at: null })
+        .where('id', '=', id)
+        .where((of) =>
+          of.not(
+            of.exists(
+              of.selectFrom('file_uses').select('file_uses.sha256').where('file_uses.sha256', '=', sha256),
+            ),
+          ),
+        )
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+    if (isUnused) await this.remove(id);
+  }
+
+  /**
+   * Removes the bytes and the row of a content that is not complete.
+   *
+   * @throws {QueryError} `unavailable`
+   */
+  async remove(id: string): Promise<void> {
+    try {
+      await this.storage.remove(id);
+    } catch (error) {
+      throw refusalOfFiles(error);
+    }
+    await this.database.attempt((db) => db.deleteFrom('contents').where('id', '=', id).execute());
+  }
+
+  /**
+   * Stores a content, unless a complete content has its digest.
+   *
+   * @throws {QueryError} `storage_full` · `unavailable`
+   */
+  async #store(sha256: string, content: Blob): Promise<void> {
+    if (await this.#locked(sha256, (db) => completeId(db, sha256))) return;
+
+    const id = randomUUID();
+    const row = {
+      id,
+      sha256,
+      size: content.size,
+      created_at: this.database.now(),
+      completed_at: null,
+      process: this.processId(),
+    };
+    await this.database.attempt((db) => db.insertInto('contents').values(row).execute());
+    try {
+      await this.storage.write(id, content.stream());
+    } catch (error) {
+      await this.remove(id).catch(() => undefined);
+      throw refusalOfFiles(error);
+    }
+    const isKept = await this.#locked(sha256, async (db) => {
+      // Another query may have stored the same content in the meantime.
+      if (await completeId(db, sha256)) return false;
+      await db
+        .updateTable('contents')
+        .set({ completed_at: this.database.now() })
+        .where('id', '=', id)
+        .execute();
+      return true;
+    });
+    // What cannot be removed now, the sweep removes.
+    if (!isKept) await this.remove(id).catch(() => undefined);
+  }
+
+  #locked<T>(sha256: string, work: (db: Db) => Promise<T>): Promise<T> {
+    return this.database.attemptTransaction(async (db) => {
+      await this.database.driver.lock(db, `content ${sha256}`);
+      return work(db);
+    });
+  }
+}
+
+async function completeId(db: Db, sha256: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('contents')
+    .select('id')
+    .where('sha256', '=', sha256)
+    .where('completed_at', 'is not', null)
+    .executeTakeFirst();
+  return row?.id;
 }

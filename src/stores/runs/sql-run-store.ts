@@ -29,7 +29,6 @@ import { EndedLength } from '../drivers/totals.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
-import { StoredContents } from '../files/stored-contents.js';
 import { FileSweeper } from '../files/file-sweeper.js';
 import { findFile } from '../files/run-files.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
@@ -107,10 +106,9 @@ export class SqlRunStore extends RunStore {
     const { contentDirectory } = driver;
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
-    const contents = new StoredContents(database, storage, () => lease.processId);
-    this.files = new SqlFileStore(database, contents);
+    this.files = new SqlFileStore(database, storage, () => lease.processId);
     this.#erasure = new Erasure(database, this.#localRuns, this.files);
-    const files = new FileSweeper(database, contents, retention);
+    const files = new FileSweeper(database, this.files, retention);
     this.#sweeper = new Sweeper(database, lease, this.#localRuns, this.#erasure, files, retention);
 
     const limits = new OwnerLimits(database);
