@@ -142,12 +142,14 @@ function storeProvider(name = ''): Provider {
     provide: RunStore,
     inject: [Settings, ModulesContainer, RunHandler, Observers],
     useFactory: (
-      { store }: Settings,
+      { store, spoolDirectory }: Settings,
       application: ModulesContainer,
       handler: RunHandler,
       observers: Observers,
     ) => {
-      const own = store ? SharedStore.of(application, store).join(name, handler) : new MemoryRunStore();
+      const used = store ?? new MemoryRunStore();
+      if (used instanceof MemoryRunStore) used.files.spoolDirectory ??= spoolDirectory;
+      const own = store ? SharedStore.of(application, store).join(name, handler) : used;
       return observers.want('storeAnswered') ? observeStore(own, observers) : own;
     },
   };

@@ -3,10 +3,19 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { log, message, type Query, type QueryContext, QueryModule, type RunStore } from '../../src/index.js';
+import {
+  AgentService,
+  log,
+  message,
+  type Query,
+  type QueryContext,
+  QueryModule,
+  type RunStore,
+} from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { get, request } from '../support/client.js';
+import { eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, startHost } from '../support/host.js';
 
 /** Reads every file of its session, the files of earlier turns first. */
@@ -106,6 +115,28 @@ describeOnOneAdapter('A handler on %s', (adapter) => {
       const host = await startHost(adapter, QueryModule.forRoot(options));
       await send(host.url, '11 bytes...');
       expect(await send(host.url, 'now')).toEqual([{ content: String(count) }, { status: 'completed' }]);
+      await host.close();
+      expect(await readdir(directory)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['its own', async () => undefined],
+    ['a given', () => openStore('memory:')],
+  ])(
+    promise('session.files', '%s store in memory keeps large files in the spool directory'),
+    async (_, open) => {
+      const store = await open();
+      const answer = async function* () {
+        yield message('Kept.');
+      };
+      const options = { handler: answer, ...(store && { store }), spoolDirectory: directory };
+      const host = await startHost(adapter, QueryModule.forRoot(options));
+      const content = 'x'.repeat(5 * 1024 * 1024);
+      await send(host.url, content);
+      // The query does not need its own temporary file any more.
+      await eventually(() => host.app.get(AgentService, { strict: false }).spoolUse().files === 0);
+      expect(await mentions(directory, content)).toBe(1);
       await host.close();
       expect(await readdir(directory)).toEqual([]);
     },

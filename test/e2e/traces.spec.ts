@@ -319,10 +319,15 @@ describeOnOneAdapter('The traces of runs, on %s', (adapter) => {
     const submitted = tracer.submitted.bind(tracer);
     tracer.submitted = (run) => {
       const traced = submitted(run)!;
-      const within = traced.within.bind(traced);
+      let steps = 0;
       return {
         trace: undefined,
-        within,
+        // Before its step, or after it.
+        within: (step) => {
+          if (++steps % 2 === 1) fail();
+          traced.within(step);
+          return fail();
+        },
         admitted: fail,
         repeated: fail,
         refused: fail,

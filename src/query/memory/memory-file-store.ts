@@ -32,6 +32,8 @@ export class MemoryFileStore extends FileStore {
   readonly #uses = new Map<string, Set<string>>();
   readonly #files = new Map<string, FilesOfRun>();
   readonly #bytes = { memory: 0, disk: 0 };
+  /** Where the temporary files are. Default: in the system's directory for temporary files. */
+  spoolDirectory: string | undefined;
   #spool: Promise<Spool> | undefined;
 
   /** @param maxBytes how much is kept in memory; sixteen times as much in temporary files */
@@ -99,7 +101,7 @@ export class MemoryFileStore extends FileStore {
   }
 
   async #spooled(content: Blob): Promise<SpoolFile> {
-    this.#spool ??= Spool.open();
+    this.#spool ??= Spool.open(this.spoolDirectory);
     const file = (await this.#spool).newFile();
     try {
       for await (const chunk of content.stream() as AsyncIterable<Uint8Array>) await file.write(chunk);

@@ -38,7 +38,7 @@ export interface RunOptions {
   disconnect: DisconnectPolicy;
   /** How many runs may execute at once in this process: the number of slots. Default 10,000. */
   maxRunning: number;
-  /** How many runs may wait in this process, in the queue of their session or for a slot. Default 10,000. */
+  /** How many runs may wait in all processes that share the store, in the queue of their session or for a slot. Default 10,000. */
   maxWaiting: number;
   /**
    * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default

@@ -49,11 +49,12 @@ export interface LiveRun {
 
 export function servicesOf(
   given: Pick<RunnerServices, 'store' | 'handler' | 'clock' | 'observers'>,
-  { runs, limits, kwargs, path, name, tracer }: Settings,
+  { runs, limits, kwargs, path, name, tracer, spoolDirectory }: Settings,
   spool: Spool,
 ): RunnerServices {
   const { store, observers } = given;
   const contents = store.files ? undefined : new MemoryFileStore(MEMORY_RETENTION_DEFAULTS.filesBytes);
+  if (contents) contents.spoolDirectory = spoolDirectory;
   return {
     ...given,
     options: runs,

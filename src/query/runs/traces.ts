@@ -52,7 +52,7 @@ function guardedTrace(trace: RunTrace | undefined): RunTrace | undefined {
   return (
     trace && {
       trace: trace.trace,
-      within: (step) => trace.within(step),
+      within: (step) => withinTrace(trace, step),
       admitted: (waits) => guarded(() => trace.admitted(waits)),
       repeated: (run) => guarded(() => trace.repeated(run)),
       refused: (code) => guarded(() => trace.refused(code)),
@@ -61,6 +61,29 @@ function guardedTrace(trace: RunTrace | undefined): RunTrace | undefined {
       ended: (end) => guarded(() => trace.ended(end)),
     }
   );
+}
+
+/** Does a step within a trace, also if the tracer fails before or after it. */
+function withinTrace<T>(trace: RunTrace, step: () => T): T {
+  let done: (() => T) | undefined;
+  guarded(() =>
+    trace.within(() => {
+      done = outcomeOf(step);
+    }),
+  );
+  return done ? done() : step();
+}
+
+/** Does a step. Returns a function that returns what the step has returned, or throws what it has thrown. */
+function outcomeOf<T>(step: () => T): () => T {
+  try {
+    const value = step();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 /** The code of what an admission has thrown. */
