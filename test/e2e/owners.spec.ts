@@ -27,6 +27,25 @@ describeOnOneAdapter('A caller whom the host does not know, on %s', (adapter) =>
   });
 });
 
+describeOnOneAdapter('A host that names no owner, on %s', (adapter) => {
+  it.each([
+    ['undefined', () => undefined],
+    ['null', () => null],
+    ['a promise of undefined', async () => undefined],
+    ['a promise of null', async () => null],
+  ])(promise('owner.anonymous', 'the option `owner` returns %s'), async (_, owner) => {
+    const agent = new ScriptedAgent();
+    const host = await startAgent(adapter, agent.handler, { owner: owner as () => undefined });
+    const asked = await ask(host.url, 'Hello');
+    const call = await agent.call(1);
+    expect(call.context.owner).toBe('anonymous');
+    call.finish();
+    await asked.whole();
+    await host.idle();
+    await host.close();
+  });
+});
+
 describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;

@@ -72,7 +72,8 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
       : this.#known(request, owner);
   }
 
-  #known(request: HostRequest, owner = ANONYMOUS): string {
+  #known(request: HostRequest, found: string | null | undefined): string {
+    const owner = found ?? ANONYMOUS;
     this.observers.ownerIs(request, owner);
     return owner;
   }
