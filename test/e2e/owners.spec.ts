@@ -27,6 +27,34 @@ describeOnOneAdapter('A caller whom the host does not know, on %s', (adapter) =>
   });
 });
 
+describeOnOneAdapter('The option `owner`, on %s', (adapter) => {
+  it.each([
+    ['returns', () => 'ann', 200],
+    ['resolves', async () => 'ann', 200],
+    ['throws', refuse, 401],
+    ['rejects', async () => refuse(), 401],
+  ])(promise('owner.isolation', 'is asked once for a query when it %s'), async (_, owner, status) => {
+    const agent = new ScriptedAgent();
+    let asked = 0;
+    const host = await startAgent(adapter, agent.handler, {
+      owner: () => {
+        asked++;
+        return owner();
+      },
+    });
+    const reply = ask(host.url, 'Hello');
+    if (status === 200) (await agent.call(1)).finish();
+    expect((await reply).status).toBe(status);
+    expect(asked).toBe(1);
+    await host.idle();
+    await host.close();
+  });
+});
+
+function refuse(): never {
+  throw new UnauthorizedException();
+}
+
 describeOnOneAdapter('A host that names no owner, on %s', (adapter) => {
   it.each([
     ['undefined', () => undefined],

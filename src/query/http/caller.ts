@@ -21,9 +21,15 @@ class PendingRequest {
     return this.#request;
   }
 
-  /** What `read` returns: it is called once. */
+  /** What `read` returns. It is called once, also if it throws. */
   callerBy(read: (request: PendingRequest) => Awaitable<Caller>): Awaitable<Caller> {
-    return (this.#caller ??= read(this));
+    if (this.#caller) return this.#caller;
+    try {
+      this.#caller = read(this);
+    } catch (error) {
+      this.#caller = Promise.reject(error);
+    }
+    return this.#caller;
   }
 }
 
