@@ -112,7 +112,7 @@ function layerOf(file: string): string {
   return fourth === undefined ? 'root' : third!;
 }
 
-/** What spokes of the core import besides the hub. */
+/** What spokes of the core import besides the hub. Who serves the page says that it needs no credential. */
 const BUILT_ON: Record<string, string[]> = {
   playground: ['src/access/index.ts'],
   'agents/echo': ['src/parts/part-readers.ts'],

@@ -148,6 +148,7 @@ function storeProvider(name = ''): Provider {
       observers: Observers,
     ) => {
       const used = store ?? new MemoryRunStore();
+      // A store in memory keeps its large files where the temporary files of queries are.
       if (used instanceof MemoryRunStore) used.files.spoolDirectory ??= spoolDirectory;
       const own = store ? SharedStore.of(application, store).join(name, handler) : used;
       return observers.want('storeAnswered') ? observeStore(own, observers) : own;

@@ -43,6 +43,7 @@ export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
 /**
  * Cuts the long texts of a turn, as pages show it. The contents of its messages end where the text of the answer is cut.
  *
+ * @param whole the turn with whole texts
  * @returns the turn as pages show it, which is `whole` itself if no text is long; and the texts that were cut, by their digests
  *
  * @example

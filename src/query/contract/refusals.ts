@@ -99,6 +99,7 @@ export function idempotencyConflict(): QueryError {
 /**
  * The log no longer has what follows the cursor.
  *
+ * @param after the cursor
  * @param oldest the number of the first envelope that is kept
  * @param latest the number of the last envelope
  *

@@ -6,6 +6,7 @@ const TITLE_LENGTH = 80;
 /**
  * The title that a query gives to its session: the beginning of its first text, in one line.
  *
+ * @param parts the parts of the query
  * @returns undefined if no part is a text, or all texts are blank
  *
  * @example

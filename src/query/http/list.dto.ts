@@ -63,6 +63,7 @@ export class TurnsDto {
   @WholeNumber(1, 500)
   limit: number = PAGE_ENTRIES;
 
+  /** How many turns to skip. */
   @WholeNumber(0, Number.MAX_SAFE_INTEGER)
   after: number = 0;
 }

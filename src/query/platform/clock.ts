@@ -20,12 +20,14 @@ export abstract class Clock {
    * Calls a function once, after a time.
    *
    * @param option the option that sets the time
+   * @param ms milliseconds
    */
   abstract start(option: TimedOption, ms: number, callback: () => void): Timer;
 
   /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */
   abstract repeat(option: TimedOption, ms: number, callback: () => void): Timer;
 
+  /** Stops what `start` or `repeat` has returned. Can be called again. */
   abstract stop(timer: Timer | undefined): void;
 }
 

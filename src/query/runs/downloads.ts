@@ -8,6 +8,7 @@ import type { RunStore } from '../ports/run-store.js';
 export interface DownloadedFile {
   name: string;
   mimeType: string;
+  /** Bytes. */
   size: number;
   /** SHA-256 of the content, lower-case hexadecimal. */
   sha256: string;

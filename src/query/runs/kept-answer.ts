@@ -56,6 +56,7 @@ export class KeptAnswer {
     return this.#isTruncated && this.#text.length >= TEXT_LENGTH;
   }
 
+  /** Adds the next envelope of the log; `json` is its text. */
   add(envelope: Envelope, json: string): void {
     const { type, data } = envelope;
     if (!isOfTurn(type) || this.isFull) return;
@@ -64,6 +65,7 @@ export class KeptAnswer {
     else this.#addTextWithMembers(type, json);
   }
 
+  /** What is kept so far. */
   get value(): TurnAnswer {
     const texts = { message: this.#text, reasoning: this.#reasoning };
     const offsets = { message: 0, reasoning: 0 };

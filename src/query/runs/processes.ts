@@ -99,6 +99,7 @@ export class Processes implements SignalReceiver {
     const { store, options } = this.services;
     const { stopDeadlineMs } = options;
     const since = performance.now();
+    let isAsked = false;
     let lookMs = LOOK_MS.least;
     for (let found = run; ; found = await this.#find(run)) {
       const passedMs = performance.now() - since;
@@ -110,7 +111,8 @@ export class Processes implements SignalReceiver {
         await this.#endWaiting(found);
         continue;
       }
-      if (lookMs === LOOK_MS.least) await store.request(run, 'cancel');
+      if (!isAsked) await store.request(run, 'cancel');
+      isAsked = true;
       this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
       store.signals.send({ type: 'cancel', runId: run.id });
       await delay(lookMs);

@@ -6,7 +6,9 @@ export interface OpenPool {
   pool: {
     query(statement: string | object): Promise<{ rows: unknown[]; rowCount: number | null }>;
   };
+  /** Undefined if the URL names none. */
   schema: string | undefined;
+  /** Closes all connections. */
   close(): Promise<void>;
 }
 

@@ -19,6 +19,7 @@ export interface Ending {
   /** The process that must own the run; undefined for a run that must be waiting. */
   process: string | undefined;
   attempt: number;
+  /** Undefined if it is not known yet. */
   log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
@@ -26,6 +27,7 @@ export interface Ending {
   answer: TurnAnswer | undefined;
 }
 
+/** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
 export type LimitOf = (module: string) => number | undefined;
 
 /**

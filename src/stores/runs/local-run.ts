@@ -5,6 +5,7 @@ import type { LogExtent } from './segments.js';
 export interface WaitingEnd {
   end: RunEnd;
   endedAt: number;
+  /** Whether the run was ended. Set by the commit. */
   isEnded: boolean;
 }
 
