@@ -108,7 +108,10 @@ const ENTRIES: Record<string, string[]> = {
     'interrupted',
     'isRepeated',
     'pageFrom',
+    'pageOf',
+    'pageOfTurns',
     'placeOf',
+    'recordOfAdmission',
     'refuseBehind',
     'refuseToWait',
     'restartedText',
@@ -116,6 +119,7 @@ const ENTRIES: Record<string, string[]> = {
     'sessionBusy',
     'shownTurn',
     'titleOf',
+    'turnOf',
   ],
   'src/stores/index.ts': ['DEFAULT_DATABASE_URL', 'openStore', 'postgresPool'],
   'src/telemetry/index.ts': [

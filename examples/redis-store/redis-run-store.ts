@@ -1,145 +1,102 @@
-import type { Redis } from 'ioredis';
-import {
-  type Admission,
-  type Admitted,
-  type AttemptRef,
-  type Ended,
-  type Kept,
-  type ListPage,
-  type LogSlice,
-  MEMORY_RETENTION_DEFAULTS,
-  type RecoveryEvents,
-  type RetentionOptions,
-  type RunEnd,
-  type RunRecord,
-  type RunRef,
-  RunStore,
-  type RunsPage,
-  type StoredQuery,
-  type TurnAnswer,
-  type TurnFile,
-  type TurnsPage,
-  type TurnText,
-} from 'nest-agent-query';
-import {
-  doneText,
-  INTERRUPTED,
-  interrupted,
-  isRepeated,
-  KeptAnswer,
-  placeOf,
-  refuseBehind,
-  refuseToWait,
-  restartedText,
-  runNotFound,
-  sessionBusy,
-  shownTurn,
-  titleOf,
-} from 'nest-agent-query/store-rules';
-import { entriesOf, runsPage, sessionsPage, turnsPage } from './redis-lists.js';
-import { RedisSteps, type Write } from './redis-steps.js';
-import {
-  appended,
-  entryOf,
-  keyOf,
-  NEW_RUN,
-  readRun,
-  type StoredRun,
-  type StoredTurn,
-  type StoredSession,
-  writeRun,
-} from './stored-run.js';
+import { Redis } from 'ioredis';
+import type * as port from 'nest-agent-query';
+import { MEMORY_RETENTION_DEFAULTS, RunStore } from 'nest-agent-query';
+import * as rules from 'nest-agent-query/store-rules';
+import { type Change, RedisSteps } from './redis-steps.js';
+import { entriesOf, entryOf, fileOf, grown, keyOf, newRun } from './stored-run.js';
+import type { StoredRun, StoredSession, StoredTurn } from './stored-run.js';
 
-const SWEEP_MS = 60_000;
-
-/** Envelopes that are written together. */
-interface Group {
-  texts: string[];
-  written: Promise<void>;
-}
+/** What one read of a log returns at most, unless its first envelope has more characters. */
+const SLICE = { length: 64 * 1024, envelopes: 200 };
 
 export interface RedisRunStoreOptions {
   /** How long runs and sessions are kept. Members that are absent have their default. */
-  retention?: Partial<Pick<RetentionOptions, 'runMs' | 'sessionMs'>>;
+  retention?: Partial<Pick<port.RetentionOptions, 'runMs' | 'sessionMs'>>;
   /** How long a process may be silent before another one may take its data, in milliseconds. Default 10,000. */
   lockMs?: number;
 }
 
 /**
- * Keeps runs in Redis, for one process. Redis has everything. This process has a copy of the runs that have not ended, so it
- * decides without asking. A change takes effect here when Redis has it.
+ * Keeps runs in Redis, for one process. Redis has everything. This process has a copy of the runs and the sessions, but not of
+ * their logs and turns, so it decides without asking. A change takes effect here when Redis has it.
  */
 export class RedisRunStore extends RunStore {
   override readonly durable = true;
+  readonly #redis: Redis;
   readonly #steps: RedisSteps;
-  readonly #retention: Pick<RetentionOptions, 'runMs' | 'sessionMs'>;
-  /** The runs that have not ended, in the order of their admission. */
+  readonly #retention: Pick<port.RetentionOptions, 'runMs' | 'sessionMs'>;
+  /** In the order of their admission. */
   readonly #unfinished = new Map<string, StoredRun>();
-  readonly #groups = new Map<string, Group>();
-  #events: RecoveryEvents | undefined;
-  #sweepTimer: NodeJS.Timeout | undefined;
-  /** Numbers what needs an order: admissions, uses of sessions, and runs that become ready. */
+  readonly #ended = new Map<string, StoredRun>();
+  readonly #sessions = new Map<string, StoredSession>();
+  /** The ids of runs, by their idempotency keys. */
+  readonly #keys = new Map<string, string>();
+  /** Envelopes of one run that are written together. */
+  readonly #groups = new Map<string, { texts: string[]; written: Promise<void> }>();
+  #events: port.RecoveryEvents | undefined;
+  /** The last number for what needs an order: admissions, uses of sessions, and runs that become ready. */
   #number = 0;
 
-  constructor(
-    private readonly redis: Redis,
-    { retention, lockMs = 10_000 }: RedisRunStoreOptions = {},
-  ) {
+  /** @param url `redis://…` */
+  constructor(url: string, { retention, lockMs = 10_000 }: RedisRunStoreOptions = {}) {
     super();
-    this.#steps = new RedisSteps(redis, lockMs, () => this.#lose());
+    this.#redis = new Redis(url, {
+      maxRetriesPerRequest: null,
+      retryStrategy: (count) => Math.min(10 * count, 1_000),
+    });
+    this.#steps = new RedisSteps(this.#redis, lockMs, {
+      renewed: () => this.sweep(),
+      lost: () => this.#lose(),
+    });
     this.#retention = { ...MEMORY_RETENTION_DEFAULTS, ...retention };
   }
 
-  override async open(events: RecoveryEvents): Promise<void> {
+  override async open(events: port.RecoveryEvents): Promise<void> {
     this.#events = events;
     await this.#steps.open();
-    this.#number = Number((await this.redis.get('number')) ?? 0);
-    const stored = await this.#load(await this.redis.smembers('unfinished'));
-    const runs = await Promise.all(stored.map((run) => this.#withEndOfLog(run)));
-    for (const run of runs.sort((a, b) => a.number - b.number)) this.#unfinished.set(run.id, run);
-    for (const run of runs.filter(({ status }) => status === 'running')) await this.#recover(run, events);
-    this.#sweepTimer = setInterval(() => void this.sweep().catch(() => undefined), SWEEP_MS);
-    this.#sweepTimer.unref();
-    if (runs.length > 0) events.ready();
+    const [runs, sessions] = await Promise.all([this.#redis.hvals('runs'), this.#redis.hvals('sessions')]);
+    for (const text of sessions) this.#putSession(JSON.parse(text) as StoredSession).apply();
+    const stored = runs.map((text) => JSON.parse(text) as StoredRun).sort((a, b) => a.number - b.number);
+    for (const run of stored)
+      this.#put(run.endedAt === undefined ? await this.#withEndOfLog(run) : run).apply();
+    for (const run of this.#unfinished.values())
+      if (run.status === 'running') await this.#recover(run, events);
+    if (this.#unfinished.size > 0) events.ready();
   }
 
-  override async close(): Promise<void> {
-    clearInterval(this.#sweepTimer);
-    await this.#steps.close();
+  override close(): Promise<void> {
+    return this.#steps.close();
   }
 
   /** Ends as a crash would. For tests. */
   crash(): void {
-    clearInterval(this.#sweepTimer);
     this.#steps.crash();
   }
 
-  override check(): Promise<void> {
-    return this.#steps.check();
+  override check(): void {
+    this.#steps.check();
   }
 
-  admit(admission: Admission): Promise<Admitted> {
+  admit(admission: port.Admission): Promise<port.Admitted> {
     return this.#steps.nextNow(() => this.#admit(admission));
   }
 
-  take(count: number, module = ''): Promise<RunRecord[]> {
+  take(count: number, module = ''): Promise<port.RunRecord[]> {
     return this.#steps.nextNow(async () => {
-      const ready = [...this.#unfinished.values()].filter(
-        (run) => run.status === 'waiting' && run.ready > 0 && run.module === module,
-      );
+      const ready = this.#waiting(module).filter((run) => run.ready > 0);
       const runs = ready.sort((a, b) => a.ready - b.ready).slice(0, count);
-      const started = runs.map((run): StoredRun => ({
+      const at = Date.now();
+      const started = runs.map((run) => ({
         ...run,
-        status: 'running',
-        startedAt: run.startedAt ?? Date.now(),
+        status: 'running' as const,
+        startedAt: run.startedAt ?? at,
       }));
-      await this.#steps.persist(started.map(writeRun));
-      for (const run of started) this.#unfinished.set(run.id, run);
+      await this.#steps.write(started.map((run) => this.#put(run)));
       return started;
     });
   }
 
-  append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
+  append({ owner, id }: port.RunRef, envelope: string): void | Promise<void> {
     const run = this.#unfinished.get(id);
     if (run?.owner !== owner || run.status !== 'running') return;
     const open = this.#groups.get(id);
@@ -148,33 +105,33 @@ export class RedisRunStore extends RunStore {
       return open.written;
     }
     const texts = [envelope];
-    const written = this.#steps.next(async () => {
+    const written = this.#afterAppends(run, async (executing) => {
       if (this.#groups.get(id)?.texts === texts) this.#groups.delete(id);
-      const executing = this.#unfinished.get(id);
-      if (executing?.status !== 'running' || executing.attempt !== run.attempt) return;
-      await this.#write(appended(executing, texts));
+      if (executing?.status !== 'running') return;
+      const longer = grown(executing, texts);
+      const { apply } = this.#put(longer);
+      await this.#steps.write([...entriesOf(longer, texts), { apply }]);
     });
     this.#groups.set(id, { texts, written });
     return written;
   }
 
-  keep(ref: AttemptRef, kept: Kept): Promise<void> {
+  keep(ref: port.AttemptRef, kept: port.Kept): Promise<void> {
     return this.#afterAppends(ref, async (run) => {
-      if (run?.status !== 'running') throw interrupted();
-      if ('state' in kept) return this.#persist({ ...run, state: kept.state, stateAt: run.lastSeq });
-      const { file } = kept;
-      const isKnown = [...run.parts, ...run.files].some(
-        (part) => part.type === 'file' && part.sha256 === file.sha256,
-      );
-      if (!isKnown) await this.#persist({ ...run, files: [...run.files, file] });
+      if (run?.status !== 'running') throw rules.interrupted();
+      const isKnown = 'file' in kept && fileOf(run, kept.file.sha256) !== undefined;
+      if (isKnown) return;
+      const changed =
+        'state' in kept ? { state: kept.state, stateAt: run.lastSeq } : { files: [...run.files, kept.file] };
+      await this.#steps.write([this.#put({ ...run, ...changed })]);
     });
   }
 
-  end(ref: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
+  end(ref: port.AttemptRef, end: port.RunEnd, answer: port.TurnAnswer): Promise<port.Ended | undefined> {
     return this.#afterAppends(ref, async (run) => run && this.#end(run, end, answer));
   }
 
-  override handOver(ref: AttemptRef): Promise<boolean> {
+  override handOver(ref: port.AttemptRef): Promise<boolean> {
     return this.#afterAppends(ref, async (run) => {
       if (run?.status !== 'running') return false;
       await this.#handOver(run);
@@ -182,242 +139,205 @@ export class RedisRunStore extends RunStore {
     });
   }
 
-  request({ owner, id }: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+  request({ owner, id }: port.RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
     return this.#steps.nextNow(async () => {
       const run = this.#unfinished.get(id);
       const member = what === 'cancel' ? 'cancelled' : 'detached';
       if (run?.owner !== owner || run[member]) return false;
-      await this.#persist({ ...run, [member]: true });
+      await this.#steps.write([this.#put({ ...run, [member]: true })]);
       if (what === 'cancel' && run.status === 'running') this.#events?.asked(id, what);
       return true;
     });
   }
 
-  find(owner: string, runId: string): Promise<RunRecord | undefined> {
-    return this.#find(owner, runId);
+  find(owner: string, runId: string): StoredRun | undefined {
+    const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
+    return run?.owner === owner ? run : undefined;
   }
 
-  async part(owner: string, runId: string, sha256: string): Promise<TurnFile | TurnText | undefined> {
-    const [turn] = await this.#read<StoredTurn>([`turn:${runId}`]);
-    const has = (await this.#find(owner, runId)) ?? (turn?.owner === owner ? turn : undefined);
-    const file =
-      has && [...has.parts, ...has.files].find((part) => part.type === 'file' && part.sha256 === sha256);
-    if (file || turn?.owner !== owner) return file;
-    const text = shownTurn(turn).longTexts.get(sha256);
-    return text === undefined ? undefined : { type: 'text', text };
+  async part(owner: string, runId: string, sha256: string) {
+    const [stored] = (await this.#turns([runId])).filter((each) => each.owner === owner);
+    const run = this.find(owner, runId) ?? (stored && { ...stored, parts: stored.turn.parts });
+    const text = stored && rules.shownTurn(stored.turn).longTexts.get(sha256);
+    return (run && fileOf(run, sha256)) ?? (text === undefined ? undefined : { type: 'text' as const, text });
   }
 
-  async read({ owner, id }: RunRef, after: number): Promise<LogSlice> {
-    const run = await this.#steps.patiently(() => this.#find(owner, id));
-    if (!run) throw runNotFound();
+  async read({ owner, id }: port.RunRef, after: number): Promise<port.LogSlice> {
+    const run = this.find(owner, id);
+    if (!run) throw rules.runNotFound();
     const entries = await this.#entries(run, after);
-    const last = after + entries.length;
-    return {
-      first: after + 1,
-      count: entries.length,
-      lines: entries.map(({ text }) => text).join('\n'),
-      endOffset: entries.at(-1)?.endOffset ?? run.endOffset,
-      ended: run.endedAt !== undefined && last >= run.lastSeq,
-    };
+    const lines = entries.map(({ text }) => text).join('\n');
+    const endOffset = entries.at(-1)?.endOffset ?? run.endOffset;
+    const ended = run.endedAt !== undefined && after + entries.length >= run.lastSeq;
+    return { first: after + 1, count: entries.length, lines, endOffset, ended };
   }
 
-  override async query({ owner, id }: RunRef): Promise<StoredQuery> {
+  override async query({ owner, id }: port.RunRef): Promise<port.StoredQuery> {
     const run = this.#unfinished.get(id);
-    if (run?.owner !== owner) throw runNotFound();
+    if (run?.owner !== owner) throw rules.runNotFound();
     const { parts, kwargs, state: checkpoint } = run;
-    return { parts: [...parts], kwargs, answer: await this.#answerOf(run), checkpoint };
+    return { parts, kwargs, answer: await this.#answerOf(run), checkpoint };
   }
 
-  async turns(owner: string, sessionId: string, page: TurnsPage) {
-    const [session] = await this.#read<StoredSession>([`session:${keyOf(owner, sessionId)}`]);
-    return (
-      session && this.#steps.read(() => turnsPage(this.redis, keyOf(owner, sessionId), session.turns, page))
+  async turns(owner: string, sessionId: string, page: port.TurnsPage) {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    if (!session) return undefined;
+    const { after, limit, cutTexts = false } = page;
+    const total = session.turns.length;
+    const first = after ?? Math.max(0, total - limit);
+    const stored = await this.#turns(session.turns.slice(first, first + limit));
+    const turns = stored.map(({ turn }) => (cutTexts ? rules.shownTurn(turn).shown : turn));
+    // The contents of messages are the text of the answer. They count with it, and once more in a page that shows them.
+    const lengthOf = (turn: port.Turn) => JSON.stringify(turn).length - (cutTexts ? 0 : turn.text.length);
+    return rules.pageOfTurns(turns, page, Math.min(total, first + limit), total, lengthOf);
+  }
+
+  queue(owner: string, sessionId: string): StoredRun[] {
+    return [...this.#unfinished.values()].filter((run) => run.owner === owner && run.sessionId === sessionId);
+  }
+
+  runs(owner: string, { sessionId, status, ...page }: port.RunsPage) {
+    const runs = [...this.#ended.values(), ...this.#unfinished.values()].filter(
+      (run) =>
+        run.owner === owner &&
+        (sessionId === undefined || run.sessionId === sessionId) &&
+        (status === undefined || run.status === status),
     );
+    runs.sort((a, b) => b.number - a.number);
+    const lengthOf = (run: StoredRun) => 256 + (run.sessionId?.length ?? 0);
+    const { entries, next } = rules.pageOf(runs, page, ({ number }) => number, lengthOf);
+    return { runs: entries, next };
   }
 
-  queue(owner: string, sessionId: string): RunRecord[] {
-    return this.#queue(owner, sessionId);
-  }
-
-  async runs(owner: string, page: RunsPage) {
-    const { entries, next } = await this.#steps.read(() => runsPage(this.redis, owner, page));
-    return { runs: entries.map((run) => this.#unfinished.get(run.id) ?? run), next };
-  }
-
-  async sessions(owner: string, page: ListPage) {
-    const { entries, next } = await this.#steps.read(() => sessionsPage(this.redis, owner, page));
+  sessions(owner: string, page: port.ListPage) {
+    const own = [...this.#sessions.values()].filter((session) => session.owner === owner);
+    own.sort((a, b) => b.used - a.used);
+    const lengthOf = ({ id }: StoredSession) => 256 + id.length;
+    const { entries, next } = rules.pageOf(own, page, ({ used }) => used, lengthOf);
     const sessions = entries.map(({ id, title, turns, usedAt }) => {
-      const active = this.#queue(owner, id).find(({ status }) => status === 'running')?.id;
-      return { id, title, turns, usedAt, active };
+      const active = this.queue(owner, id).find(({ status }) => status === 'running')?.id;
+      return { id, title, turns: turns.length, usedAt, active };
     });
     return { sessions, next };
   }
 
   erase(owner: string, sessionId: string): Promise<boolean> {
     return this.#steps.nextNow(async () => {
-      const key = keyOf(owner, sessionId);
-      const [session] = await this.#read<StoredSession>([`session:${key}`]);
+      const session = this.#sessions.get(keyOf(owner, sessionId));
       if (!session) return false;
-      if (this.#queue(owner, sessionId).length > 0) throw sessionBusy();
-      await this.#steps.write(await this.#dropSession(key));
+      if (this.queue(owner, sessionId).length > 0) throw rules.sessionBusy();
+      await this.#steps.write(this.#dropSession(session));
       return true;
     });
   }
 
-  /** Drops what is older than the retention. The store does this once a minute. */
-  async sweep(): Promise<void> {
-    const old = (key: string, keptMs: number) =>
-      this.#steps.read(() => this.redis.zrangebyscore(key, '-inf', Date.now() - keptMs));
-    await this.#steps.nextNow(async () => {
-      const runs = await this.#load(await old('ended', this.#retention.runMs));
-      await this.#steps.write(runs.flatMap(dropRun));
-      for (const key of await old('used', this.#retention.sessionMs)) {
-        const [owner, id] = JSON.parse(key) as [string, string];
-        if (this.#queue(owner, id).length === 0) await this.#steps.write(await this.#dropSession(key));
-      }
+  /** Drops what is older than the retention. The store does this again and again. */
+  sweep(): Promise<void> {
+    return this.#steps.nextNow(async () => {
+      const now = Date.now();
+      const runs = [...this.#ended.values()].filter(({ endedAt }) => endedAt! <= now - this.#retention.runMs);
+      const sessions = [...this.#sessions.values()].filter(
+        ({ owner, id, usedAt }) =>
+          usedAt <= now - this.#retention.sessionMs && this.queue(owner, id).length === 0,
+      );
+      const dropped = [
+        runs.flatMap((run) => this.#drop(run)),
+        sessions.flatMap((each) => this.#dropSession(each)),
+      ];
+      if (dropped.flat().length > 0) await this.#steps.write(dropped.flat());
     });
   }
 
-  async #admit(admission: Admission): Promise<Admitted> {
-    const { owner, session, idempotency } = admission;
-    const repeatedBy = idempotency && `key:${keyOf(owner, idempotency.key)}`;
-    if (repeatedBy) {
-      const [known] = await this.#read<{ id: string; digest: string }>([repeatedBy]);
-      const run = known && (await this.#find(owner, known.id));
-      if (run && isRepeated(run, known.digest === idempotency.digest)) {
-        return { run, created: false, ahead: [] };
-      }
+  async #admit(admission: port.Admission): Promise<port.Admitted> {
+    const { owner, session, idempotency, module } = admission;
+    const known = idempotency && this.find(owner, this.#keys.get(keyOf(owner, idempotency.key)) ?? '');
+    if (known && rules.isRepeated(known, known.digest === idempotency.digest)) {
+      return { run: known, created: false, ahead: [] };
     }
-    const ahead = session ? this.#queue(owner, session.id) : [];
-    refuseBehind(ahead.length, admission);
-    const place = placeOf(admission, ahead.length, true);
-    const module = admission.module ?? '';
-    if (!place.starts) {
-      const waiting = [...this.#unfinished.values()].filter((each) => each.status === 'waiting');
-      refuseToWait(admission, false, waiting.filter((each) => each.module === module).length);
-    }
-    const now = Date.now();
-    const number = ++this.#number;
-    const { runId: id, detached, trace, path, parts, kwargs } = admission;
-    const run: StoredRun = {
-      ...NEW_RUN,
-      ...{ id, owner, module, detached, trace, path, parts, kwargs, repeatedBy, number },
-      sessionId: session?.id,
-      status: place.starts ? 'running' : 'waiting',
-      createdAt: now,
-      startedAt: place.starts ? now : undefined,
-      ready: place.isReady ? number : 0,
-    };
-    const log = appended(run, admission.notices(place.starts ? undefined : ahead.length));
-    const writes: Write[] = [
-      ...log.writes,
-      writeRun(log.run),
-      ['SET', 'number', number],
-      ['SADD', 'unfinished', run.id],
-      ['ZADD', `runs:${JSON.stringify(owner)}`, number, run.id],
-    ];
-    if (repeatedBy)
-      writes.push(['SET', repeatedBy, JSON.stringify({ id: run.id, digest: idempotency.digest })]);
-    if (session)
-      writes.push(...(await this.#useSession(run, 0)), ['SADD', `of:${keyOf(owner, session.id)}`, run.id]);
-    try {
-      await this.#steps.write(writes);
-    } catch (error) {
-      // Redis may have executed the writes, but the caller is told that the query was not admitted.
-      void this.#steps.next(() => this.#steps.persist(dropRun(run))).catch(() => undefined);
-      throw error;
-    }
-    this.#unfinished.set(run.id, log.run);
-    return { run: log.run, created: true, ahead };
+    const ahead = session ? this.queue(owner, session.id) : [];
+    rules.refuseBehind(ahead.length, admission);
+    const place = rules.placeOf(admission, ahead.length, true);
+    if (!place.starts) rules.refuseToWait(admission, false, this.#waiting(module).length);
+    const log = admission.notices(place.starts ? undefined : ahead.length);
+    const run = grown(newRun(admission, place, ++this.#number), log);
+    await this.#steps.write([...entriesOf(run, log), this.#put(run), ...this.#used(run)]);
+    return { run, created: true, ahead };
   }
 
-  async #end(run: StoredRun, end: RunEnd, answer: TurnAnswer): Promise<Ended> {
+  async #end(run: StoredRun, end: port.RunEnd, answer: port.TurnAnswer): Promise<port.Ended> {
+    const { id: runId, owner, sessionId, parts, files } = run;
     const endedAt = Date.now();
-    const { owner, sessionId, parts, createdAt, files } = run;
-    const log = appended({ ...run, status: end.status, end, endedAt }, [doneText(end)]);
-    const writes: Write[] = [
-      ...log.writes,
-      writeRun(log.run),
-      ['SREM', 'unfinished', run.id],
-      ['ZADD', 'ended', endedAt, run.id],
-    ];
+    const log = [rules.doneText(end)];
+    const rest = { parts: parts.filter((part) => part.type === 'file'), kwargs: {}, state: undefined };
+    const ended = grown({ ...run, ...rest, status: end.status, end, endedAt }, log);
+    const changes = [...entriesOf(ended, log), this.#put(ended), ...this.#used(run, [runId])];
     let next: StoredRun | undefined;
     if (sessionId !== undefined) {
-      const [first, second] = this.#queue(owner, sessionId);
-      if (first?.id === run.id && second) next = { ...second, ready: ++this.#number };
-      if (next) writes.push(writeRun(next), ['SET', 'number', next.ready]);
-      const times = {
-        createdAt: new Date(createdAt).toISOString(),
-        endedAt: new Date(endedAt).toISOString(),
-      };
-      const turn = { runId: run.id, parts, ...answer, end, ...times, owner, files };
-      writes.push(
-        ['SET', `turn:${run.id}`, JSON.stringify(turn)],
-        ...(await this.#steps.patiently(() => this.#useSession(run, 1))),
-      );
+      const [first, second] = this.queue(owner, sessionId);
+      if (first === run && second) next = { ...second, ready: ++this.#number };
+      if (next) changes.push(this.#put(next));
+      const turn: StoredTurn = { turn: rules.turnOf(ended, parts, answer), owner, files };
+      changes.push({ command: ['HSET', 'turns', runId, JSON.stringify(turn)] });
     }
-    await this.#steps.persist(writes);
-    this.#unfinished.delete(run.id);
-    if (next) this.#unfinished.set(next.id, next);
-    return { run: log.run, next };
+    await this.#steps.write(changes);
+    return { run: ended, next };
   }
 
   async #handOver(run: StoredRun): Promise<void> {
     const attempt = run.attempt + 1;
     const { lastSeq, stateAt } = run;
     const voided = lastSeq > stateAt ? [...run.voided, [stateAt + 1, lastSeq] as const] : run.voided;
-    const waiting: StoredRun = { ...run, status: 'waiting', attempt, voided };
-    const log = appended(waiting, [restartedText(attempt, stateAt)]);
-    await this.#write({ run: log.run, writes: [...log.writes, writeRun(log.run)] });
+    const log = [rules.restartedText(attempt, stateAt)];
+    const waiting = grown({ ...run, status: 'waiting', attempt, voided }, log);
+    await this.#steps.write([...entriesOf(waiting, log), this.#put(waiting)]);
   }
 
   /** Continues or ends a run whose process was lost. */
-  async #recover(run: StoredRun, events: RecoveryEvents): Promise<void> {
+  async #recover(run: StoredRun, events: port.RecoveryEvents): Promise<void> {
     if (!run.cancelled && run.attempt <= events.restarts(run.module)) {
       await this.#handOver(run);
       return events.recovered(run.id, undefined);
     }
-    const end: RunEnd = run.cancelled ? { status: 'cancelled' } : INTERRUPTED;
+    const end: port.RunEnd = run.cancelled ? { status: 'cancelled' } : rules.INTERRUPTED;
     const { run: ended } = await this.#end(run, end, await this.#answerOf(run));
     events.recovered(run.id, ended);
   }
 
   /** What the log has of the answer, without what is void. */
-  async #answerOf(run: StoredRun): Promise<TurnAnswer> {
-    const answer = new KeptAnswer();
+  async #answerOf(run: StoredRun): Promise<port.TurnAnswer> {
+    const answer = new rules.KeptAnswer();
     for (let seq = 0; seq < run.lastSeq;) {
-      for (const { text } of await this.#entries(run, seq)) {
-        seq++;
-        const isVoid = run.voided.some(([first, last]) => first <= seq && seq <= last);
-        if (!isVoid) answer.add(JSON.parse(text) as never, text);
-      }
+      const entries = await this.#entries(run, seq);
+      answer.addLines(entries.map(({ text }) => text).join('\n'), seq + 1, run.voided);
+      seq += entries.length;
     }
     return answer.value;
   }
 
   /** A part of the log, for a follower or a run: both wait for the end of an outage. */
-  #entries({ id, lastSeq }: StoredRun, after: number) {
-    return this.#steps.patiently(() => entriesOf(this.redis, id, after, lastSeq));
+  async #entries({ id, lastSeq }: StoredRun, after: number): Promise<ReturnType<typeof entryOf>[]> {
+    const found = await this.#redis.lrange(`log:${id}`, after, after + SLICE.envelopes - 1);
+    const entries = found.slice(0, Math.max(0, lastSeq - after)).map(entryOf);
+    let length = 0;
+    return entries.filter(({ text }, index) => (length += text.length) <= SLICE.length || index === 0);
   }
 
-  /** The run as its log is, which has grown since the run was written. */
+  /** The run as its log is. A run is not written again when its log grows: its query may be long. */
   async #withEndOfLog(run: StoredRun): Promise<StoredRun> {
-    const [last] = await this.redis.zrevrange(`log:${run.id}`, 0, 0);
-    if (last === undefined) return run;
-    const { seq: lastSeq, endOffset } = entryOf(last);
-    return { ...run, lastSeq, endOffset };
+    const lastSeq = await this.#redis.llen(`log:${run.id}`);
+    const last = await this.#redis.lindex(`log:${run.id}`, -1);
+    return { ...run, lastSeq, endOffset: last === null ? 0 : entryOf(last).endOffset };
   }
 
   /** Another process may have the runs now. */
   #lose(): void {
-    clearInterval(this.#sweepTimer);
     const runs = [...this.#unfinished.values()];
     this.#unfinished.clear();
     for (const { id, status } of runs) if (status === 'running') this.#events?.lost(id);
   }
 
   /** A step of one attempt, after what was appended before the call, and before what is appended after it. */
-  #afterAppends<T>(ref: AttemptRef, step: (run: StoredRun | undefined) => Promise<T>): Promise<T> {
+  #afterAppends<T>(ref: port.AttemptRef, step: (run: StoredRun | undefined) => Promise<T>): Promise<T> {
     this.#groups.delete(ref.id);
     return this.#steps.next(() => {
       const run = this.#unfinished.get(ref.id);
@@ -425,72 +345,62 @@ export class RedisRunStore extends RunStore {
     });
   }
 
-  #persist(run: StoredRun): Promise<void> {
-    return this.#write({ run, writes: [writeRun(run)] });
+  #put(run: StoredRun) {
+    return {
+      command: ['HSET', 'runs', run.id, JSON.stringify(run)],
+      apply: () => {
+        if (run.endedAt !== undefined) this.#unfinished.delete(run.id);
+        (run.endedAt === undefined ? this.#unfinished : this.#ended).set(run.id, run);
+        if (run.key !== undefined) this.#keys.set(run.key, run.id);
+        this.#number = Math.max(this.#number, run.number, run.ready);
+      },
+    };
   }
 
-  async #write({ run, writes }: { run: StoredRun; writes: Write[] }): Promise<void> {
-    await this.#steps.persist(writes);
-    this.#unfinished.set(run.id, run);
+  #putSession(session: StoredSession) {
+    const key = keyOf(session.owner, session.id);
+    return {
+      command: ['HSET', 'sessions', key, JSON.stringify(session)],
+      apply: () => {
+        this.#sessions.set(key, session);
+        this.#number = Math.max(this.#number, session.used);
+      },
+    };
   }
 
-  /** The session of a run as it is after one more use. */
-  async #useSession({ owner, sessionId: id, parts, id: runId }: StoredRun, turns: 0 | 1): Promise<Write[]> {
+  #drop({ id, key = '' }: StoredRun): Change[] {
+    const apply = () => {
+      this.#ended.delete(id);
+      if (this.#keys.get(key) === id) this.#keys.delete(key);
+    };
+    return [{ command: ['HDEL', 'runs', id], apply }, { command: ['DEL', `log:${id}`] }];
+  }
+
+  #dropSession({ owner, id, turns }: StoredSession): Change[] {
     const key = keyOf(owner, id);
-    const [known] = await this.#read<StoredSession>([`session:${key}`]);
-    const used = ++this.#number;
-    const usedAt = Date.now();
-    const number = (known?.turns ?? 0) + turns;
-    const session = { id, title: known?.title ?? titleOf([...parts]), turns: number, usedAt, used };
+    const runs = [...this.#ended.values()].filter((run) => run.owner === owner && run.sessionId === id);
     return [
-      ['SET', `session:${key}`, JSON.stringify(session)],
-      ['SET', 'number', used],
-      ['ZADD', `sessions:${JSON.stringify(owner)}`, used, key],
-      ['ZADD', 'used', usedAt, key],
-      ...(turns === 1 ? [['ZADD', `turns:${key}`, number, runId] satisfies Write] : []),
+      ...runs.flatMap((run) => this.#drop(run)),
+      ...turns.map((runId) => ({ command: ['HDEL', 'turns', runId] })),
+      { command: ['HDEL', 'sessions', key], apply: () => this.#sessions.delete(key) },
     ];
   }
 
-  async #dropSession(key: string): Promise<Write[]> {
-    const [owner] = JSON.parse(key) as [string];
-    const ids = await this.#steps.read(() => this.redis.smembers(`of:${key}`));
-    const runs = await this.#load(ids);
-    return [
-      ...runs.flatMap(dropRun),
-      ...ids.map((id): Write => ['DEL', `turn:${id}`]),
-      ['DEL', `session:${key}`, `turns:${key}`, `of:${key}`],
-      ['ZREM', `sessions:${JSON.stringify(owner)}`, key],
-      ['ZREM', 'used', key],
-    ];
+  /** The session of a run as it is after one more use, if the run has one. */
+  #used({ owner, sessionId: id, parts }: StoredRun, newTurns: string[] = []) {
+    if (id === undefined) return [];
+    const { title, turns = [] } = this.#sessions.get(keyOf(owner, id)) ?? {};
+    const used = { turns: [...turns, ...newTurns], usedAt: Date.now(), used: ++this.#number };
+    return [this.#putSession({ owner, id, title: title ?? rules.titleOf(parts), ...used })];
   }
 
-  #queue(owner: string, sessionId: string): StoredRun[] {
-    return [...this.#unfinished.values()].filter((run) => run.owner === owner && run.sessionId === sessionId);
+  #waiting(module = ''): StoredRun[] {
+    return [...this.#unfinished.values()].filter((run) => run.status === 'waiting' && run.module === module);
   }
 
-  async #find(owner: string, runId: string): Promise<StoredRun | undefined> {
-    const run = this.#unfinished.get(runId) ?? (await this.#load([runId]))[0];
-    return run?.owner === owner ? run : undefined;
+  async #turns(runIds: readonly string[]): Promise<StoredTurn[]> {
+    this.#steps.check();
+    const texts = runIds.length === 0 ? [] : await this.#redis.hmget('turns', ...runIds);
+    return texts.flatMap((text) => (text === null ? [] : (JSON.parse(text) as StoredTurn)));
   }
-
-  async #load(ids: string[]): Promise<StoredRun[]> {
-    if (ids.length === 0) return [];
-    const texts = await this.#steps.read(() => this.redis.mget(ids.map((id) => `run:${id}`)));
-    return texts.flatMap((text) => (text === null ? [] : readRun(text)));
-  }
-
-  async #read<T>(keys: string[]): Promise<(T | undefined)[]> {
-    const texts = await this.#steps.read(() => this.redis.mget(keys));
-    return texts.map((text) => (text === null ? undefined : (JSON.parse(text) as T)));
-  }
-}
-
-function dropRun({ id, owner, repeatedBy }: StoredRun): Write[] {
-  return [
-    ['DEL', `run:${id}`, `log:${id}`],
-    ['ZREM', `runs:${JSON.stringify(owner)}`, id],
-    ['ZREM', 'ended', id],
-    ['SREM', 'unfinished', id],
-    ...(repeatedBy === undefined ? [] : [['DEL', repeatedBy] satisfies Write]),
-  ];
 }

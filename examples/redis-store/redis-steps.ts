@@ -3,16 +3,24 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { QueryError } from 'nest-agent-query';
 
-/** A command of Redis that changes data. Each has the same effect when it is executed twice. */
-export type Write = [name: string, ...parameters: (string | number)[]];
+/** What a step changes: with a command of Redis, and then in the copy of this process. */
+export interface Change {
+  command?: string[];
+  apply?: () => unknown;
+}
 
 const LOCK = 'lock';
 const LOST = 'LOCK_LOST';
 
-/** Executes writes in one atomic step, if the lock is still that of this process. */
+/**
+ * Executes writes in one atomic step, if the lock is still that of this process. A step that was executed before is left out: the
+ * connection was lost before its answer came, and the client sends it again.
+ */
 const SCRIPT = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('${LOST}') end
-for _, write in ipairs(cjson.decode(ARGV[2])) do redis.call(unpack(write)) end
+if redis.call('GET', KEYS[2]) == ARGV[2] then return 1 end
+for _, write in ipairs(cjson.decode(ARGV[3])) do redis.call(unpack(write)) end
+redis.call('SET', KEYS[2], ARGV[2])
 return 1`;
 
 /**
@@ -25,13 +33,13 @@ export class RedisSteps {
   readonly #process = randomUUID();
   #last: Promise<unknown> = Promise.resolve();
   #renewal: NodeJS.Timeout | undefined;
-  #isDown = false;
   #isClosed = false;
 
+  /** @param redis with `maxRetriesPerRequest: null`: it waits for a server that is away, and then sends its commands again */
   constructor(
     private readonly redis: Redis,
     private readonly lockMs: number,
-    private readonly onLost: () => void,
+    private readonly on: { renewed: () => Promise<void>; lost: () => void },
   ) {
     // Each command reports its failure to its caller.
     redis.on('error', () => undefined);
@@ -49,61 +57,50 @@ export class RedisSteps {
         throw new Error('Another process uses this Redis database. Stop it, or use another database.');
       await wait(this.lockMs / 20);
     }
-    this.#renewal = setInterval(() => void this.#renew().catch(() => undefined), this.lockMs / 3);
-    this.#renewal.unref();
+    const renewal = { command: ['PEXPIRE', LOCK, String(this.lockMs)] };
+    const renew = () => this.write([renewal], 'renewal').then(this.on.renewed);
+    this.#renewal = setInterval(() => void renew().catch(() => undefined), this.lockMs / 3).unref();
   }
 
-  /** @throws {QueryError} `unavailable` */
-  async check(): Promise<void> {
-    await this.write([['SET', 'checked', Date.now()]]);
-  }
-
-  /** Executes a step when those before it are done. */
+  /** Does a step when those before it are done. */
   next<T>(step: () => Promise<T>): Promise<T> {
     const done = this.#last.then(step);
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  /** The same for a caller who can try again: while Redis is away, it does not wait. */
+  /**
+   * The same for a caller who can try again.
+   *
+   * @throws {QueryError} `unavailable`: Redis is away
+   */
   async nextNow<T>(step: () => Promise<T>): Promise<T> {
-    if (this.#isDown) throw unavailable();
+    this.check();
     return this.next(step);
   }
 
-  /** @throws {QueryError} `unavailable`: it is not known whether Redis has executed the writes */
-  async write(writes: Write[]): Promise<void> {
-    await this.read(() => this.redis.eval(SCRIPT, 1, LOCK, this.#process, JSON.stringify(writes)));
+  /** @throws {QueryError} `unavailable`: Redis is away */
+  check(): void {
+    if (this.redis.status !== 'ready') throw unavailable();
   }
 
-  /** Executes writes, and waits for the end of an outage. */
-  persist(writes: Write[]): Promise<void> {
-    return this.patiently(() => this.write(writes));
-  }
-
-  /** Tries again until Redis is back, as runs and their followers do. Other callers can try again themselves. */
-  async patiently<T>(work: () => Promise<T>): Promise<T> {
-    for (let pause = 10; ; pause = Math.min(2 * pause, 1_000)) {
-      try {
-        const result = await work();
-        this.#isDown = false;
-        return result;
-      } catch (error) {
-        if (this.#isClosed) throw error;
-        this.#isDown = true;
-        await wait(pause);
-      }
-    }
-  }
-
-  /** @throws {QueryError} `unavailable` */
-  async read<T>(command: () => Promise<T>): Promise<T> {
+  /**
+   * Makes changes as one step, once, and waits for the end of an outage.
+   *
+   * @param kind two steps of one kind are not executed at the same time
+   */
+  async write(changes: Change[], kind = 'step'): Promise<void> {
+    const commands = changes.flatMap(({ command }) => (command ? [command] : []));
     try {
-      return await command();
+      await this.redis.eval(SCRIPT, 2, LOCK, kind, this.#process, randomUUID(), JSON.stringify(commands));
     } catch (error) {
-      if (error instanceof Error && error.message.includes(LOST)) this.#lose();
+      if (!this.#isClosed && (error as Error).message.includes(LOST)) {
+        this.crash();
+        this.on.lost();
+      }
       throw unavailable(error);
     }
+    for (const { apply } of changes) apply?.();
   }
 
   /** Ends as a crash would: the lock stays until it expires. */
@@ -114,22 +111,11 @@ export class RedisSteps {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    clearInterval(this.#renewal);
-    await this.#last;
-    await this.write([['DEL', LOCK]]).catch(() => undefined);
-    this.redis.disconnect();
-  }
-
-  async #renew(): Promise<void> {
-    await this.write([['PEXPIRE', LOCK, this.lockMs]]);
-  }
-
-  #lose(): void {
-    if (this.#isClosed) return;
+    if (this.redis.status === 'ready') {
+      await this.#last;
+      await this.write([{ command: ['DEL', LOCK] }]).catch(() => undefined);
+    }
     this.crash();
-    this.onLost();
   }
 }
 

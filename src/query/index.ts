@@ -1,6 +1,15 @@
 /** The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`. */
 export { getAgentToken, InjectAgent } from './agent-token.js';
-export { isRepeated, type Place, placeOf, refuseBehind, refuseToWait } from './ports/admission-rules.js';
+export {
+  isRepeated,
+  type Place,
+  placeOf,
+  recordOfAdmission,
+  refuseBehind,
+  refuseToWait,
+} from './ports/admission-rules.js';
+export { pageOf } from './memory/pages.js';
+export { pageOfTurns, turnOf } from './ports/turn-rules.js';
 export { SHAPES } from './contract/envelope-shapes.js';
 export { envelopeText } from './contract/envelope-text.js';
 export {

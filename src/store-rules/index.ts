@@ -13,8 +13,11 @@ export {
   KEPT_LENGTH,
   KeptAnswer,
   pageFrom,
+  pageOf,
+  pageOfTurns,
   type Place,
   placeOf,
+  recordOfAdmission,
   refuseBehind,
   refuseToWait,
   restartedText,
@@ -22,4 +25,5 @@ export {
   sessionBusy,
   shownTurn,
   titleOf,
+  turnOf,
 } from '../query/index.js';

@@ -68,6 +68,34 @@ export function placeOf({ mayStart }: Admission, ahead: number, hasFreePlace: bo
 }
 
 /**
+ * The record of a new run.
+ *
+ * @param starts whether it executes at once
+ * @param now milliseconds since the epoch
+ *
+ * @example
+ * const run = recordOfAdmission(admission, place.starts, Date.now());
+ */
+export function recordOfAdmission(admission: Admission, starts: boolean, now: number): RunRecord {
+  const { runId, owner, session, detached, trace, path } = admission;
+  return {
+    id: runId,
+    owner,
+    sessionId: session?.id,
+    status: starts ? 'running' : 'waiting',
+    createdAt: now,
+    startedAt: starts ? now : undefined,
+    endedAt: undefined,
+    lastSeq: 0,
+    end: undefined,
+    attempt: 1,
+    detached,
+    trace,
+    path,
+  };
+}
+
+/**
  * Refuses a query that would wait, if too many runs wait.
  *
  * @param isOwnerFull whether `maxWaitingPerOwner` runs of the owner wait

@@ -65,6 +65,21 @@ export class KeptAnswer {
     else this.#addTextWithMembers(type, json);
   }
 
+  /**
+   * Adds consecutive envelopes of the log, without those that are void.
+   *
+   * @param lines their JSON texts, one per line
+   * @param first the number of the first
+   * @param voids the numbers of void envelopes: the first and the last of each range
+   */
+  addLines(lines: string, first: number, voids: readonly (readonly [number, number])[]): void {
+    for (const [index, line] of lines.split('\n').entries()) {
+      const seq = first + index;
+      const isVoid = voids.some(([from, to]) => from <= seq && seq <= to);
+      if (!isVoid) this.add(JSON.parse(line) as Envelope, line);
+    }
+  }
+
   /** What is kept so far. */
   get value(): TurnAnswer {
     const texts = { message: this.#text, reasoning: this.#reasoning };
