@@ -14,7 +14,7 @@ export interface ServiceFeatures {
 }
 
 /**
- * Returns the controller of `GET /openapi.json`: OpenAPI 3.1, with every path of the service. It names the agents and the version,
+ * Returns the controller of `GET /openapi.json`: OpenAPI 3.1, with every path of the service but the assets of its page. It names the agents and the version,
  * so it needs a credential where those need one.
  */
 export function documentControllerOf(features: ServiceFeatures): Type {
@@ -84,7 +84,6 @@ function serviceRoutes({ hasMetrics, hasPage }: Pick<ServiceFeatures, 'hasMetric
     description: 'It does not.',
     content: jsonOf({ status: TEXT, code: TEXT, detail: TEXT }),
   };
-  const parameters = [{ name: 'name', in: 'path', required: true, schema: TEXT }];
   return {
     '/health/live': route('live', 'Whether the process answers', status, PUBLIC),
     '/health/ready': route('ready', 'Whether the service takes queries', status, PUBLIC, { 503: notReady }),
@@ -95,7 +94,6 @@ function serviceRoutes({ hasMetrics, hasPage }: Pick<ServiceFeatures, 'hasMetric
     }),
     ...(hasPage && {
       '/': route('page', 'A page to try the agents', { 'text/html': { schema: TEXT } }, PUBLIC),
-      '/assets/{name}': route('asset', 'A file of the page', { '*/*': {} }, { ...PUBLIC, parameters }),
     }),
   };
 }

@@ -6,6 +6,7 @@ import {
   Param,
   Req,
   Res,
+  SetMetadata,
   type Type,
   VERSION_NEUTRAL,
 } from '@nestjs/common';
@@ -34,6 +35,9 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** The metadata key of `@ApiExcludeController`: the page is no part of the interface. `@nestjs/swagger` need not be installed. */
+const EXCLUDED = 'swagger/apiExcludeController';
 
 const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' };
 
@@ -89,6 +93,7 @@ export abstract class PlaygroundController {
 /** Returns a controller at a path. It needs no credential: the page has no data, and asks for the key that its requests need. */
 export function controllerAt(given: Addresses): Type<PlaygroundController> {
   @PublicRoute()
+  @SetMetadata(EXCLUDED, [true])
   @Controller({ path: given.path, version: VERSION_NEUTRAL })
   class MountedPlaygroundController extends PlaygroundController {
     protected override readonly addresses = given;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Module, UseGuards } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { AccessGuard, AccessModule, createApiKey, ownerOf } from '../../src/access/index.js';
 import { message, QueryModule } from '../../src/index.js';
 import { PlaygroundModule, type PlaygroundOptions } from '../../src/playground/index.js';
@@ -133,6 +134,12 @@ describe('The page', () => {
       expect(found.script.startsWith(assets)).toBe(true);
       expect(found.endpoints).toEqual(endpoints);
       expect((await get(host.url, found.script)).status).toBe(200);
+    });
+
+    it('is no part of the OpenAPI document of the host', async () => {
+      host = await start(adapter);
+      const { paths } = SwaggerModule.createDocument(host.app, new DocumentBuilder().build());
+      expect(Object.keys(paths).filter((path) => !path.startsWith('/query'))).toEqual([]);
     });
 
     it('needs no key where all routes of the host do', async () => {
