@@ -5,14 +5,13 @@ import {
   type RunOptions,
   type StreamOptions,
 } from '../query/index.js';
-import type { NumberOption } from '../query/options/table.js';
+import type { NumberOption, ModelInputKind, ModelKwarg } from '../query/options/table.js';
 import {
   type AccessModuleOptions,
   apiKeysOf,
   type ConnectionLimits,
   type JwtOptions,
 } from '../access/index.js';
-import type { ModelInputKind, ModelKwarg } from '../query/options/model.js';
 import { entriesOf, isLoopback, linesOf } from './lists.js';
 import { type Environment, isVariable } from './variables.js';
 

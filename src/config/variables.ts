@@ -1,7 +1,13 @@
 import { apiKeysOf } from '../access/keys/api-key.js';
-import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../query/options/model.js';
+import {
+  MODEL_INPUTS,
+  MODEL_KWARGS,
+  TEMPERATURES,
+  type NumberOption,
+  OPTIONS,
+  type Range,
+} from '../query/options/table.js';
 import { isInRange, rangeText } from '../query/options/ranges.js';
-import { type NumberOption, OPTIONS, type Range } from '../query/options/table.js';
 import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
 
 /** How the text of a variable becomes its value. */

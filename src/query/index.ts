@@ -27,8 +27,7 @@ export {
   toolResult,
   usage,
 } from './contract/envelopes.js';
-export { QueryError, STATUS_OF_CODE } from './contract/errors.js';
-export { HandedOver } from './contract/handed-over.js';
+export { QueryError, STATUS_OF_CODE, HandedOver } from './contract/errors.js';
 export { pageFrom } from './contract/list-page.js';
 export { bareType, isGenericType, isTextType } from './contract/media-types.js';
 export {
@@ -39,11 +38,12 @@ export {
   type TextsOfTurn,
   wholeParts,
   wholeTurn,
-} from './contract/long-texts.js';
+  titleOf,
+  withMessageTexts,
+  withoutMessageTexts,
+} from './contract/turn-texts.js';
 export * from './contract/refusals.js';
-export { titleOf } from './contract/session-title.js';
 export { traceIdOf, traceOf } from './contract/trace-context.js';
-export { withMessageTexts, withoutMessageTexts } from './contract/turn-envelopes.js';
 export type * from 'nest-agent-query-client';
 export { EventLog } from './event-log/event-log.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
@@ -57,7 +57,17 @@ export { newProcessDirectory, removeAbandonedDirectories } from './files/process
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
-export { type BodyLimits, DEFAULT_BODY_LIMITS } from './options/body-limits.js';
+export {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  MODEL_NUMBERS,
+  type ModelInputKind,
+  type ModelKwarg,
+  TEMPERATURES,
+  defaultsOf,
+  OPTIONS,
+  type Range,
+} from './options/table.js';
 export {
   type AdmissionContext,
   type DisconnectPolicy,
@@ -72,8 +82,6 @@ export {
   type StreamOptions,
 } from './options/query.options.js';
 export { isInRange, rangeText, withDefaults } from './options/ranges.js';
-export { MODEL_NUMBERS, type ModelInputKind, type ModelKwarg, TEMPERATURES } from './options/model.js';
-export { defaultsOf, OPTIONS, type Range } from './options/table.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
@@ -94,14 +102,20 @@ export { EventLoopShare } from './platform/event-loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export { AgentHandler } from './ports/agent-handler.js';
 export type * from './ports/agent-handler.js';
-export { Dispatcher, type DispatchReceiver } from './ports/dispatcher.js';
+export {
+  Dispatcher,
+  type DispatchReceiver,
+  LocalSignals,
+  type Signal,
+  type SignalReceiver,
+  Signals,
+} from './ports/other-processes.js';
 export { FileStore, type ByteRange } from './ports/file-store.js';
 export type * from './ports/run-listener.js';
 export { KEPT_LENGTH, RunStore } from './ports/run-store.js';
 export type * from './ports/run-store.js';
 export { RunTracer } from './ports/run-tracer.js';
 export type * from './ports/run-tracer.js';
-export { LocalSignals, type Signal, type SignalReceiver, Signals } from './ports/signals.js';
 export { QueryModule } from './query.module.js';
 export {
   AgentService,

@@ -15,7 +15,7 @@ import { readBody, readParsed } from '../../dist/query/body/read-body.js';
 import { QueryError } from '../../dist/query/contract/errors.js';
 import { FileContent } from '../../dist/query/files/content.js';
 import { Spool } from '../../dist/query/files/spool.js';
-import { DEFAULT_BODY_LIMITS } from '../../dist/query/options/body-limits.js';
+import { DEFAULT_BODY_LIMITS } from '../../dist/query/options/table.js';
 import { readPlainly } from '../support/body-oracle.mjs';
 import { randomFrom } from '../support/random.mjs';
 

@@ -7,7 +7,7 @@ import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 import type { FileContent } from '../files/content.js';
 import { BodyContents } from '../files/body-contents.js';
-import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
+import { DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Spool } from '../files/spool.js';
 
 describe('The base64 decoder', () => {

@@ -8,7 +8,7 @@ import { Base64Fault } from './base64-decoder.js';
 import { FileContent } from '../files/content.js';
 import { BodyContents } from '../files/body-contents.js';
 import { JsonScanner } from './json-scanner.js';
-import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/body-limits.js';
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/table.js';
 import { Spool } from '../files/spool.js';
 
 describe('The scanner of a query', () => {

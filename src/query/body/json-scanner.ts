@@ -5,7 +5,7 @@ import { DocumentBuilder, TokenText } from './document-builder.js';
 import { Role, StringToken } from './json-string.js';
 import { expectedIn, State, syntaxError } from './json-syntax-error.js';
 import { LiteralToken, NumberToken } from './json-tokens.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 import { PartContents } from './part-contents.js';
 
 const QUOTE = 0x22;

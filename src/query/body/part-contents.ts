@@ -1,7 +1,7 @@
 import { Base64Fault } from './base64-decoder.js';
 import { limitExceeded } from '../contract/refusals.js';
 import { FileContent } from '../files/content.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 
 const CLOSE_ARRAY = 0x5d;
 const CLOSE_OBJECT = 0x7d;

@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Base64Fault } from './base64-decoder.js';
 import { FileContent } from '../files/content.js';
-import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/body-limits.js';
+import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/table.js';
 import { refuseByLength } from './refuse-by-length.js';
 import { drain } from './drain.js';
 import { BodyAborted, readBody, readParsed, type ReadDocument } from './read-body.js';

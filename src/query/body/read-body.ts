@@ -6,7 +6,7 @@ import type { FileContent } from '../files/content.js';
 import { BodyContents } from '../files/body-contents.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { jsonPieces } from '../platform/write-json.js';
 import { JsonScanner } from './json-scanner.js';

@@ -1,5 +1,5 @@
 import { limitExceeded } from '../contract/refusals.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 
 /** Bytes of the longest way to write one character in a JSON string: an escape such as `\u0041`. */
 const LONGEST_CHARACTER = 6;

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
 import type { ErrorCode, ErrorExtras, HostCode } from 'nest-agent-query-client';
 
 /** Every error by its stable code, with the HTTP status that it has before a stream has begun. */
@@ -98,4 +99,42 @@ function checkHostCode(code: unknown, status: unknown): void {
  */
 export function titleOf(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
+}
+
+/** What a caller who is refused is answered: the code, and the status of the response. */
+export interface Refusal {
+  code: ErrorCode | HostCode;
+  status: number;
+}
+
+/** The codes of exceptions of the host, for example of its guards, whose status has one meaning only. */
+const CODE_OF_STATUS: Record<number, ErrorCode> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  415: 'unsupported_media_type',
+  429: 'rate_limited',
+  503: 'unavailable',
+};
+
+/** The refusal that an error stands for. An exception of the host keeps its status; any other error is `internal`. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof QueryError) return { code: error.code, status: error.status };
+  const status = error instanceof HttpException ? error.getStatus() : 500;
+  const code = CODE_OF_STATUS[status] ?? (status < 500 ? 'refused' : 'internal');
+  return { code, status };
+}
+
+/**
+ * Why the signal of a handler is aborted if the run goes on: in another attempt, of this or of another process.
+ *
+ * @example
+ * if (signal.reason instanceof HandedOver) return; // The next attempt needs what this one has.
+ */
+export class HandedOver extends Error {
+  override readonly name = 'HandedOver';
+
+  constructor() {
+    super('The run continues in another attempt.');
+  }
 }

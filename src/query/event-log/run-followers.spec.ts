@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Signals } from '../ports/signals.js';
+import { Signals } from '../ports/other-processes.js';
 import { FollowerGroups } from './run-followers.js';
 
 /** Signals to other processes that all get lost. */

@@ -1,6 +1,6 @@
 import type { FollowerChanged } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Signals } from '../ports/signals.js';
+import type { Signals } from '../ports/other-processes.js';
 import { type AnyFollower, Followers } from './followers.js';
 
 /** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */

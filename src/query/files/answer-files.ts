@@ -1,9 +1,9 @@
 import { invalidEnvelope } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
-import { faultOfFileName, faultOfMediaType } from '../contract/file-label.js';
+import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import { limitExceeded } from '../contract/refusals.js';
 import type { EmittedContent, EmittedFileEnvelope } from 'nest-agent-query-client';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 import type { FileContent } from './content.js';
 import type { ContentWriter } from './content-writer.js';
 import { BodyContents } from './body-contents.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileContent } from './content.js';
 import { BodyContents } from './body-contents.js';
-import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
+import { DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Spool } from './spool.js';
 
 /** A PNG of one pixel. */

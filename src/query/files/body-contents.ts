@@ -1,5 +1,5 @@
 import { limitExceeded } from '../contract/refusals.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 import type { FileContent } from './content.js';
 import { ContentWriter } from './content-writer.js';
 import { SpoolWrites } from './spool-writes.js';

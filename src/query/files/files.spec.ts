@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Query, FilePart } from '../ports/agent-handler.js';
 import { FileStore } from '../ports/file-store.js';
-import { DEFAULT_BODY_LIMITS } from '../options/body-limits.js';
+import { DEFAULT_BODY_LIMITS } from '../options/table.js';
 import { Files, OpenedFiles } from './files.js';
 import { Spool } from './spool.js';
 

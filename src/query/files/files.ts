@@ -3,7 +3,7 @@ import { AnswerFiles } from './answer-files.js';
 import { FileContent } from './content.js';
 import type { Spool, SpoolFile } from './spool.js';
 import { QueryError } from '../contract/errors.js';
-import type { BodyLimits } from '../options/body-limits.js';
+import type { BodyLimits } from '../options/table.js';
 import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
 import type { ByteRange, FileStore } from '../ports/file-store.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';

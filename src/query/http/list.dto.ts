@@ -2,9 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { Expose, plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, ValidateBy, validateSync } from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
-import { faultsOf } from '../contract/field-errors.js';
-import { positionOf } from '../contract/list-cursor.js';
-import { invalidParameters } from '../contract/refusals.js';
+import { faultsOf, invalidParameters } from '../contract/refusals.js';
+import { positionOf } from '../contract/list-page.js';
 import { PAGE_ENTRIES } from '../runs/lists.js';
 
 const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];

@@ -11,8 +11,7 @@ import { Settings } from '../options/settings.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { drain } from '../body/drain.js';
 import type { ErrorCode, HostCode } from 'nest-agent-query-client';
-import { QueryError, titleOf } from '../contract/errors.js';
-import { refusalOf } from '../contract/refusal-of.js';
+import { QueryError, refusalOf, titleOf } from '../contract/errors.js';
 import type { Problem } from 'nest-agent-query-client';
 import {
   type HostRequest,

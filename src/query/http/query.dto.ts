@@ -16,9 +16,8 @@ import {
 import { Base64Fault } from '../body/base64-decoder.js';
 import { FileContent } from '../files/content.js';
 import type { FieldError } from 'nest-agent-query-client';
-import { faultsOf } from '../contract/field-errors.js';
-import { faultOfFileName, faultOfMediaType } from '../contract/file-label.js';
-import { invalidQuery } from '../contract/refusals.js';
+import { faultsOf, invalidQuery } from '../contract/refusals.js';
+import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 

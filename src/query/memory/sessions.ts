@@ -1,6 +1,4 @@
-import { shownTurn } from '../contract/long-texts.js';
-import { titleOf } from '../contract/session-title.js';
-import { withoutMessageTexts } from '../contract/turn-envelopes.js';
+import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, Turn } from 'nest-agent-query-client';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOf } from './pages.js';

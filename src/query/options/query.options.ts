@@ -5,10 +5,9 @@ import {
   type ModuleMetadata,
   type Type,
 } from '@nestjs/common';
-import type { BodyLimits } from './body-limits.js';
-import { defaultsOf, OPTIONS } from './table.js';
+import { type BodyLimits, defaultsOf, OPTIONS } from './table.js';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
-import type { Dispatcher } from '../ports/dispatcher.js';
+import type { Dispatcher } from '../ports/other-processes.js';
 import type { RunListener } from '../ports/run-listener.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';

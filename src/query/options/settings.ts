@@ -1,8 +1,8 @@
-import type { Dispatcher } from '../ports/dispatcher.js';
+import type { Dispatcher } from '../ports/other-processes.js';
 import type { Query } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
-import { type BodyLimits, DEFAULT_BODY_LIMITS } from './body-limits.js';
+import { type BodyLimits, DEFAULT_BODY_LIMITS, OPTIONS } from './table.js';
 import {
   type AdmissionContext,
   type CallerRequest,
@@ -16,7 +16,6 @@ import {
 } from './query.options.js';
 import { TypedKwargs } from './typed-kwargs.js';
 import { isInRange, rangeText, shown, withDefaults } from './ranges.js';
-import { OPTIONS } from './table.js';
 
 const ROLES: unknown[] = ['all', 'api', 'worker'];
 const SESSION_POLICIES: unknown[] = ['enqueue', 'reject', 'interrupt'];

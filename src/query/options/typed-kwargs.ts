@@ -2,8 +2,7 @@ import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
-import { faultsOf } from '../contract/field-errors.js';
-import { invalidQuery } from '../contract/refusals.js';
+import { faultsOf, invalidQuery } from '../contract/refusals.js';
 import type { Query } from '../ports/agent-handler.js';
 
 /**

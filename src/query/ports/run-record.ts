@@ -1,5 +1,5 @@
 import type { QueryError } from '../contract/errors.js';
-import type { ListPosition } from '../contract/list-cursor.js';
+import type { ListPosition } from '../contract/list-page.js';
 import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 
 export type { ListPosition };

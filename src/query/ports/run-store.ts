@@ -16,7 +16,7 @@ import type {
   StoredQuery,
   TurnsPage,
 } from './run-record.js';
-import { LocalSignals, type Signals } from './signals.js';
+import { LocalSignals, type Signals } from './other-processes.js';
 
 export type { Awaitable };
 export * from './run-record.js';

@@ -7,7 +7,7 @@ import {
   type OnApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { refusalOf } from '../contract/refusal-of.js';
+import { refusalOf } from '../contract/errors.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
@@ -18,7 +18,7 @@ import { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
-import { type Dispatcher, SignalDispatcher } from '../ports/dispatcher.js';
+import { type Dispatcher, SignalDispatcher } from '../ports/other-processes.js';
 import { RunStore } from '../ports/run-store.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
 import { type DownloadedFile, downloadOf } from './downloads.js';

@@ -10,7 +10,7 @@ import {
   usage,
 } from '../contract/envelopes.js';
 import { envelopeText } from '../contract/envelope-text.js';
-import { withMessageTexts, withoutMessageTexts } from '../contract/turn-envelopes.js';
+import { withMessageTexts, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 import { KeptAnswer } from './kept-answer.js';
 

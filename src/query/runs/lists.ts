@@ -1,4 +1,4 @@
-import { cursorText, positionOf } from '../contract/list-cursor.js';
+import { cursorText, positionOf } from '../contract/list-page.js';
 import { invalidParameters, sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunStatus, SessionList, SessionPage } from 'nest-agent-query-client';
 import type { ListPage, ListPosition, RunStore, SessionRecord } from '../ports/run-store.js';

@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
-import type { Refusal } from '../contract/refusal-of.js';
+import type { Refusal } from '../contract/errors.js';
 import type { RunListener } from '../ports/run-listener.js';
 import { isThenable } from '../ports/file-store.js';
 

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runNotFound } from '../contract/refusals.js';
-import type { Dispatcher } from '../ports/dispatcher.js';
+import type { Dispatcher, Signal, SignalReceiver } from '../ports/other-processes.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Signal, SignalReceiver } from '../ports/signals.js';
 import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observation.js';
 import { restartsOf } from './run-handler.js';

@@ -1,5 +1,5 @@
 import { INTERRUPTED } from '../contract/envelopes.js';
-import { HandedOver } from '../contract/handed-over.js';
+import { HandedOver } from '../contract/errors.js';
 import type { RunEnd } from 'nest-agent-query-client';
 import type { RunFollowers } from '../event-log/run-followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';

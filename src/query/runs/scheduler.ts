@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
-import type { DispatchReceiver } from '../ports/dispatcher.js';
+import type { DispatchReceiver } from '../ports/other-processes.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { Load } from './load.js';

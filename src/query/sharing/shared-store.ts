@@ -1,6 +1,6 @@
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
-import type { Signal, SignalReceiver } from '../ports/signals.js';
+import type { Signal, SignalReceiver } from '../ports/other-processes.js';
 import { overriding } from '../platform/overriding.js';
 import { ownerOfModule } from './owners.js';
 

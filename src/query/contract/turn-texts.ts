@@ -1,7 +1,89 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { CutText, Turn, TurnFile, TurnText } from 'nest-agent-query-client';
-import { withMessageTexts, withoutMessageTexts } from './turn-envelopes.js';
+import type {
+  CutText,
+  Envelope,
+  MessageEnvelope,
+  Turn,
+  TurnAnswer,
+  TurnFile,
+  TurnText,
+} from 'nest-agent-query-client';
+
+/** The most characters of a title: Unicode code points. */
+const TITLE_LENGTH = 80;
+
+/**
+ * The title that a query gives to its session: the beginning of its first text, in one line.
+ *
+ * @param parts the parts of the query
+ * @returns undefined if no part is a text, or all texts are blank
+ *
+ * @example
+ * session.title ??= titleOf(admission.parts);
+ */
+export function titleOf(parts: Turn['parts']): string | undefined {
+  for (const part of parts) {
+    const title = part.type === 'text' ? beginningOf(part.text) : '';
+    if (title !== '') return title;
+  }
+  return undefined;
+}
+
+/** Stops as soon as it has enough: a text may have many megabytes. */
+function beginningOf(text: string): string {
+  let line = '';
+  // A longer word is divided, but only behind what the title has of it.
+  for (const [word] of text.matchAll(/\S{1,80}/gu)) {
+    line += line === '' ? word : ` ${word}`;
+    // A code point has at most two code units.
+    if (line.length >= 2 * TITLE_LENGTH) break;
+  }
+  return [...line].slice(0, TITLE_LENGTH).join('').trimEnd();
+}
+
+/**
+ * The envelopes of an answer without the texts of its messages, which the text of the answer has. Each message has the
+ * length of its content instead.
+ *
+ * @returns undefined if the text is the only message
+ */
+export function withoutMessageTexts({ text, envelopes }: TurnAnswer): Envelope[] | undefined {
+  if (isOneMessage(envelopes, text)) return undefined;
+  return envelopes.map((envelope) =>
+    isMessage(envelope)
+      ? { ...envelope, data: { ...envelope.data, content: envelope.data.content.length } }
+      : envelope,
+  );
+}
+
+/**
+ * Undoes `withoutMessageTexts`.
+ *
+ * @param text the text of the answer. If only its beginning is given, the contents of the messages end where it ends
+ */
+export function withMessageTexts(envelopes: Envelope[] | undefined, text: string): Envelope[] {
+  if (!envelopes) return text === '' ? [] : [{ type: 'message', data: { content: text } }];
+  let offset = 0;
+  return envelopes.map((envelope) => {
+    if (envelope.type !== 'message') return envelope;
+    const data = envelope.data as { content: number };
+    const content = text.slice(offset, offset + data.content);
+    offset += data.content;
+    return { ...envelope, data: { ...data, content } };
+  });
+}
+
+function isOneMessage(envelopes: Envelope[], text: string): boolean {
+  const [first] = envelopes;
+  if (!first) return text === '';
+  if (envelopes.length > 1 || text === '' || !isMessage(first)) return false;
+  return first.data.content === text && Object.keys(first.data).length === 1;
+}
+
+function isMessage(envelope: Envelope): envelope is MessageEnvelope {
+  return envelope.type === 'message';
+}
 
 /** The most bytes of UTF-8 that a page of turns shows of one text. */
 const SHOWN_BYTES = 64 * 1024;
