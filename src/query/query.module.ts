@@ -1,4 +1,12 @@
-import { type DynamicModule, Logger, Module, type Provider, type Type } from '@nestjs/common';
+import {
+  type ConfigurableModuleAsyncOptions,
+  ConfigurableModuleBuilder,
+  type DynamicModule,
+  Logger,
+  Module,
+  type Provider,
+  type Type,
+} from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
@@ -6,13 +14,10 @@ import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
-import {
-  type ASYNC_OPTIONS_TYPE,
-  ConfigurableModuleClass,
-  MODULE_OPTIONS_TOKEN,
-  type QueryModuleExtras,
-  type QueryModuleFactoryOptions,
-  type QueryModuleOptions,
+import type {
+  QueryModuleExtras,
+  QueryModuleFactoryOptions,
+  QueryModuleOptions,
 } from './options/query.options.js';
 import { shown } from './options/ranges.js';
 import { Settings } from './options/settings.js';
@@ -33,6 +38,8 @@ import { SseInterceptor } from './sse/sse.interceptor.js';
 type GivenHandler = QueryModuleFactoryOptions['handler'];
 
 type ModuleExtras = Omit<QueryModuleExtras, 'handler'>;
+
+type AsyncOptions = ConfigurableModuleAsyncOptions<QueryModuleFactoryOptions, 'createQueryOptions'>;
 
 type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras & { kwargs: Type<K> };
 
@@ -79,7 +86,7 @@ export class QueryModule {
   static forRoot<K extends object>(options: TypedModuleOptions<K>): DynamicModule;
   static forRoot(options: QueryModuleOptions & ModuleExtras): DynamicModule;
   static forRoot(options: QueryModuleFactoryOptions & QueryModuleExtras): DynamicModule {
-    return mount(ConfigurableModuleClass.forRoot(options), options, handlerProviders(options.handler));
+    return ConfigurableModuleClass.forRoot(options);
   }
 
   /**
@@ -89,48 +96,64 @@ export class QueryModule {
    * @throws {TypeError} when the application starts: an option is unknown or out of its range, or the handler is not one or is
    * given twice
    */
-  static forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    const providers =
-      options.handler === undefined
-        ? [handlerOfFactory]
-        : [...handlerProviders(options.handler), noSecondHandler];
-    return mount(ConfigurableModuleClass.forRootAsync(options), options, providers);
+  static forRootAsync(options: AsyncOptions & QueryModuleExtras): DynamicModule {
+    return ConfigurableModuleClass.forRootAsync(options);
   }
 }
 
-function mount(module: DynamicModule, extras: QueryModuleExtras, handler: Provider[]): DynamicModule {
-  const { name, role = 'all', listeners = [] } = extras;
-  const declared = (extras.handler ?? {}) as Pick<AgentHandler, 'restarts' | 'sessionErased'>;
+/** The builder takes the members that are named here out of the options. */
+const EXTRAS: Record<keyof QueryModuleExtras, undefined> = {
+  handler: undefined,
+  name: undefined,
+  path: undefined,
+  version: undefined,
+  host: undefined,
+  decorators: undefined,
+  role: undefined,
+  listeners: undefined,
+  imports: undefined,
+  isGlobal: undefined,
+};
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
+  new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
+    .setClassMethodName('forRoot')
+    .setFactoryMethodName('createQueryOptions')
+    .setExtras<QueryModuleExtras>(EXTRAS as object, mount)
+    .build();
+
+function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicModule {
+  const { name, role, handler, listeners = [], imports = [], isGlobal = false } = extras;
+  const declared = (handler ?? {}) as Pick<AgentHandler, 'restarts' | 'sessionErased'>;
   if (name !== undefined && !NAME.test(name)) {
     throw new TypeError(
       `QueryModule: the option "name" is ${shown(name)}; it must have 1 to 64 letters, digits, "_", "-" or ".".`,
     );
   }
   return {
-    ...module,
     module: QueryModule,
+    global: isGlobal,
+    imports: definition.imports ?? imports,
     controllers: role === 'worker' ? [] : [controllerAt(extras)],
     providers: [
-      ...(module.providers ?? []),
+      ...(definition.providers ?? []),
       {
         provide: Settings,
         inject: [MODULE_OPTIONS_TOKEN],
-        useFactory: (options: QueryModuleFactoryOptions) => new Settings(options, role, extras),
+        useFactory: (options: QueryModuleFactoryOptions) => new Settings(options, extras),
       },
       {
         provide: RunHandler,
         inject: [ModuleRef],
         useFactory: (ref: ModuleRef) => new RunHandler(ref, declared),
       },
+      ...handlerProviders(handler),
       ...observerProviders(listeners),
-      ...handler,
       storeProvider(name),
-      ...aliases(name),
+      // `AgentService` itself belongs to the module without a name.
+      ...(name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }]),
     ],
-    exports: [
-      ...(module.exports ?? []),
-      ...(name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)]),
-    ],
+    exports: name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)],
   };
 }
 
@@ -156,11 +179,6 @@ function storeProvider(name = ''): Provider {
   };
 }
 
-/** `AgentService` itself belongs to the module without a name. */
-function aliases(name: string | undefined): Provider[] {
-  return name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }];
-}
-
 function observerProviders(listeners: NonNullable<QueryModuleExtras['listeners']>): Provider[] {
   const classes = listeners.filter((listener) => typeof listener === 'function');
   const instances = listeners.filter((listener) => typeof listener !== 'function');
@@ -175,34 +193,23 @@ function observerProviders(listeners: NonNullable<QueryModuleExtras['listeners']
 }
 
 /** A class is also a provider of its own, so that a test can override it. */
-function handlerProviders(handler: GivenHandler): Provider[] {
-  if (!isHandlerClass(handler)) return [{ provide: AgentHandler, useFactory: () => handlerOf(handler) }];
-  return [handler, { provide: AgentHandler, useExisting: handler }];
+function handlerProviders(given: GivenHandler): Provider[] {
+  if (isHandlerClass(given)) return [given, { provide: AgentHandler, useExisting: given }];
+  return [
+    {
+      provide: AgentHandler,
+      inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
+      useFactory: ({ handler = given }: QueryModuleFactoryOptions, moduleRef: ModuleRef) => {
+        if (!isHandlerClass(handler)) return handlerOf(handler);
+        new Logger('QueryModule').warn(
+          `The factory of forRootAsync returned the handler class ${handler.name}, so overrideProvider(${handler.name}) has no ` +
+            'effect in tests. Give the class beside the factory: forRootAsync({ handler, useFactory }).',
+        );
+        return moduleRef.create(handler);
+      },
+    },
+  ];
 }
-
-const handlerOfFactory: Provider = {
-  provide: AgentHandler,
-  inject: [MODULE_OPTIONS_TOKEN, ModuleRef],
-  useFactory: ({ handler }: QueryModuleFactoryOptions, moduleRef: ModuleRef) => {
-    if (!isHandlerClass(handler)) return handlerOf(handler);
-    new Logger('QueryModule').warn(
-      `The factory of forRootAsync returned the handler class ${handler.name}, so overrideProvider(${handler.name}) has no ` +
-        'effect in tests. Give the class beside the factory: forRootAsync({ handler, useFactory }).',
-    );
-    return moduleRef.create(handler);
-  },
-};
-
-const noSecondHandler: Provider = {
-  provide: Symbol('no second handler'),
-  inject: [MODULE_OPTIONS_TOKEN],
-  useFactory: ({ handler }: QueryModuleFactoryOptions) => {
-    if (handler === undefined) return true;
-    throw new TypeError(
-      'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
-    );
-  },
-};
 
 function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') {

@@ -1,11 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  ConfigurableModuleBuilder,
-  type ControllerOptions,
-  type ModuleMetadata,
-  type Type,
-} from '@nestjs/common';
-import { type BodyLimits, defaultsOf, OPTIONS } from './table.js';
+import type { ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
+import { type BodyLimits, defaultsOf, OPTIONS, type ValuesOf } from './table.js';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
 import type { RunListener } from '../ports/run-listener.js';
@@ -19,53 +14,15 @@ import type { RunTracer } from '../ports/run-tracer.js';
 export type DisconnectPolicy = 'continue' | 'cancel' | { graceMs: number };
 
 /** How runs are executed. Times are milliseconds, lengths are characters of JSON. */
-export interface RunOptions {
-  /**
-   * The time limit of a run, from the call of its handler, without the time in which slow followers hold it back. Default
-   * 900,000 (15 min).
-   */
-  timeoutMs: number;
-  /**
-   * How long slow followers may hold a handler back at a time. This time does not count for `timeoutMs`. Default 3,600,000 (1 h).
-   */
-  backpressureMs: number;
-  /** How long a handler may take to stop after its signal was aborted. Then its run ends without it. Default 5,000. */
-  stopDeadlineMs: number;
-  /** The length limit of the data of one envelope. A longer one fails the run. Default 4,194,304. */
-  envelopeLength: number;
+export interface RunOptions extends ValuesOf<typeof OPTIONS.runs> {
   /** What happens when the last follower leaves. Default `{ graceMs: 30_000 }`. */
   disconnect: DisconnectPolicy;
-  /** How many runs may execute at once in this process: the number of slots. Default 10,000. */
-  maxRunning: number;
-  /** How many runs may wait in all processes that share the store, in the queue of their session or for a slot. Default 10,000. */
-  maxWaiting: number;
-  /**
-   * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default
-   * Infinity: no limit.
-   */
-  maxRunningPerOwner: number;
-  /**
-   * How many runs of one owner may wait, in all processes that share the store. One more gets 429 `rate_limited`; with 0, every
-   * query that cannot start at once. Default Infinity: no limit.
-   */
-  maxWaitingPerOwner: number;
-  /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
-  sessionTurns: number;
   /** What happens to a query of a session that has an unfinished run: see `SessionPolicy`. Default `enqueue`. */
   sessionPolicy: SessionPolicy;
-  /** How many queries of one session may wait. One more gets 429. Default 100. */
-  maxWaitingPerSession: number;
-  /** When the service shuts down: how long runs may continue. Default 10,000. */
-  drainMs: number;
 }
 
 /** How streams are written. Times are milliseconds. */
-export interface StreamOptions {
-  /** An idle stream sends a keep-alive this often. Default 10,000. */
-  keepAliveMs: number;
-  /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */
-  retryMs: number;
-}
+export type StreamOptions = ValuesOf<typeof OPTIONS.streams>;
 
 /**
  * A request as the option `owner` gets it: the request of the host's adapter. Declare the parameter with the type of your
@@ -218,27 +175,3 @@ export type QueryModuleFactoryOptions = Omit<AnyModuleOptions, 'handler'> & {
   /** The handler, unless it is given beside the factory. Give a class there, so that tests can override it. */
   handler?: AnyModuleOptions['handler'];
 };
-
-/** The builder takes the members that are named here out of the options. */
-const EXTRAS: Record<keyof Omit<QueryModuleExtras, 'handler'>, undefined> = {
-  name: undefined,
-  path: undefined,
-  version: undefined,
-  host: undefined,
-  decorators: undefined,
-  role: undefined,
-  listeners: undefined,
-  imports: undefined,
-  isGlobal: undefined,
-};
-
-export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, ASYNC_OPTIONS_TYPE, OPTIONS_TYPE } =
-  new ConfigurableModuleBuilder<QueryModuleFactoryOptions>({ moduleName: 'Query' })
-    .setClassMethodName('forRoot')
-    .setFactoryMethodName('createQueryOptions')
-    .setExtras<QueryModuleExtras>(EXTRAS as object, (definition, extras) => ({
-      ...definition,
-      imports: definition.imports ?? extras.imports ?? [],
-      global: extras.isGlobal ?? false,
-    }))
-    .build();

@@ -17,8 +17,31 @@ import {
 import { TypedKwargs } from './typed-kwargs.js';
 import { isInRange, rangeText, shown, withDefaults } from './ranges.js';
 
-const ROLES: unknown[] = ['all', 'api', 'worker'];
-const SESSION_POLICIES: unknown[] = ['enqueue', 'reject', 'interrupt'];
+const GRACE = OPTIONS.disconnect.graceMs.range;
+
+/** What the options must be that are no numbers. */
+const RULES: [option: string, must: string, isValid: (value: unknown) => boolean][] = [
+  ['runs.disconnect', `"continue", "cancel" or { graceMs: ${rangeText(GRACE)} }`, isDisconnectPolicy],
+  ['runs.sessionPolicy', '"enqueue", "reject" or "interrupt"', isOneOf('enqueue', 'reject', 'interrupt')],
+  ['role', '"all", "api" or "worker"', isOneOf('all', 'api', 'worker')],
+  ['rejectMismatchedTypes', 'true or false', (value) => typeof value === 'boolean'],
+  ['spoolDirectory', 'the path of a directory', (value) => typeof value === 'string' && value !== ''],
+  ['owner', 'a function', isFunction],
+  ['admit', 'a function', isFunction],
+];
+
+function isDisconnectPolicy(value: unknown): boolean {
+  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
+  return value === 'continue' || value === 'cancel' || isInRange(graceMs, GRACE);
+}
+
+function isOneOf(...values: unknown[]): (value: unknown) => boolean {
+  return (value) => values.includes(value);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
+}
 
 /** The options of the module: checked, and with their defaults. */
 export class Settings {
@@ -34,6 +57,7 @@ export class Settings {
   readonly path: string;
   /** The name of the module; undefined for the module without a name. */
   readonly name: string | undefined;
+  readonly role: Role;
   readonly rejectMismatchedTypes: boolean;
   readonly spoolDirectory: string | undefined;
   readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
@@ -43,20 +67,21 @@ export class Settings {
    * Checks the options of the module. An undefined member counts as absent.
    *
    * @param options as the host or its factory gives them
-   * @param role as the host gives it
-   * @param extras the name and the path of the module, as the host gives them
-   * @throws {TypeError} with a line for each option that is unknown or out of its range
+   * @param extras what the host has given beside them
+   * @throws {TypeError} with a line for each option that is unknown or out of its range; or the handler is given twice
    */
-  constructor(
-    options: QueryModuleFactoryOptions,
-    readonly role: Role = 'all',
-    { name, path = 'query' }: Pick<QueryModuleExtras, 'name' | 'path'> = {},
-  ) {
+  constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
+    const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, ...others } = options;
+    const { owner, admit, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
+    const { name, path = 'query', role } = extras;
+    if (handler !== undefined && extras.handler !== undefined) {
+      throw new TypeError(
+        'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
+      );
+    }
     const faults: string[] = [];
-    const { limits, runs, streams, kwargs, store, dispatcher, tracer, owner, admit, ...others } = options;
-    const { handler, rejectMismatchedTypes = false, spoolDirectory, ...unknown } = others;
-    for (const [member, value] of Object.entries(unknown))
-      if (value !== undefined) faults.push(`${member} is not an option.`);
+    for (const [option, value] of Object.entries(unknown))
+      if (value !== undefined) faults.push(`${option} is not an option.`);
     this.limits = withDefaults('limits', limits, DEFAULT_BODY_LIMITS, OPTIONS.limits, faults);
     this.runs = withDefaults('runs', runs, RUN_DEFAULTS, OPTIONS.runs, faults);
     this.streams = withDefaults('streams', streams, STREAM_DEFAULTS, OPTIONS.streams, faults);
@@ -65,64 +90,34 @@ export class Settings {
     this.dispatcher = dispatcher;
     this.tracer = tracer;
     this.name = name;
+    this.role = role ?? 'all';
     this.path = `/${path.replace(/^\/+|\/+$/g, '')}`;
-    this.rejectMismatchedTypes = rejectMismatchedTypes;
+    this.rejectMismatchedTypes = rejectMismatchedTypes ?? false;
     this.spoolDirectory = spoolDirectory;
     this.owner = (request) => owner?.(request);
     this.admit = (query, context) => admit?.(query, context);
-    const { disconnect, sessionPolicy } = this.runs;
-    const checks: [name: string, value: unknown, isValid: boolean, must: string][] = [
-      [
-        'runs.disconnect',
-        disconnect,
-        isDisconnectPolicy(disconnect),
-        `"continue", "cancel" or { graceMs: ${rangeText(OPTIONS.disconnect.graceMs.range)} }`,
-      ],
-      [
-        'runs.sessionPolicy',
-        sessionPolicy,
-        SESSION_POLICIES.includes(sessionPolicy),
-        '"enqueue", "reject" or "interrupt"',
-      ],
-      ['role', role, ROLES.includes(role), '"all", "api" or "worker"'],
-      [
-        'rejectMismatchedTypes',
-        rejectMismatchedTypes,
-        typeof rejectMismatchedTypes === 'boolean',
-        'true or false',
-      ],
-      [
-        'spoolDirectory',
-        spoolDirectory,
-        spoolDirectory === undefined || (typeof spoolDirectory === 'string' && spoolDirectory !== ''),
-        'the path of a directory',
-      ],
-      ['owner', owner, owner === undefined || typeof owner === 'function', 'a function'],
-      ['admit', admit, admit === undefined || typeof admit === 'function', 'a function'],
-    ];
-    for (const [member, value, isValid, must] of checks)
-      if (!isValid) faults.push(`${member} is ${shown(value)}; it must be ${must}.`);
-    if (ROLES.includes(role) && role !== 'all' && !store?.signals.isShared)
+
+    const values: Record<string, unknown> = {
+      ...others,
+      role,
+      'runs.disconnect': this.runs.disconnect,
+      'runs.sessionPolicy': this.runs.sessionPolicy,
+    };
+    for (const [option, must, isValid] of RULES) {
+      const value = values[option];
+      if (value !== undefined && !isValid(value))
+        faults.push(`${option} is ${shown(value)}; it must be ${must}.`);
+    }
+    if (['api', 'worker'].includes(this.role) && !store?.signals.isShared)
       faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
     if (faults.length > 0)
       throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
   }
 }
 
-function isDisconnectPolicy(value: unknown): boolean {
-  if (value === 'continue' || value === 'cancel') return true;
-  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
-  return isInRange(graceMs, OPTIONS.disconnect.graceMs.range);
-}
-
 function kwargsOf(type: QueryModuleFactoryOptions['kwargs'], faults: string[]): TypedKwargs | undefined {
-  if (type === undefined) return undefined;
-  if (typeof type !== 'function') {
-    faults.push(`kwargs is ${shown(type)}; it must be a class.`);
-    return undefined;
-  }
   try {
-    return new TypedKwargs(type);
+    return type === undefined ? undefined : new TypedKwargs(type);
   } catch (error) {
     faults.push((error as Error).message);
     return undefined;

@@ -20,7 +20,7 @@ export interface NumberOption<V extends string = string, D extends number | unde
   variable: V;
 }
 
-function number<D extends number | undefined, const V extends string = ''>(
+function int<D extends number | undefined, const V extends string = ''>(
   range: Range,
   value: D,
   means: string,
@@ -31,164 +31,166 @@ function number<D extends number | undefined, const V extends string = ''>(
 
 const time: Range = [1, MAX_TIMER_MS];
 const timeOrZero: Range = [0, MAX_TIMER_MS];
+const age: Range = [1, MAX];
 const size: Range = [0, MAX];
+const count: Range = [1, MAX_COUNT];
+const countOrZero: Range = [0, MAX_COUNT];
 
 /**
  * Every option of the module that is a whole number, in its group: the one place for its range, its default, what it means, and
- * the variable of the service. Types, checks, variables, flags and the tables of docs/options.md are made of it.
+ * the variable of the service. Types, checks, variables, flags and the tables of docs/options.md are made of it. The docstring
+ * of a member is also that of the member of the type, such as `BodyLimits`.
  */
 export const OPTIONS = {
   limits: {
-    fileBytes: number(size, 256 * MiB, 'one file, decoded', 'MAX_FILE_BYTES'),
-    filesBytes: number(size, 512 * MiB, 'all files of a query, decoded', 'MAX_FILES_BYTES'),
-    spoolBytes: number(size, 16 * KiB * MiB, 'files on disk, of all queries', 'MAX_SPOOL_BYTES'),
-    filesBytesPerOwner: number(size, Infinity, 'files of one owner in transit', 'MAX_UPLOAD_BYTES_PER_OWNER'),
-    textBytes: number(size, 8 * MiB, 'one text', 'MAX_TEXT_BYTES'),
-    documentBytes: number(
-      [2, 256 * MiB],
-      16 * MiB,
-      'everything that is not file content',
-      'MAX_DOCUMENT_BYTES',
-    ),
-    parts: number([1, MAX_COUNT], 1000, 'parts of a query', 'MAX_PARTS'),
-    values: number([1, 100 * MAX_COUNT], 50_000, 'JSON values of all kinds'),
-    depth: number([3, 1000], 64, 'arrays and objects inside one another', 'MAX_DEPTH'),
-    idleMs: number(time, 30_000, 'how long a body may make no progress', 'BODY_IDLE_MS'),
-    memoryBytes: number([0, 64 * MiB], 64 * KiB, 'a larger file goes to disk'),
+    /** Decoded bytes of one file. Default 268,435,456 (256 MiB). */
+    fileBytes: int(size, 256 * MiB, 'one file, decoded', 'MAX_FILE_BYTES'),
+    /**
+     * Decoded bytes of all files of a body. Includes files that a later member of the same name replaced. Default
+     * 536,870,912 (512 MiB).
+     */
+    filesBytes: int(size, 512 * MiB, 'all files of a query, decoded', 'MAX_FILES_BYTES'),
+    /**
+     * Bytes of all files that are on disk at the same time, of all queries of the process. Above it a query is refused with
+     * `storage_full` (507). Default 17,179,869,184 (16 GiB).
+     */
+    spoolBytes: int(size, 16 * KiB * MiB, 'files on disk, of all queries', 'MAX_SPOOL_BYTES'),
+    /**
+     * Bytes of the files of one owner that are in transit in all processes that share the store: from their arrival until their
+     * run has ended. Above it a query is refused with `rate_limited` (429). Default Infinity: no limit.
+     */
+    filesBytesPerOwner: int(size, Infinity, 'files of one owner in transit', 'MAX_UPLOAD_BYTES_PER_OWNER'),
+    /** Bytes of UTF-8 in the `text` of one part, after its escapes are decoded. Default 8,388,608 (8 MiB). */
+    textBytes: int(size, 8 * MiB, 'one text', 'MAX_TEXT_BYTES'),
+    /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
+    documentBytes: int([2, 256 * MiB], 16 * MiB, 'everything that is not file content', 'MAX_DOCUMENT_BYTES'),
+    /** Elements of `parts`. Default 1,000. */
+    parts: int(count, 1000, 'parts of a query', 'MAX_PARTS'),
+    /**
+     * JSON values: strings, numbers, literals, arrays and objects. The memory of a document depends on their number more than on
+     * its bytes. Default 50,000.
+     */
+    values: int([1, 100 * MAX_COUNT], 50_000, 'JSON values of all kinds'),
+    /** Levels of nested arrays and objects; the outermost is level 1. Default 64. */
+    depth: int([3, 1000], 64, 'arrays and objects inside one another', 'MAX_DEPTH'),
+    /** Milliseconds that may pass without a byte from the sender. Default 30,000. */
+    idleMs: int(time, 30_000, 'how long a body may make no progress', 'BODY_IDLE_MS'),
+    /** A file up to this size in bytes is kept in memory; a larger one is written to disk. Default 65,536 (64 KiB). */
+    memoryBytes: int([0, 64 * MiB], 64 * KiB, 'a larger file goes to disk'),
   },
   runs: {
-    timeoutMs: number(time, 15 * MINUTE, 'how long a handler may take', 'RUN_TIMEOUT_MS'),
-    backpressureMs: number(time, 60 * MINUTE, 'how long slow followers may hold it back'),
-    stopDeadlineMs: number(timeOrZero, 5_000, 'how long it may take to stop when asked', 'STOP_DEADLINE_MS'),
-    envelopeLength: number([1, 256 * MiB], 4 * MiB, 'the length of one envelope'),
-    maxRunning: number([1, MAX_COUNT], 10_000, 'runs that execute at the same time', 'MAX_RUNNING'),
-    maxWaiting: number([0, MAX_COUNT], 10_000, 'runs that wait', 'MAX_WAITING'),
-    maxRunningPerOwner: number(
-      [1, MAX_COUNT],
+    /**
+     * The time limit of a run, from the call of its handler, without the time in which slow followers hold it back. Default
+     * 900,000 (15 min).
+     */
+    timeoutMs: int(time, 15 * MINUTE, 'how long a handler may take', 'RUN_TIMEOUT_MS'),
+    /**
+     * How long slow followers may hold a handler back at a time. This time does not count for `timeoutMs`. Default 3,600,000
+     * (1 h).
+     */
+    backpressureMs: int(time, 60 * MINUTE, 'how long slow followers may hold it back'),
+    /** How long a handler may take to stop after its signal was aborted. Then its run ends without it. Default 5,000. */
+    stopDeadlineMs: int(timeOrZero, 5_000, 'how long it may take to stop when asked', 'STOP_DEADLINE_MS'),
+    /** The length limit of the data of one envelope. A longer one fails the run. Default 4,194,304. */
+    envelopeLength: int([1, 256 * MiB], 4 * MiB, 'the length of one envelope'),
+    /** How many runs may execute at once in this process: the number of slots. Default 10,000. */
+    maxRunning: int(count, 10_000, 'runs that execute at the same time', 'MAX_RUNNING'),
+    /**
+     * How many runs may wait in all processes that share the store, in the queue of their session or for a slot. Default 10,000.
+     */
+    maxWaiting: int(countOrZero, 10_000, 'runs that wait', 'MAX_WAITING'),
+    /**
+     * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default
+     * Infinity: no limit.
+     */
+    maxRunningPerOwner: int(
+      count,
       Infinity,
       'runs of one owner that execute at once',
       'MAX_RUNNING_PER_OWNER',
     ),
-    maxWaitingPerOwner: number(
-      [0, MAX_COUNT],
-      Infinity,
-      'runs of one owner that wait',
-      'MAX_WAITING_PER_OWNER',
-    ),
-    maxWaitingPerSession: number(
-      [0, MAX_COUNT],
+    /**
+     * How many runs of one owner may wait, in all processes that share the store. One more gets 429 `rate_limited`; with 0, every
+     * query that cannot start at once. Default Infinity: no limit.
+     */
+    maxWaitingPerOwner: int(countOrZero, Infinity, 'runs of one owner that wait', 'MAX_WAITING_PER_OWNER'),
+    /** How many queries of one session may wait. One more gets 429. Default 100. */
+    maxWaitingPerSession: int(
+      countOrZero,
       100,
       'queries of one session that wait',
       'MAX_WAITING_PER_SESSION',
     ),
-    sessionTurns: number([0, 10_000], 100, 'earlier turns that a handler receives', 'SESSION_TURNS'),
-    drainMs: number(timeOrZero, 10_000, 'how long runs may continue at a shutdown', 'DRAIN_MS'),
+    /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
+    sessionTurns: int([0, 10_000], 100, 'earlier turns that a handler receives', 'SESSION_TURNS'),
+    /** When the service shuts down: how long runs may continue. Default 10,000. */
+    drainMs: int(timeOrZero, 10_000, 'how long runs may continue at a shutdown', 'DRAIN_MS'),
   },
   disconnect: {
-    graceMs: number(timeOrZero, 30_000, 'how long `grace` waits for a follower', 'DISCONNECT_GRACE_MS'),
+    graceMs: int(timeOrZero, 30_000, 'how long `grace` waits for a follower', 'DISCONNECT_GRACE_MS'),
   },
   streams: {
-    keepAliveMs: number(
+    /** An idle stream sends a keep-alive this often. Default 10,000. */
+    keepAliveMs: int(
       [10, MAX_TIMER_MS],
       10_000,
       'after how long a silence a stream gets a keep-alive',
       'KEEP_ALIVE_MS',
     ),
-    retryMs: number(timeOrZero, 1_000, 'how long clients wait before they resume'),
+    /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */
+    retryMs: int(timeOrZero, 1_000, 'how long clients wait before they resume'),
   },
   connections: {
-    perAddress: number(
-      [1, MAX_COUNT],
-      10_000,
-      'open connections of one address',
-      'MAX_CONNECTIONS_PER_ADDRESS',
-    ),
-    headMs: number(time, 10_000, 'how long the head of a request may take'),
-    requestMs: number(time, 60 * MINUTE, 'how long a whole request may take to arrive', 'REQUEST_TIMEOUT_MS'),
+    perAddress: int(count, 10_000, 'open connections of one address', 'MAX_CONNECTIONS_PER_ADDRESS'),
+    headMs: int(time, 10_000, 'how long the head of a request may take'),
+    requestMs: int(time, 60 * MINUTE, 'how long a whole request may take to arrive', 'REQUEST_TIMEOUT_MS'),
   },
   command: {
-    processes: number([1, MAX_COUNT], 16, 'with `AGENT=command`: programs at once', 'COMMAND_PROCESSES'),
+    processes: int(count, 16, 'with `AGENT=command`: programs at once', 'COMMAND_PROCESSES'),
   },
   model: {
-    maxOutputTokens: number(
+    maxOutputTokens: int(
       [1, 10_000_000],
       undefined,
       'the most tokens of one step',
       'MODEL_MAX_OUTPUT_TOKENS',
     ),
-    contextTokens: number(
+    contextTokens: int(
       [256, 100_000_000],
       Infinity,
       'how many tokens the conversation may have',
       'MODEL_CONTEXT_TOKENS',
     ),
-    maxSteps: number([1, 1_000], 20, 'how often it is asked for one answer', 'MODEL_MAX_STEPS'),
-    retries: number([0, 10], 2, 'how often a failed request is sent again', 'MODEL_RETRIES'),
-    silenceMs: number(
-      [100, 3_600_000],
-      5 * MINUTE,
-      'how long the endpoint may be silent',
-      'MODEL_SILENCE_MS',
-    ),
+    maxSteps: int([1, 1_000], 20, 'how often it is asked for one answer', 'MODEL_MAX_STEPS'),
+    retries: int([0, 10], 2, 'how often a failed request is sent again', 'MODEL_RETRIES'),
+    silenceMs: int([100, 3_600_000], 5 * MINUTE, 'how long the endpoint may be silent', 'MODEL_SILENCE_MS'),
   },
   /** Each store has defaults of its own. */
   retention: {
-    runMs: number([1, MAX], undefined, 'age of an ended run, its log and key', 'RETENTION_RUN_MS'),
-    logLength: number(size, undefined, 'the log of one run', 'RETENTION_LOG_LENGTH'),
-    totalLength: number(size, undefined, 'the logs of all runs', 'RETENTION_TOTAL_LENGTH'),
-    sessionMs: number([1, MAX], undefined, 'time since the last turn of a session', 'RETENTION_SESSION_MS'),
-    sessionsLength: number(size, undefined, 'all sessions', 'RETENTION_SESSIONS_LENGTH'),
-    fileMs: number([1, MAX], undefined, 'age of the content of a file', 'RETENTION_FILE_MS'),
-    filesBytes: number(size, undefined, 'the content of all files', 'RETENTION_FILES_BYTES'),
+    runMs: int(age, undefined, 'age of an ended run, its log and key', 'RETENTION_RUN_MS'),
+    logLength: int(size, undefined, 'the log of one run', 'RETENTION_LOG_LENGTH'),
+    totalLength: int(size, undefined, 'the logs of all runs', 'RETENTION_TOTAL_LENGTH'),
+    sessionMs: int(age, undefined, 'time since the last turn of a session', 'RETENTION_SESSION_MS'),
+    sessionsLength: int(size, undefined, 'all sessions', 'RETENTION_SESSIONS_LENGTH'),
+    fileMs: int(age, undefined, 'age of the content of a file', 'RETENTION_FILE_MS'),
+    filesBytes: int(size, undefined, 'the content of all files', 'RETENTION_FILES_BYTES'),
   },
 };
 
+/** The values of a group of options. */
+export type ValuesOf<Group> = { -readonly [Name in keyof Group]: number };
+
 /** The defaults of a group of options. */
-export function defaultsOf<G extends Record<string, NumberOption>>(group: G): { [K in keyof G]: number } {
+export function defaultsOf<Group extends Record<string, NumberOption>>(group: Group): ValuesOf<Group> {
   const entries = Object.entries(group).map(([name, { value }]) => [name, value]);
-  return Object.fromEntries(entries) as { [K in keyof G]: number };
+  return Object.fromEntries(entries) as ValuesOf<Group>;
 }
 
 /**
  * The limits of one body. Every limit counts what remains after `Content-Encoding` is undone, and is enforced while the
  * body arrives: a body that exceeds a limit is refused at that byte, never read to its end first.
  */
-export interface BodyLimits {
-  /** Decoded bytes of one file. Default 268,435,456 (256 MiB). */
-  fileBytes: number;
-  /**
-   * Decoded bytes of all files of a body. Includes files that a later member of the same name replaced. Default
-   * 536,870,912 (512 MiB).
-   */
-  filesBytes: number;
-  /** Bytes of UTF-8 in the `text` of one part, after its escapes are decoded. Default 8,388,608 (8 MiB). */
-  textBytes: number;
-  /**
-   * Bytes of all files that are on disk at the same time, of all queries of the process. Above it a query is refused with
-   * `storage_full` (507). Default 17,179,869,184 (16 GiB).
-   */
-  spoolBytes: number;
-  /**
-   * Bytes of the files of one owner that are in transit in all processes that share the store: from their arrival until their run
-   * has ended. Above it a query is refused with `rate_limited` (429). Default Infinity: no limit.
-   */
-  filesBytesPerOwner: number;
-  /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
-  documentBytes: number;
-  /**
-   * JSON values: strings, numbers, literals, arrays and objects. The memory of a document depends on their number more than on
-   * its bytes. Default 50,000.
-   */
-  values: number;
-  /** Elements of `parts`. Default 1,000. */
-  parts: number;
-  /** Levels of nested arrays and objects; the outermost is level 1. Default 64. */
-  depth: number;
-  /** Milliseconds that may pass without a byte from the sender. Default 30,000. */
-  idleMs: number;
-  /** A file up to this size in bytes is kept in memory; a larger one is written to disk. Default 65,536 (64 KiB). */
-  memoryBytes: number;
-}
+export type BodyLimits = ValuesOf<typeof OPTIONS.limits>;
 
 /**
  * The defaults of `limits`.

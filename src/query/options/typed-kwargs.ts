@@ -4,6 +4,7 @@ import { getMetadataStorage, validate } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
 import type { Query } from '../ports/agent-handler.js';
+import { shown } from './ranges.js';
 
 /**
  * The kwargs of queries as instances of a class that the host has given.
@@ -17,8 +18,9 @@ export class TypedKwargs<K extends object = object> {
   /** The instances of kwargs that are valid, so that a query is validated once, however many layers ask. */
   readonly #instances = new WeakMap<object, K>();
 
-  /** @throws {TypeError} no property of the class has a decorator of class-validator */
+  /** @throws {TypeError} it is no class, or none of its properties has a decorator of class-validator */
   constructor(readonly type: Type<K>) {
+    if (typeof type !== 'function') throw new TypeError(`kwargs is ${shown(type)}; it must be a class.`);
     const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
     this.#named = new Set(rules.map(({ propertyName }) => propertyName));
     if (this.#named.size === 0) {
