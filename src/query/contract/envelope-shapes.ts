@@ -7,49 +7,45 @@ interface Kind {
   schema: { type?: 'string' | 'boolean' | 'number'; minimum?: number; description?: string };
 }
 
-const text: Kind = {
-  is: (value) => typeof value === 'string',
-  called: 'a string',
-  schema: { type: 'string' },
-};
-const flag: Kind = {
-  is: (value) => typeof value === 'boolean',
-  called: 'true or false',
-  schema: { type: 'boolean' },
-};
-const count: Kind = {
-  is: (value) => Number.isFinite(value) && (value as number) >= 0,
-  called: 'a number from 0',
-  schema: { type: 'number', minimum: 0 },
-};
-const anyJson: Kind = {
-  is: (value) => !['undefined', 'function', 'symbol'].includes(typeof value),
-  called: 'a value that JSON can represent',
-  schema: { description: 'Any JSON value.' },
-};
+function kind(called: string, schema: Kind['schema'], is: Kind['is']): Kind {
+  return { is, called, schema };
+}
+
+const text = kind('a string', { type: 'string' }, (value) => typeof value === 'string');
+const flag = kind('true or false', { type: 'boolean' }, (value) => typeof value === 'boolean');
+const count = kind(
+  'a number from 0',
+  { type: 'number', minimum: 0 },
+  (value) => Number.isFinite(value) && Number(value) >= 0,
+);
+const anyJson = kind(
+  'a value that JSON can represent',
+  { description: 'Any JSON value.' },
+  (value) => !['undefined', 'function', 'symbol'].includes(typeof value),
+);
 
 function described(kind: Kind, description: string): Kind {
   return { ...kind, schema: { ...kind.schema, description } };
 }
 
+type Members = Record<string, Kind>;
+
 /** A standard type that handlers emit. Its data may have other members: they are passed on unchanged. */
 export interface Shape {
   description: string;
-  required: Record<string, Kind>;
-  optional: Record<string, Kind>;
-  /** Whether the turn of a session keeps it. Absent: it does. `false`: it says how the run proceeds. */
-  isOfTurn?: false;
+  required: Members;
+  optional: Members;
+  /** Whether the turn of a session keeps it. It does not keep what says how the run proceeds. */
+  isOfTurn: boolean;
 }
 
-type Members = Shape['required'];
-
-function shape(description: string, required: Members, optional: Members = {}): Shape {
-  return { description, required, optional };
+function shape(description: string, required: Members, optional: Members = {}, isOfTurn = true): Shape {
+  return { description, required, optional, isOfTurn };
 }
 
 const messageId = described(text, 'Neighbouring parts with one id belong together.');
 
-const SHAPE_OF_TYPE: Record<string, Shape> = {
+const SHAPE_OF_TYPE = {
   message: shape('A part of the text of the answer.', { content: text }, { id: messageId }),
   reasoning: shape('A part of the reasoning that the model shows.', { content: text }, { id: messageId }),
   tool_call: shape('The agent calls a tool.', {
@@ -73,37 +69,23 @@ const SHAPE_OF_TYPE: Record<string, Shape> = {
   usage: shape(
     'What the models have used since the last envelope of this type.',
     { inputTokens: count, outputTokens: count },
-    {
-      reasoningTokens: count,
-      cachedInputTokens: count,
-      model: described(text, 'The name of the model.'),
-    },
+    { reasoningTokens: count, cachedInputTokens: count, model: described(text, 'The name of the model.') },
   ),
-  log: { ...shape('Diagnostic or progress text.', { message: text }), isOfTurn: false },
-  progress: {
-    ...shape(
-      'How much of long work is done.',
-      { done: count },
-      {
-        total: count,
-        unit: described(text, 'What is counted.'),
-        label: described(text, 'What the work is.'),
-      },
-    ),
-    isOfTurn: false,
-  },
+  log: shape('Diagnostic or progress text.', { message: text }, {}, false),
+  progress: shape(
+    'How much of long work is done.',
+    { done: count },
+    { total: count, unit: described(text, 'What is counted.'), label: described(text, 'What the work is.') },
+    false,
+  ),
 };
 
 /** The standard types that handlers emit: what they are checked for, and what the OpenAPI document says of them. */
 export const SHAPES: ReadonlyMap<string, Shape> = new Map(Object.entries(SHAPE_OF_TYPE));
 
-export function isStandard(type: string): boolean {
-  return SHAPES.has(type);
-}
-
 /** Whether the turn of a session keeps the envelopes of a type. */
 export function isOfTurn(type: string): boolean {
-  return SHAPES.has(type) && SHAPES.get(type)!.isOfTurn !== false;
+  return SHAPES.get(type)?.isOfTurn ?? false;
 }
 
 /** Says what is wrong with the data of a type. Undefined if nothing is, or if the type is not a standard one. */

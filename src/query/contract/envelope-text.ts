@@ -1,4 +1,4 @@
-import { isStandard, shapeFault } from './envelope-shapes.js';
+import { SHAPES, shapeFault } from './envelope-shapes.js';
 import { QueryError } from './errors.js';
 import type { Envelope } from 'nest-agent-query-client';
 
@@ -44,7 +44,7 @@ function textOnly(data: unknown, type: string, member: string, begin: string): s
 /** The JSON of an envelope, if its data has the shape of its type. What `toJSON` makes of the data is what callers get. */
 function checkedText(type: string, data: unknown): string {
   const text = jsonText(type, data);
-  if (!isStandard(type)) return text;
+  if (!SHAPES.has(type)) return text;
   const isReplaced = typeof data === 'object' && data !== null && 'toJSON' in data;
   const fault = shapeFault(type, isReplaced ? (JSON.parse(text) as Envelope).data : data);
   if (fault !== undefined) throw invalidEnvelope(fault);

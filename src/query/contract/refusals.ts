@@ -11,11 +11,7 @@ export function invalidQuery(errors: FieldError[]): QueryError {
   return new QueryError('invalid_query', `${where}${first?.detail}${more}.`, { errors });
 }
 
-/**
- * Parameters of the URL have faults.
- *
- * @param errors all of them, at least one; their pointers name the parameters
- */
+/** @param errors all faults of parameters of the URL, at least one; their pointers name the parameters */
 export function invalidParameters(errors: FieldError[]): QueryError {
   const details = errors.map(({ pointer, detail }) => `The parameter "${pointer.slice(1)}" ${detail}.`);
   return new QueryError('invalid_query', details.join(' '), { errors });
@@ -27,17 +23,15 @@ export function invalidParameters(errors: FieldError[]): QueryError {
  * @example
  * throw runNotFound();
  */
-export function runNotFound(): QueryError {
-  return new QueryError('not_found', 'There is no such run, or it is no longer kept.');
-}
+export const runNotFound = (): QueryError => notFound('run');
 
-export function sessionNotFound(): QueryError {
-  return new QueryError('not_found', 'There is no such session, or it is no longer kept.');
-}
+export const sessionNotFound = (): QueryError => notFound('session');
 
 /** The owner has no such run, or it has no such file. */
-export function fileNotFound(): QueryError {
-  return new QueryError('not_found', 'There is no such file, or it is no longer kept.');
+export const fileNotFound = (): QueryError => notFound('file');
+
+function notFound(what: string): QueryError {
+  return new QueryError('not_found', `There is no such ${what}, or it is no longer kept.`);
 }
 
 /** The run has the file, but its content is no longer kept. */
@@ -88,8 +82,7 @@ export function filesOfOwnerExceeded(maxBytes: number): QueryError {
  * throw interrupted();
  */
 export function interrupted(): QueryError {
-  const detail = 'The log of the run can no longer be written. Send the query again.';
-  return new QueryError('interrupted', detail);
+  return new QueryError('interrupted', 'The log of the run can no longer be written. Send the query again.');
 }
 
 export function idempotencyConflict(): QueryError {
@@ -145,19 +138,11 @@ const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
   depth: (value) => `The body nests arrays and objects more than ${value} deep.`,
 };
 
-/**
- * The query exceeds a limit.
- *
- * @param value its value, in bytes, values, parts or levels
- * @param part the index of the part that exceeds it, if one part does
- */
+/** @param part the index of the part that exceeds the limit, if one part does */
 export function limitExceeded(limit: CallerLimit, value: number, part?: number): QueryError {
   const where = part === undefined ? '' : `Part ${part}: `;
-  return new QueryError('limit_exceeded', where + LIMIT_SENTENCES[limit](value), {
-    limit,
-    value,
-    ...(part === undefined ? {} : { part }),
-  });
+  const extras = { limit, value, ...(part !== undefined && { part }) };
+  return new QueryError('limit_exceeded', where + LIMIT_SENTENCES[limit](value), extras);
 }
 
 export function faultsOf(errors: ValidationError[], parent: string): FieldError[] {
