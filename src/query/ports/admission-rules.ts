@@ -8,14 +8,11 @@ import {
   sessionFull,
 } from '../contract/refusals.js';
 
-/*
- * What becomes of a query, in the order in which `RunStore.admit` decides it. A store finds the facts, and asks here what follows
- * from them.
- */
+/* What becomes of a query, in the order in which `RunStore.admit` decides it. A store finds the facts, and asks what follows. */
 
 /**
- * Whether a repeated query has its answer in the run that its idempotency key started. If that was interrupted, its caller was
- * asked to send the query again: the key starts a new run.
+ * Whether a repeated query has its answer in the run that its idempotency key started. The key starts a new run if that was
+ * interrupted: its caller was asked to send the query again.
  *
  * @param hasSameQuery whether the digests of both queries are the same
  * @throws {QueryError} `idempotency_conflict`

@@ -25,11 +25,7 @@ export interface FilePart {
 /** One part of the user's message. */
 export type QueryPart = TextPart | FilePart;
 
-/**
- * A query: the parts in the order of the request, and the metadata.
- *
- * `K` is the class that the option `kwargs` names. Without that option, kwargs are an object with keys of any name.
- */
+/** A query: its parts in the order of the request, and the metadata. `K` is the class of the option `kwargs`, if there is one. */
 export interface Query<K extends object = Record<string, unknown>> {
   parts: QueryPart[];
   /** Every key that the caller sent, unchanged; an empty object if it sent none. With the option `kwargs`, an instance. */
@@ -42,8 +38,8 @@ export interface QueryContext {
   /** The owner of the run; `anonymous` without authentication. */
   owner: string;
   /**
-   * The trace of the run: its `traceparent` and, after a space, its `tracestate` (W3C Trace Context). Absent if there is none.
-   * Pass it on to services that the handler calls.
+   * The trace of the run, for services that the handler calls: its `traceparent` and, after a space, its `tracestate` (W3C
+   * Trace Context). Absent if there is none.
    */
   trace?: string | undefined;
   /** The session that `kwargs.session_id` names; undefined if the query names none. */
@@ -62,8 +58,8 @@ export interface QueryContext {
       }
     | undefined;
   /**
-   * The earlier turns of the session, oldest first: the newest 100, within 8 Mi characters of JSON, unless the options say
-   * otherwise. Empty without a session.
+   * The earlier turns of the session, oldest first: the newest ones, as many as `sessionTurns` says (default 100), within 8 Mi
+   * characters of JSON. Empty without a session.
    */
   history: Turn[];
   /**
@@ -72,17 +68,16 @@ export interface QueryContext {
    */
   signal: AbortSignal;
   /**
-   * How the run got here, if its handler was executed before and its process was lost or stopped; undefined in the first
-   * attempt. `attempt` is the number of this attempt, from 2. `state` is that of the last checkpoint; undefined if there is
-   * none. The caller keeps what was emitted before that checkpoint; the rest is void.
+   * Undefined in the first attempt. If the process of an earlier attempt was lost or stopped: `attempt` is the number of this
+   * one, from 2, and `state` that of the last checkpoint, undefined if there is none. The caller keeps what was emitted before
+   * that checkpoint; the rest is void.
    */
   resumed: { attempt: number; state: unknown } | undefined;
   /**
-   * Stores a state, together with everything that was emitted before. The next attempt of this run begins with it. Has no
-   * effect beyond that for a handler without `restarts`.
+   * Stores a state, together with everything that was emitted before, and resolves when it is stored. The next attempt of this
+   * run begins with it, if the handler has `restarts`.
    *
    * @param state any value that JSON can represent, at most 1 Mi characters of JSON
-   * @returns resolves when the state is stored
    * @throws {TypeError} JSON cannot represent the state · {RangeError} it is too long · {QueryError} `interrupted`: this
    * process does not own the run any more, and the handler should stop
    */
@@ -118,21 +113,14 @@ export type HandlerFunction<K extends object = Record<string, unknown>> = ((
  * that are emitted after `context.signal` was aborted are dropped.
  *
  * @example
- * @Injectable()
- * class EchoHandler extends AgentHandler {
- *   async *handle(query: Query, context: QueryContext) {
- *     for (const part of query.parts) {
- *       if (part.type === 'text') yield message(part.text);
- *       else yield log(`${part.name}: ${part.file.size} bytes`);
- *     }
- *   }
- * }
+ * @Injectable() class EchoHandler extends AgentHandler { async *handle(query: Query, context: QueryContext) { for (const part
+ * of query.parts) { if (part.type === 'text') yield message(part.text); else yield log(`${part.name}: ${part.file.size}
+ * bytes`); } } }
  */
 export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   /**
-   * How often a run may be executed again when its process was lost or stopped before the run had ended: by another process,
-   * or after the restart of the service. See `QueryContext.resumed` and `QueryContext.checkpoint`. From 0 to 1,000; default
-   * 0: never twice.
+   * How often a run may be executed again when its process was lost or stopped before the run had ended: by another process, or
+   * after the restart of the service. From 0 to 1,000; default 0. See `QueryContext.resumed` and `QueryContext.checkpoint`.
    */
   readonly restarts?: number;
 
@@ -145,8 +133,7 @@ export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   /**
    * Called after a caller has erased a session, in the process that has received the request: a handler that keeps a memory of
    * its own erases it here. The caller gets its answer when this has ended. What this throws is logged, and the session stays
-   * erased. Not called for sessions that are dropped because of their age.
-   * A request-scoped handler has it as a static method.
+   * erased. Not called for sessions that are dropped because of their age. A request-scoped handler has it as a static method.
    */
   sessionErased?(session: SessionRef): void | Promise<void>;
 }

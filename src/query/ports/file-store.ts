@@ -2,8 +2,8 @@
 export type Awaitable<T> = T | Promise<T>;
 
 /**
- * Whether a value must be waited for. Hosts also return promises of other libraries and of other realms, which are no instances of
- * `Promise` here (ECMA-262 §27.2: a thenable is what `await` waits for).
+ * Whether a value must be waited for. Hosts also return promises of other libraries and of other realms, which are no instances
+ * of `Promise` here (ECMA-262 §27.2: a thenable is what `await` waits for).
  */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
@@ -16,11 +16,9 @@ export interface ByteRange {
 }
 
 /**
- * The contents of files of queries and answers, by digest. Callers download them, a later turn of the session can read them, and a
- * waiting run can be executed by another process than the one that admitted it.
- *
- * A content is kept as long as a run or a turn refers to it, within the limits of the store. The run store, of which this is a
- * part, knows when that ends.
+ * The contents of files of queries and answers, by digest: for callers who download them, for later turns of the session, and
+ * for another process that executes a waiting run. A content is kept as long as a run or a turn refers to it, within the limits
+ * of the store. The run store, of which this is a part, knows when that ends.
  *
  * @example
  * class MyRunStore extends RunStore {

@@ -1,8 +1,8 @@
 import type { Awaitable } from './file-store.js';
 
 /**
- * What one process of the service tells the others about a run. A signal only says where to look: it carries no envelope and
- * no status, it may be lost, and it may come twice.
+ * What one process of the service tells the others about a run. A signal only says where to look: it carries no envelope and no
+ * status, it may be lost, and it may come twice.
  *
  * | type | meaning |
  * |---|---|
@@ -80,27 +80,17 @@ export abstract class Dispatcher {
   /** Runs are ready, and this process has no slot for them. Never throws. */
   abstract offer(): void;
 
-  /**
-   * Begins to tell this process about runs that others have offered. Not called in a process that executes none. Never throws.
-   */
+  /** Begins to tell this process about runs that others have offered. Not called in a process that executes none. Never throws. */
   abstract receive(receiver: DispatchReceiver): Awaitable<void>;
 
   /** This process takes no runs any more, and offers none. What it has offered before should still be sent. */
   abstract close(): Awaitable<void>;
 }
 
-/** Dispatches through the signals of the store. A process that has no free slot at that time looks when it has one. */
-export class SignalDispatcher extends Dispatcher {
-  constructor(private readonly signals: Signals) {
-    super();
-  }
-
-  offer(): void {
-    this.signals.send({ type: 'ready' });
-  }
-
-  /** Does nothing: the service receives the signals of the store. */
-  receive(): void {}
-
-  close(): void {}
+/**
+ * Dispatches through the signals of the store, which the service receives anyway. A process that has no free slot at that time
+ * looks when it has one.
+ */
+export function signalDispatcher(signals: Signals): Dispatcher {
+  return { offer: () => signals.send({ type: 'ready' }), receive() {}, close() {} };
 }

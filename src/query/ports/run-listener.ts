@@ -1,14 +1,13 @@
-import type { RunStatus } from 'nest-agent-query-client';
-import type { ErrorCode, HostCode } from 'nest-agent-query-client';
+import type { ErrorCode, HostCode, RunStatus } from 'nest-agent-query-client';
 
-/** A run, as listeners are told about it. Contents of the query and of the answer are not part of it. */
+/** A run, as listeners are told about it: without contents of the query and of the answer. */
 export interface ObservedRun {
   id: string;
   owner: string;
   sessionId: string | undefined;
   /** The number of the attempt, from 1. */
   attempt: number;
-  /** The id of the trace to which the run belongs: that of the tracer, or of the request. Undefined if there is none. */
+  /** The id of its trace, which the tracer or the request has given; undefined if there is none. */
   traceId: string | undefined;
 }
 
@@ -57,7 +56,7 @@ export const TIMED_OPERATIONS = [
   'turns',
 ] as const;
 
-/** What a store is asked to do: the methods of `RunStore` whose time listeners are told. */
+/** A method of `RunStore` whose time listeners are told. */
 export type StoreOperation = (typeof TIMED_OPERATIONS)[number] | 'append' | 'read';
 
 /** The store has answered, whatever the answer was. */
@@ -102,27 +101,20 @@ export interface FollowerChanged {
 }
 
 /**
- * Is told what happens to runs in this process. Implement the methods that you need. They are called after the fact, and are not
- * waited for. What a listener throws is logged, and has no other effect.
+ * Is told what happens to runs in this process; of several processes, the one that admits, executes or ends a run. Implement
+ * the methods that you need. They are called after the fact, and are not waited for. What one throws is logged, and has no
+ * other effect.
  *
- * Each method has a channel of `node:diagnostics_channel` with the same message: `nest-agent-query:admitted`,
- * `nest-agent-query:repeated`, `nest-agent-query:refused`, `nest-agent-query:started`, `nest-agent-query:ended`,
- * `nest-agent-query:followed`, `nest-agent-query:unfollowed`, `nest-agent-query:storeAnswered`.
+ * Each method has a channel of `node:diagnostics_channel` with the same message: `nest-agent-query:` and its name, such as
+ * `nest-agent-query:admitted`.
  *
  * `storeAnswered` is told if somebody wants it when the application starts. Reads and appends that the store answers from
  * memory are not told: there are too many.
  *
- * With several processes, the process that admits, executes or ends a run reports that.
- *
  * @example
- * @Injectable()
- * class UsageListener implements RunListener {
- *   constructor(private readonly accounts: AccountsService) {}
+ * @Injectable() class UsageListener implements RunListener { constructor(private readonly accounts: AccountsService) {}
  *
- *   async ended({ run, usage }: RunEnded) {
- *     await this.accounts.add(run.owner, usage);
- *   }
- * }
+ * async ended({ run, usage }: RunEnded) { await this.accounts.add(run.owner, usage); } }
  */
 export interface RunListener {
   admitted?(event: RunAdmitted): unknown;

@@ -41,7 +41,7 @@ export type AttemptRef = Pick<RunRecord, 'id' | 'owner' | 'attempt'>;
 /** A query that asks to become a run. */
 export interface Admission {
   runId: string;
-  /** The name of the module that executes the run, if several modules share the store. Default: the module without a name. */
+  /** The name of the module that executes the run. Default: the module without a name. */
   module?: string | undefined;
   owner: string;
   /** The parts of the query; files as name, type, size and digest. */
@@ -53,14 +53,11 @@ export interface Admission {
   idempotency: { key: string; digest: string } | undefined;
   /** Whether the run continues when nobody follows it. */
   detached: boolean;
-  /**
-   * The trace to which the run belongs; undefined if there is none. A text for the store to keep as it is: up to 568 printable
-   * ASCII characters.
-   */
+  /** The trace of the run; undefined if there is none. The store keeps the text as it is: up to 568 printable ASCII characters. */
   trace: string | undefined;
   /**
-   * The path that the caller of the query used, such as `/api/query`; undefined if it is the one of the module, or not known. A
-   * text for the store to keep as it is: up to 1,024 printable ASCII characters. Default: undefined.
+   * The path that the caller used, such as `/api/query`; undefined if it is the one of the module, or not known. The store
+   * keeps the text as it is: up to 1,024 printable ASCII characters.
    */
   path?: string | undefined;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
@@ -72,17 +69,17 @@ export interface Admission {
   /** Why no new run can be admitted at present. A repeated query still finds the run that it started. */
   refusal: QueryError | undefined;
   /**
-   * The envelopes with which the log begins, as JSON texts.
+   * Returns the envelopes with which the log begins, as JSON texts.
    *
    * @param ahead how many runs of the session are ahead; undefined if the run starts at once
-   * @param isDeferred whether the run waits because its owner has reached the limit of runs that execute. Default false
+   * @param isDeferred whether it waits because its owner has reached the limit of runs that execute. Default false
    */
   notices(ahead: number | undefined, isDeferred?: boolean): string[];
 }
 
 /** The result of an admission. */
 export interface Admitted {
-  /** The run. Its status is `running` if it was started in the same step: then this process executes it. */
+  /** Its status is `running` if it was started in the same step: then this process executes it. */
   run: RunRecord;
   /** False if the idempotency key belongs to a run that existed before. */
   created: boolean;
@@ -93,7 +90,7 @@ export interface Admitted {
 /** The end of a run, and a run that became ready by it. */
 export interface Ended {
   run: RunRecord;
-  /** The next run of the session, or one that had to wait because of its owner's limit; undefined if there is none. */
+  /** The next run of the session, or one that waited because of its owner's limit; undefined if there is none. */
   next: RunRecord | undefined;
 }
 
@@ -134,8 +131,8 @@ export interface TurnsPage {
   /** The most characters of JSON that they have together; at least one turn is returned. Default: no limit. */
   maxLength?: number;
   /**
-   * Whether texts over 64 KiB are cut, as callers get them; `RunStore.part` returns the whole. Default false, as handlers get them. The
-   * contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
+   * Whether texts over 64 KiB are cut, as callers get them; `RunStore.part` returns the whole. Default false, as handlers get
+   * them. The contents of messages are cut with the text of the answer, and count a second time for the length of such a page.
    */
   cutTexts?: boolean;
 }

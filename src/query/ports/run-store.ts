@@ -35,22 +35,15 @@ export interface RecoveryEvents {
   /** How often a run of a module may be executed again after its process was lost. */
   restarts(module: string): number;
   /**
-   * How many runs of one owner the processes may execute at the same time, for a module; Infinity for no limit, and undefined for
-   * a module that this process does not know. Asked again and again.
+   * How many runs of one owner may execute at the same time in all processes, for a module; Infinity for no limit, undefined
+   * for a module that this process does not know. Asked again and again.
    */
   maxRunningPerOwner(module: string): number | undefined;
-  /**
-   * Another process has asked something of a run that this process executes: see `RunStore.request`.
-   * Told again and again while the run executes.
-   */
+  /** Another process has asked something of a run of this process: see `RunStore.request`. Told again while the run executes. */
   asked(runId: string, what: 'cancel' | 'detach'): void;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
   lost(runId: string): void;
-  /**
-   * A run of a process that is gone has a new end or a new attempt.
-   *
-   * @param ended the run, if it has ended
-   */
+  /** A run of a process that is gone has a new attempt or an end: then `ended` is the run. */
   recovered(runId: string, ended: RunRecord | undefined): void;
   /** Runs may wait that this process can take. */
   ready(): void;
@@ -74,9 +67,8 @@ export interface RecoveryEvents {
  */
 export abstract class RunStore {
   /**
-   * Makes a run and appends it to the queue of its session; or finds the run that the same idempotency key started for the
-   * same owner and digest. If that run was interrupted, the key starts a new run. The run has the status `running` if it may
-   * start at once; otherwise `waiting`.
+   * Makes a run and appends it to the queue of its session; or finds the run that the same idempotency key started for the same
+   * owner and digest, unless that run was interrupted. The new run is `running` if it may start at once; otherwise `waiting`.
    *
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *
@@ -97,33 +89,31 @@ export abstract class RunStore {
    * Owners get slots in turn: a run that becomes ready belongs to a round, and the runs of a round are started before those of
    * the next one. It is the round that starts at present, or the one after the last round in which its owner has a ready run,
    * whichever is later. In a round, the runs that are ready for longest come first. So a run of one owner waits for at most one
-   * run of each other owner, however many they have. A run that waits for its next attempt comes before the younger runs of its
-   * owner.
+   * run of each other owner. A run that waits for its next attempt comes before the younger runs of its owner.
    *
    * @param count how many runs to take at most, from 1
-   * @param module the module that executes them: only its runs are taken. Default: the module without a name
+   * @param module only the runs of this module are taken. Default: the module without a name
    */
   abstract take(count: number, module?: string): Awaitable<RunRecord[]>;
 
   /**
-   * Appends one envelope to the log of a run that this process executes; does nothing for any other run. Returns nothing if
-   * the envelope is stored already, otherwise a promise of that. Several envelopes may share one promise. An envelope that
-   * can be read is stored.
+   * Appends one envelope to the log of a run that this process executes; does nothing for any other run. Returns nothing if the
+   * envelope is stored already, otherwise a promise of that, which envelopes may share. An envelope that can be read is stored.
    */
   abstract append(run: RunRef, envelope: string): void | Promise<void>;
 
   /**
-   * Keeps the state of a handler, together with everything that was appended before: the next attempt begins with it. Or keeps
-   * a file of the answer: it can be read when this has resolved. A run that has a file with the same content keeps the name and
-   * the type of that file. A store whose runs have no other attempt does nothing with a state.
+   * Keeps the state of a handler, together with everything that was appended before: the next attempt begins with it. A store
+   * whose runs have no other attempt does nothing with a state. Or keeps a file of the answer: it can be read when this has
+   * resolved. If the run has a file with the same content, the name and the type of that file stay.
    *
    * @throws {QueryError} `interrupted`: this process does not execute the run, or not at this attempt · `storage_full`
    */
   abstract keep(run: AttemptRef, kept: Kept): Awaitable<void>;
 
   /**
-   * Ends a run in one step: appends `done`, sets the status, adds the turn to the session, removes the run from the queue.
-   * The run executes in this process, or waits.
+   * Ends a run that waits or executes in this process, in one step: appends `done`, sets the status, adds the turn to the
+   * session, removes the run from the queue.
    *
    * @param answer what the turn keeps of the answer
    * @returns undefined if the run has ended before, executes in another process, or is at a later attempt
@@ -132,26 +122,22 @@ export abstract class RunStore {
 
   /**
    * Records what a caller asks of an unfinished run. `detach`: it continues when nobody follows it. `cancel`: the process that
-   * executes it shall cancel it. That process is told by `RecoveryEvents.asked`, also if a signal is lost.
-   *
-   * @returns whether that is new
+   * executes it shall cancel it. That process is told by `RecoveryEvents.asked`, also if a signal is lost. Returns whether it
+   * is new.
    */
   abstract request(run: RunRef, what: 'cancel' | 'detach'): Awaitable<boolean>;
 
   /**
    * Returns the run, if this owner has it.
    *
-   * @param isFresh whether the record must have what other processes have asked, also of a run that this process executes.
-   * Default false
+   * @param isFresh whether it must have what other processes have asked, also if this process executes it. Default false
    */
   abstract find(owner: string, runId: string, isFresh?: boolean): Awaitable<RunRecord | undefined>;
 
   /**
-   * Returns a part of a query or of its answer: a file, without its content, which `files` has unless it is no longer kept; or a
-   * text that pages of turns show cut.
-   *
-   * @param sha256 the digest of the content
-   * @returns undefined if the owner has no such run and no turn of it, or it has no such part
+   * Returns a part of a query or of its answer by the digest of its content: a text that pages of turns show cut; or a file
+   * without its content, which `files` has unless it is no longer kept. Undefined if the owner has no such run or turn, or it
+   * has no such part.
    */
   abstract part(owner: string, runId: string, sha256: string): Awaitable<TurnFile | TurnText | undefined>;
 
@@ -166,8 +152,8 @@ export abstract class RunStore {
    * Reads turns of a session, in the order in which their runs ended. Turns are numbered from 1. When the oldest are dropped,
    * the others keep their numbers.
    *
-   * @returns undefined if the owner has no such session; otherwise the turns, the number of the last of them (`total` if
-   * there is none after `after`), and the number of the newest turn as `total`
+   * @returns the turns, the number of the last of them (`total` if there is none after `after`), and as `total` that of the
+   * newest turn; undefined if the owner has no such session
    */
   abstract turns(
     owner: string,
@@ -179,10 +165,9 @@ export abstract class RunStore {
   abstract queue(owner: string, sessionId: string): Awaitable<RunRecord[]>;
 
   /**
-   * Returns runs of an owner, those that were admitted last first. A caller who reads all pages gets each run that exists
-   * throughout exactly once, whatever runs are added and removed meanwhile.
-   *
-   * @returns the runs, and where they end; undefined if no more follow
+   * Returns runs of an owner, those that were admitted last first; `next` is where they end, undefined if no more follow. A
+   * caller who reads all pages gets each run that exists throughout exactly once, whatever runs are added and removed
+   * meanwhile.
    */
   abstract runs(
     owner: string,
@@ -190,10 +175,8 @@ export abstract class RunStore {
   ): Awaitable<{ runs: RunRecord[]; next: ListPosition | undefined }>;
 
   /**
-   * Returns the sessions of an owner, those that were used last first, also those that have no turn yet. A session that is used
-   * between two pages moves to the beginning of the list.
-   *
-   * @returns the sessions, and where they end; undefined if no more follow
+   * Returns the sessions of an owner, those that were used last first, also those that have no turn yet; `next` as for `runs`.
+   * A session that is used between two pages moves to the beginning of the list.
    */
   abstract sessions(
     owner: string,
@@ -217,11 +200,9 @@ export abstract class RunStore {
   readonly signals: Signals = new LocalSignals();
 
   /**
-   * Opens the store, and recovers the runs of processes that are gone, now and later. A run that was executing waits for its next
-   * attempt, if it has one; otherwise it ends as `interrupted`. Called once, before anything else. Resolves when all runs that
-   * are known by then are recovered. Default: there are none.
-   *
-   * @param events what the service wants to know
+   * Opens the store, and recovers the runs of processes that are gone, now and later. A run that was executing waits for its
+   * next attempt, if it has one; otherwise it ends as `interrupted`. Called once, before anything else. Resolves when all runs
+   * that are known by then are recovered. Default: there are none.
    */
   open(events: RecoveryEvents): Awaitable<void> {
     void events;
@@ -234,8 +215,8 @@ export abstract class RunStore {
   check(): Awaitable<void> {}
 
   /**
-   * Returns the query of an unfinished run that was taken. Default: no other process has admitted a run, so that the query of
-   * each is known.
+   * Returns the query of an unfinished run that was taken. Default: throws, because this process has admitted all runs and
+   * knows their queries.
    *
    * @throws {QueryError} `not_found`
    */
@@ -245,9 +226,7 @@ export abstract class RunStore {
 
   /**
    * Hands a run that this process executes over to the queue: it waits for its next attempt, and its log continues with
-   * `restarted`. Default: a run has one attempt.
-   *
-   * @returns false if this process does not own the run
+   * `restarted`. Returns false if this process does not own the run. Default: false, a run has one attempt.
    */
   handOver(run: AttemptRef): Awaitable<boolean> {
     void run;
@@ -263,12 +242,9 @@ export abstract class RunStore {
   }
 
   /**
-   * Reserves room for the bytes of an owner's files that are in transit in this process, in place of what it has reserved before
-   * for the owner. What a process has reserved ends with it. Default: each process has the limit for itself.
-   *
-   * @param bytes how many; 0 for none
-   * @param maxBytes how many all processes together may reserve for the owner
-   * @returns false if they would exceed that: then the earlier reservation stays
+   * Reserves room for the bytes of an owner's files that are in transit in this process, in place of what it has reserved
+   * before for the owner; 0 for none. What a process has reserved ends with it. Returns false, and the earlier reservation
+   * stays, if all processes together would exceed `maxBytes`. Default: each process has the limit for itself.
    */
   reserveUploads(owner: string, bytes: number, maxBytes: number): Awaitable<boolean> {
     void owner;

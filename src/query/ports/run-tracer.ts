@@ -1,17 +1,14 @@
 import type { RunEnd } from 'nest-agent-query-client';
 import type { RunRecord } from './run-store.js';
 
-/** A run, as a tracer is told about it. Contents of the query and of the answer are not part of it. */
+/** A run, as a tracer is told about it: without contents of the query and of the answer. */
 export type TracedRun = Pick<RunRecord, 'id' | 'sessionId' | 'attempt' | 'trace'>;
 
 /** What a tracer records of one run in this process. */
 export interface RunTrace {
   /** What is kept with the run, so that other processes continue the trace: see `Admission.trace`. */
   readonly trace: string | undefined;
-  /**
-   * Executes a step of the admission or of the handler, in the context of its span. Calls the step once, at once, and returns
-   * what it returns.
-   */
+  /** Calls a step of the admission or of the handler once, at once, in the context of its span, and returns what it returns. */
   within<T>(step: () => T): T;
   /** The query became a run. `waits`: in the queue of its session, or for a slot. */
   admitted(waits: boolean): void;
@@ -40,9 +37,8 @@ export interface ResumeTrace {
 }
 
 /**
- * Traces runs from their admission to their end. `openTracer` of `nest-agent-query/telemetry` makes one for OpenTelemetry.
- *
- * What a method throws is logged, and has no other effect.
+ * Traces runs from their admission to their end. What a method throws is logged, and has no other effect. `openTracer` of
+ * `nest-agent-query/telemetry` makes one for OpenTelemetry.
  *
  * @example
  * QueryModule.forRoot({ handler: MyHandler, tracer: new MyTracer() })

@@ -18,7 +18,7 @@ import { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
-import { type Dispatcher, SignalDispatcher } from '../ports/other-processes.js';
+import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import { RunStore } from '../ports/run-store.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
 import { type DownloadedFile, downloadOf } from './downloads.js';
@@ -75,7 +75,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     const { runs, role, dispatcher, name } = settings;
     this.#logger = loggerOf('AgentService', name);
     this.#services = servicesOf({ store, handler, clock, observers }, settings, spool);
-    this.#dispatcher = dispatcher ?? new SignalDispatcher(store.signals);
+    this.#dispatcher = dispatcher ?? signalDispatcher(store.signals);
     this.#scheduler = new Scheduler(
       role === 'api' ? 0 : runs.maxRunning,
       {
