@@ -165,15 +165,16 @@ function storeProvider(name = ''): Provider {
     provide: RunStore,
     inject: [Settings, ModulesContainer, RunHandler, Observers],
     useFactory: (
-      { store, spoolDirectory }: Settings,
-      application: ModulesContainer,
+      settings: Settings,
+      modules: ModulesContainer,
       handler: RunHandler,
       observers: Observers,
     ) => {
+      const { store, spoolDirectory } = settings;
       const used = store ?? new MemoryRunStore();
       // A store in memory keeps its large files where the temporary files of queries are.
       if (used instanceof MemoryRunStore) used.files.spoolDirectory ??= spoolDirectory;
-      const own = store ? SharedStore.of(application, store).join(name, handler) : used;
+      const own = store ? SharedStore.of(modules, store).join(name, handler) : used;
       return observers.want('storeAnswered') ? observeStore(own, observers) : own;
     },
   };
@@ -214,11 +215,8 @@ function handlerProviders(given: GivenHandler): Provider[] {
 function handlerOf(handler: Exclude<GivenHandler, Type>): AgentHandler {
   if (typeof handler === 'function') {
     const { restarts, sessionErased } = handler as HandlerFunction;
-    return {
-      handle: handler as HandlerFunction,
-      ...(restarts !== undefined && { restarts }),
-      ...(sessionErased && { sessionErased }),
-    };
+    const declared = { ...(restarts !== undefined && { restarts }), ...(sessionErased && { sessionErased }) };
+    return { handle: handler as HandlerFunction, ...declared };
   }
   if (typeof (handler as Partial<AgentHandler> | undefined)?.handle === 'function')
     return handler as AgentHandler;

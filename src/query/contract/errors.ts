@@ -35,16 +35,14 @@ export const STATUS_OF_CODE = {
   interrupted: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** What a code of a host looks like. */
 const HOST_CODE = /^[a-z][a-z0-9_]{0,63}$/;
 
 /**
  * An error that a caller may read: a code of the closed list and a sentence that says what was wrong, where, and what to do.
- * The sentence reaches the caller unchanged. It must not contain a stack trace, a path or the text of an unexpected
- * exception.
+ * The sentence reaches the caller unchanged. It must not contain a stack trace, a path or the text of an unexpected exception.
  *
- * A handler may throw it: the run then ends as `failed` with this code and sentence. The option `admit` may throw it: the query
- * is then refused with the status of the code. Hosts may use codes of their own, with a status.
+ * If a handler throws it, the run ends as `failed` with this code and sentence. If the option `admit` throws it, the query is
+ * refused with the status of the code. Hosts may use codes of their own, with a status.
  *
  * @example
  * throw new QueryError('invalid_query', 'The query needs a PDF. Send one as a file part.');
@@ -92,11 +90,7 @@ function checkHostCode(code: unknown, status: unknown): void {
   }
 }
 
-/**
- * The title of a problem whose `type` is `about:blank`: the phrase of its status (RFC 9457 §4.2.1).
- *
- * @param status an HTTP status
- */
+/** The title of a problem whose `type` is `about:blank`: the phrase of its HTTP status (RFC 9457 §4.2.1). */
 export function titleOf(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
 }

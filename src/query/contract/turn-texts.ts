@@ -14,10 +14,8 @@ import type {
 const TITLE_LENGTH = 80;
 
 /**
- * The title that a query gives to its session: the beginning of its first text, in one line.
- *
- * @param parts the parts of the query
- * @returns undefined if no part is a text, or all texts are blank
+ * The title that a query with these parts gives to its session: the beginning of its first text that is not blank, in one line.
+ * Undefined if there is none.
  *
  * @example
  * session.title ??= titleOf(admission.parts);
@@ -43,25 +41,18 @@ function beginningOf(text: string): string {
 }
 
 /**
- * The envelopes of an answer without the texts of its messages, which the text of the answer has. Each message has the
- * length of its content instead.
- *
- * @returns undefined if the text is the only message
+ * The envelopes of an answer without the contents of its messages, which the text of the answer has. Each message has the length of
+ * its content instead. Undefined if the text is the only message.
  */
 export function withoutMessageTexts({ text, envelopes }: TurnAnswer): Envelope[] | undefined {
   if (isOneMessage(envelopes, text)) return undefined;
-  return envelopes.map((envelope) =>
-    isMessage(envelope)
-      ? { ...envelope, data: { ...envelope.data, content: envelope.data.content.length } }
-      : envelope,
-  );
+  return envelopes.map((envelope) => {
+    if (!isMessage(envelope)) return envelope;
+    return { ...envelope, data: { ...envelope.data, content: envelope.data.content.length } };
+  });
 }
 
-/**
- * Undoes `withoutMessageTexts`.
- *
- * @param text the text of the answer. If only its beginning is given, the contents of the messages end where it ends
- */
+/** Undoes `withoutMessageTexts`. If only the beginning of the text is given, the contents of the messages end where it ends. */
 export function withMessageTexts(envelopes: Envelope[] | undefined, text: string): Envelope[] {
   if (!envelopes) return text === '' ? [] : [{ type: 'message', data: { content: text } }];
   let offset = 0;
@@ -95,35 +86,27 @@ export interface LongText {
   text: string;
 }
 
-/** A turn, or the parts of one, with its long texts cut; and these texts. */
+/** A turn, or the parts of one, with its long texts cut; and these texts, if there are any. */
 interface Cut<T> {
   cut: T;
   long: LongText[];
 }
 
-/**
- * Cuts the long texts of a turn's parts.
- *
- * @returns the parts as pages show them, and the texts that were cut
- */
+/** Cuts the long texts of a turn's parts, as pages show them. */
 export function cutParts(parts: Turn['parts']): Cut<Turn['parts']> {
   const long: LongText[] = [];
   const cut = parts.map((part) => (part.type === 'text' ? { ...part, ...cutText(part.text, long) } : part));
   return { cut, long };
 }
 
-/**
- * Cuts the text of an answer.
- *
- * @returns the text as pages show it, with its size and digest if it was cut; and the text if it was cut
- */
+/** Cuts the text of an answer, as pages show it; then it has its size and its digest beside it. */
 export function cutAnswer(text: string): Cut<Pick<Turn, 'text'> & CutText> {
   const long: LongText[] = [];
   return { cut: { text, ...cutText(text, long) }, long };
 }
 
 /**
- * Cuts the long texts of a turn, as pages show it. The contents of its messages end where the text of the answer is cut.
+ * Cuts the long texts of a turn. The contents of its messages end where the text of the answer is cut.
  *
  * @param whole the turn with whole texts
  * @returns the turn as pages show it, which is `whole` itself if no text is long; and the texts that were cut, by their digests
@@ -156,14 +139,10 @@ export type TextsOfTurn = Pick<Turn, 'runId' | 'parts' | 'text'> & CutText;
 
 /** Puts the whole texts back into a turn that was cut. `find` returns the text with a digest, if it is kept. */
 export function wholeTurn<T extends TextsOfTurn>(turn: T, find: (sha256: string) => string | undefined): T {
-  const whole = { ...turn, parts: wholeParts(turn.parts, find) };
-  const text = turn.truncated ? find(turn.sha256!) : undefined;
-  if (text === undefined) return whole;
-  whole.text = text;
-  delete whole.truncated;
-  delete whole.size;
-  delete whole.sha256;
-  return whole;
+  const parts = wholeParts(turn.parts, find);
+  const { truncated, size, sha256, ...rest } = turn;
+  const text = truncated ? find(sha256!) : undefined;
+  return text === undefined ? { ...turn, parts } : ({ ...rest, parts, text } as T);
 }
 
 function cutText(text: string, long: LongText[]): (Required<CutText> & { text: string }) | undefined {

@@ -24,10 +24,7 @@ export interface RunOptions extends ValuesOf<typeof OPTIONS.runs> {
 /** How streams are written. Times are milliseconds. */
 export type StreamOptions = ValuesOf<typeof OPTIONS.streams>;
 
-/**
- * A request as the option `owner` gets it: the request of the host's adapter. Declare the parameter with the type of your
- * own request to see more of it.
- */
+/** The request of the host's adapter, for the option `owner`. Declare the parameter with the type of your own request to see more. */
 export interface CallerRequest {
   /** The headers, with names in lower case. */
   readonly headers: IncomingHttpHeaders;
@@ -50,11 +47,7 @@ export interface AdmissionContext {
   detached: boolean;
 }
 
-/**
- * The options of `QueryModule`. All have a default, except the handler.
- *
- * `K` is the type of the kwargs that the handler receives.
- */
+/** The options of `QueryModule`: all but the handler have a default. `K` is the type of the kwargs that the handler receives. */
 export interface QueryModuleOptions<K extends object = Record<string, unknown>> {
   /**
    * Answers the queries: an injectable class, an instance, or a function. A class may inject what the modules in `imports`
@@ -76,8 +69,6 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
   /**
    * Returns the owner of a request; undefined for `anonymous`. The guards of the host have run before: they authenticate. An
    * owner never sees the runs, sessions and idempotency keys of another.
-   *
-   * The parameter may have the type of the host's own request.
    *
    * @example
    * owner: (request: { user?: { id: string } }) => request.user?.id

@@ -7,10 +7,8 @@ import type { Query } from '../ports/agent-handler.js';
 import { shown } from './ranges.js';
 
 /**
- * The kwargs of queries as instances of a class that the host has given.
- *
- * A key that has a decorator of class-validator on the class is transformed and validated. Every other key is passed on
- * unchanged, `session_id` too.
+ * The kwargs of queries as instances of a class of the host. A key that has a decorator of class-validator on the class is
+ * transformed and validated. Every other key is passed on unchanged, `session_id` too.
  */
 export class TypedKwargs<K extends object = object> {
   /** The properties of the class that have a decorator. */
@@ -37,14 +35,12 @@ export class TypedKwargs<K extends object = object> {
    */
   async faultsOf(kwargs: object): Promise<FieldError[]> {
     if (this.#instances.has(kwargs)) return [];
-    const keys = Object.keys(kwargs) as (keyof typeof kwargs)[];
-    const named = Object.fromEntries(
-      keys.filter((key) => this.#named.has(key)).map((key) => [key, kwargs[key]]),
-    );
+    const entries = Object.entries(kwargs);
+    const named = Object.fromEntries(entries.filter(([key]) => this.#named.has(key)));
     const instance = plainToInstance(this.type, named);
     const errors = await validate(instance, { stopAtFirstError: true });
     if (errors.length > 0) return faultsOf(errors, '/kwargs');
-    for (const key of keys) if (!this.#named.has(key)) define(instance, key, kwargs[key]);
+    for (const [key, value] of entries) if (!this.#named.has(key)) define(instance, key, value);
     this.#instances.set(kwargs, instance);
     return [];
   }
