@@ -2,9 +2,7 @@ import { Inject, type InjectionToken } from '@nestjs/common';
 import { AgentService } from './runs/agent.service.js';
 
 /**
- * The injection token of the `AgentService` of a module.
- *
- * @param name the name of the module; absent for the module without a name
+ * The injection token of the `AgentService` of the module with a name; or, without `name`, of the module without one.
  *
  * @example
  * const agent = app.get<AgentService>(getAgentToken('research'), { strict: false });
@@ -14,9 +12,7 @@ export function getAgentToken(name?: string): InjectionToken<AgentService> {
 }
 
 /**
- * Injects the `AgentService` of a module.
- *
- * @param name the name of the module; absent for the module without a name
+ * Injects the `AgentService` of the module with a name; or, without `name`, of the module without one.
  *
  * @example
  * class ReportService {

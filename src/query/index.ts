@@ -33,42 +33,23 @@ export { CODE_FOLDER } from './platform/code-folder.cjs';
 export { settlesWithin } from './platform/deadline.js';
 export { loggerOf } from './platform/module-logger.js';
 export * from './platform/text-for-log.js';
-export {
-  header,
-  headerValues,
-  type HostRequest,
-  type HostResponse,
-  pathAsSent,
-  rawRequest,
-  takeResponse,
-} from './platform/host.js';
+export { header, headerValues, pathAsSent, rawRequest, takeResponse } from './platform/host.js';
+export type * from './platform/host.js';
 export { Clock, type TimedOption, type Timer } from './platform/clock.js';
 export { EventLoopShare } from './platform/event-loop-share.js';
 export { jsonOf } from './platform/write-json.js';
 export * from './ports/admission-rules.js';
 export * from './ports/agent-handler.js';
-export {
-  Dispatcher,
-  type DispatchReceiver,
-  LocalSignals,
-  type Signal,
-  type SignalReceiver,
-  Signals,
-} from './ports/other-processes.js';
+export { Dispatcher, LocalSignals, Signals } from './ports/other-processes.js';
+export type * from './ports/other-processes.js';
 export { FileStore, type ByteRange } from './ports/file-store.js';
 export type * from './ports/run-listener.js';
 export * from './ports/run-store.js';
 export * from './ports/run-tracer.js';
 export { QueryModule } from './query.module.js';
-export {
-  AgentService,
-  type DownloadedFile,
-  type ListOptions,
-  type QueryOptions,
-  type RunListOptions,
-  type SpoolUse,
-  type Totals,
-} from './runs/agent.service.js';
+export * from './runs/agent.service.js';
+// The client has other options of the same name.
+export type { RunListOptions } from './runs/agent.service.js';
 export { KeptAnswer } from './runs/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';

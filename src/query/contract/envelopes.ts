@@ -51,8 +51,8 @@ export function reasoning(content: string, options: ChunkOptions = {}): Reasonin
 /**
  * Makes an envelope that says that the agent calls a tool.
  *
- * @param id names the call; its result has the same id
- * @param args the arguments, any value that JSON can represent. Default: an empty object
+ * @param id names the call, and its result
+ * @param args any value that JSON can represent. Default: an empty object
  *
  * @example
  * yield toolCall('call-1', 'weather', { city: 'Paris' });
@@ -80,36 +80,28 @@ export function toolResult(
   return { type: 'tool_result', data: { id, content, ...(isError !== undefined && { isError }) } };
 }
 
+interface GivenFile {
+  /** A label of 1 to 255 bytes without `/`, `\` and control characters. Default: that of a `File`, otherwise `file`. */
+  name?: string | undefined;
+  /** `type/subtype` with optional parameters. Default: that of a `Blob`, otherwise `application/octet-stream`. */
+  mimeType?: string | undefined;
+  /** A `Blob` or `File`, bytes, or a stream of bytes of any length, which is read as it arrives. */
+  content: EmittedContent;
+}
+
 /**
  * Makes an envelope that carries a file of the answer. The service stores the content before the answer goes on; callers get the
  * name, the type, the size, the digest and the path of the file.
- *
- * @param file `content` is a `Blob` or `File`, bytes, or a stream of bytes of any length, which is read as it arrives. `name` is a
- * label of 1 to 255 bytes without `/`, `\` and control characters. Default: that of a `File`, otherwise `file`. `mimeType` is
- * `type/subtype` with optional parameters. Default: that of a `Blob`, otherwise `application/octet-stream`
  *
  * @example
  * yield file({ name: 'sales.csv', mimeType: 'text/csv', content: Buffer.from('city,sum\nParis,12\n') });
  * yield file({ name: 'clip.mp4', mimeType: 'video/mp4', content: createReadStream('/tmp/clip.mp4') });
  */
-export function file({
-  name,
-  mimeType,
-  content,
-}: {
-  name?: string | undefined;
-  mimeType?: string | undefined;
-  content: EmittedContent;
-}): EmittedFileEnvelope {
+export function file({ name, mimeType, content }: GivenFile): EmittedFileEnvelope {
   const blob: Partial<File> = content instanceof Blob ? content : {};
-  return {
-    type: 'file',
-    data: {
-      name: name ?? blob.name ?? 'file',
-      mimeType: mimeType ?? (blob.type || 'application/octet-stream'),
-      content,
-    },
-  };
+  const label = name ?? blob.name ?? 'file';
+  const type = mimeType ?? (blob.type || 'application/octet-stream');
+  return { type: 'file', data: { name: label, mimeType: type, content } };
 }
 
 /**

@@ -76,7 +76,6 @@ export class QueryError extends Error {
   }
 }
 
-/** @throws {TypeError} see `QueryError` */
 function checkHostCode(code: unknown, status: unknown): void {
   if (typeof code !== 'string' || !HOST_CODE.test(code)) {
     throw new TypeError(

@@ -113,9 +113,15 @@ export type HandlerFunction<K extends object = Record<string, unknown>> = ((
  * that are emitted after `context.signal` was aborted are dropped.
  *
  * @example
- * @Injectable() class EchoHandler extends AgentHandler { async *handle(query: Query, context: QueryContext) { for (const part
- * of query.parts) { if (part.type === 'text') yield message(part.text); else yield log(`${part.name}: ${part.file.size}
- * bytes`); } } }
+ * @Injectable()
+ * class EchoHandler extends AgentHandler {
+ *   async *handle(query: Query, context: QueryContext) {
+ *     for (const part of query.parts) {
+ *       if (part.type === 'text') yield message(part.text);
+ *       else yield log(`${part.name}: ${part.file.size} bytes`);
+ *     }
+ *   }
+ * }
  */
 export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   /**

@@ -112,9 +112,14 @@ export interface FollowerChanged {
  * memory are not told: there are too many.
  *
  * @example
- * @Injectable() class UsageListener implements RunListener { constructor(private readonly accounts: AccountsService) {}
+ * @Injectable()
+ * class UsageListener implements RunListener {
+ *   constructor(private readonly accounts: AccountsService) {}
  *
- * async ended({ run, usage }: RunEnded) { await this.accounts.add(run.owner, usage); } }
+ *   async ended({ run, usage }: RunEnded) {
+ *     await this.accounts.add(run.owner, usage);
+ *   }
+ * }
  */
 export interface RunListener {
   admitted?(event: RunAdmitted): unknown;

@@ -1,6 +1,6 @@
+import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-page.js';
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 
 export type { ListPosition };
 
@@ -112,10 +112,7 @@ export interface LogSlice {
 }
 
 /** What an attempt of a run needs besides its record. */
-export interface StoredQuery {
-  /** The parts of the query; files as name, type, size and digest. */
-  parts: Admission['parts'];
-  kwargs: Record<string, unknown>;
+export interface StoredQuery extends Pick<Admission, 'parts' | 'kwargs'> {
   /** What a turn keeps of the answer so far, without what earlier attempts made void. */
   answer: TurnAnswer;
   /** The state of the last checkpoint, as JSON; undefined if there is none. */
