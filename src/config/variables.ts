@@ -1,13 +1,14 @@
 import { apiKeysOf } from '../access/keys/api-key.js';
 import {
+  isInRange,
   MODEL_INPUTS,
   MODEL_KWARGS,
-  TEMPERATURES,
   type NumberOption,
   OPTIONS,
   type Range,
+  rangeText,
+  TEMPERATURES,
 } from '../query/options/table.js';
-import { isInRange, rangeText } from '../query/options/ranges.js';
 import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
 
 /** How the text of a variable becomes its value. */

@@ -25,8 +25,6 @@ export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
 export * from './options/query.options.js';
-export { isInRange, rangeText, withDefaults } from './options/ranges.js';
-export { Settings } from './options/settings.js';
 export * from './options/table.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';

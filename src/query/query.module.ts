@@ -14,13 +14,13 @@ import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
-import type {
-  QueryModuleExtras,
-  QueryModuleFactoryOptions,
-  QueryModuleOptions,
+import {
+  type QueryModuleExtras,
+  type QueryModuleFactoryOptions,
+  type QueryModuleOptions,
+  Settings,
 } from './options/query.options.js';
-import { shown } from './options/ranges.js';
-import { Settings } from './options/settings.js';
+import { shown } from './options/table.js';
 import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';

@@ -7,7 +7,7 @@ import {
   type Logger,
   Optional,
 } from '@nestjs/common';
-import { Settings } from '../options/settings.js';
+import { Settings } from '../options/query.options.js';
 import { loggerOf } from '../platform/module-logger.js';
 import { drain } from '../body/drain.js';
 import type { ErrorCode, HostCode } from 'nest-agent-query-client';

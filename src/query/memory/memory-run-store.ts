@@ -16,8 +16,7 @@ import {
   type TurnsPage,
 } from '../ports/run-store.js';
 import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
-import { withDefaults } from '../options/ranges.js';
-import { OPTIONS } from '../options/table.js';
+import { OPTIONS, withDefaults } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';

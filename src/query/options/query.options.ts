@@ -1,11 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
-import { type BodyLimits, defaultsOf, OPTIONS, type ValuesOf } from './table.js';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
 import type { RunListener } from '../ports/run-listener.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
+import {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  defaultsOf,
+  isInRange,
+  OPTIONS,
+  rangeText,
+  shown,
+  type ValuesOf,
+  withDefaults,
+} from './table.js';
+import { TypedKwargs } from './typed-kwargs.js';
 
 /**
  * What happens to a run when its last follower leaves: it continues, it is cancelled, or it is cancelled unless it has a
@@ -166,3 +177,110 @@ export type QueryModuleFactoryOptions = Omit<AnyModuleOptions, 'handler'> & {
   /** The handler, unless it is given beside the factory. Give a class there, so that tests can override it. */
   handler?: AnyModuleOptions['handler'];
 };
+
+const GRACE = OPTIONS.disconnect.graceMs.range;
+
+/** What the options must be that are no numbers. */
+const RULES: [option: string, must: string, isValid: (value: unknown) => boolean][] = [
+  ['runs.disconnect', `"continue", "cancel" or { graceMs: ${rangeText(GRACE)} }`, isDisconnectPolicy],
+  ['runs.sessionPolicy', '"enqueue", "reject" or "interrupt"', isOneOf('enqueue', 'reject', 'interrupt')],
+  ['role', '"all", "api" or "worker"', isOneOf('all', 'api', 'worker')],
+  ['rejectMismatchedTypes', 'true or false', (value) => typeof value === 'boolean'],
+  ['spoolDirectory', 'the path of a directory', (value) => typeof value === 'string' && value !== ''],
+  ['owner', 'a function', isFunction],
+  ['admit', 'a function', isFunction],
+];
+
+function isDisconnectPolicy(value: unknown): boolean {
+  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
+  return value === 'continue' || value === 'cancel' || isInRange(graceMs, GRACE);
+}
+
+function isOneOf(...values: unknown[]): (value: unknown) => boolean {
+  return (value) => values.includes(value);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
+}
+
+/** The options of the module: checked, and with their defaults. */
+export class Settings {
+  readonly limits: Readonly<BodyLimits>;
+  readonly runs: Readonly<RunOptions>;
+  readonly streams: Readonly<StreamOptions>;
+  /** Undefined where the host has no class for kwargs. */
+  readonly kwargs: TypedKwargs | undefined;
+  readonly store: RunStore | undefined;
+  readonly dispatcher: Dispatcher | undefined;
+  readonly tracer: RunTracer | undefined;
+  /** The path of the endpoint, without the global prefix of the host; it begins with `/`. */
+  readonly path: string;
+  /** The name of the module; undefined for the module without a name. */
+  readonly name: string | undefined;
+  readonly role: Role;
+  readonly rejectMismatchedTypes: boolean;
+  readonly spoolDirectory: string | undefined;
+  readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
+  readonly owner: (request: CallerRequest) => string | undefined | Promise<string | undefined>;
+
+  /**
+   * Checks the options of the module. An undefined member counts as absent.
+   *
+   * @param options as the host or its factory gives them
+   * @param extras what the host has given beside them
+   * @throws {TypeError} with a line for each option that is unknown or out of its range; or the handler is given twice
+   */
+  constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
+    const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, ...others } = options;
+    const { owner, admit, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
+    const { name, path = 'query', role } = extras;
+    if (handler !== undefined && extras.handler !== undefined) {
+      throw new TypeError(
+        'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
+      );
+    }
+    const faults: string[] = [];
+    for (const [option, value] of Object.entries(unknown))
+      if (value !== undefined) faults.push(`${option} is not an option.`);
+    this.limits = withDefaults('limits', limits, DEFAULT_BODY_LIMITS, OPTIONS.limits, faults);
+    this.runs = withDefaults('runs', runs, RUN_DEFAULTS, OPTIONS.runs, faults);
+    this.streams = withDefaults('streams', streams, STREAM_DEFAULTS, OPTIONS.streams, faults);
+    this.kwargs = kwargsOf(kwargs, faults);
+    this.store = store;
+    this.dispatcher = dispatcher;
+    this.tracer = tracer;
+    this.name = name;
+    this.role = role ?? 'all';
+    this.path = `/${path.replace(/^\/+|\/+$/g, '')}`;
+    this.rejectMismatchedTypes = rejectMismatchedTypes ?? false;
+    this.spoolDirectory = spoolDirectory;
+    this.owner = (request) => owner?.(request);
+    this.admit = (query, context) => admit?.(query, context);
+
+    const values: Record<string, unknown> = {
+      ...others,
+      role,
+      'runs.disconnect': this.runs.disconnect,
+      'runs.sessionPolicy': this.runs.sessionPolicy,
+    };
+    for (const [option, must, isValid] of RULES) {
+      const value = values[option];
+      if (value !== undefined && !isValid(value))
+        faults.push(`${option} is ${shown(value)}; it must be ${must}.`);
+    }
+    if (['api', 'worker'].includes(this.role) && !store?.signals.isShared)
+      faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
+    if (faults.length > 0)
+      throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
+  }
+}
+
+function kwargsOf(type: QueryModuleFactoryOptions['kwargs'], faults: string[]): TypedKwargs | undefined {
+  try {
+    return type === undefined ? undefined : new TypedKwargs(type);
+  } catch (error) {
+    faults.push((error as Error).message);
+    return undefined;
+  }
+}

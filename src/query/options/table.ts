@@ -33,8 +33,8 @@ const time: Range = [1, MAX_TIMER_MS];
 const timeOrZero: Range = [0, MAX_TIMER_MS];
 const age: Range = [1, MAX];
 const size: Range = [0, MAX];
-const count: Range = [1, MAX_COUNT];
-const countOrZero: Range = [0, MAX_COUNT];
+const from1: Range = [1, MAX_COUNT];
+const from0: Range = [0, MAX_COUNT];
 
 /**
  * Every option of the module that is a whole number, in its group: the one place for its range, its default, what it means, and
@@ -65,7 +65,7 @@ export const OPTIONS = {
     /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
     documentBytes: int([2, 256 * MiB], 16 * MiB, 'everything that is not file content', 'MAX_DOCUMENT_BYTES'),
     /** Elements of `parts`. Default 1,000. */
-    parts: int(count, 1000, 'parts of a query', 'MAX_PARTS'),
+    parts: int(from1, 1000, 'parts of a query', 'MAX_PARTS'),
     /**
      * JSON values: strings, numbers, literals, arrays and objects. The memory of a document depends on their number more than on
      * its bytes. Default 50,000.
@@ -94,17 +94,17 @@ export const OPTIONS = {
     /** The length limit of the data of one envelope. A longer one fails the run. Default 4,194,304. */
     envelopeLength: int([1, 256 * MiB], 4 * MiB, 'the length of one envelope'),
     /** How many runs may execute at once in this process: the number of slots. Default 10,000. */
-    maxRunning: int(count, 10_000, 'runs that execute at the same time', 'MAX_RUNNING'),
+    maxRunning: int(from1, 10_000, 'runs that execute at the same time', 'MAX_RUNNING'),
     /**
      * How many runs may wait in all processes that share the store, in the queue of their session or for a slot. Default 10,000.
      */
-    maxWaiting: int(countOrZero, 10_000, 'runs that wait', 'MAX_WAITING'),
+    maxWaiting: int(from0, 10_000, 'runs that wait', 'MAX_WAITING'),
     /**
      * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default
      * Infinity: no limit.
      */
     maxRunningPerOwner: int(
-      count,
+      from1,
       Infinity,
       'runs of one owner that execute at once',
       'MAX_RUNNING_PER_OWNER',
@@ -113,14 +113,9 @@ export const OPTIONS = {
      * How many runs of one owner may wait, in all processes that share the store. One more gets 429 `rate_limited`; with 0, every
      * query that cannot start at once. Default Infinity: no limit.
      */
-    maxWaitingPerOwner: int(countOrZero, Infinity, 'runs of one owner that wait', 'MAX_WAITING_PER_OWNER'),
+    maxWaitingPerOwner: int(from0, Infinity, 'runs of one owner that wait', 'MAX_WAITING_PER_OWNER'),
     /** How many queries of one session may wait. One more gets 429. Default 100. */
-    maxWaitingPerSession: int(
-      countOrZero,
-      100,
-      'queries of one session that wait',
-      'MAX_WAITING_PER_SESSION',
-    ),
+    maxWaitingPerSession: int(from0, 100, 'queries of one session that wait', 'MAX_WAITING_PER_SESSION'),
     /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
     sessionTurns: int([0, 10_000], 100, 'earlier turns that a handler receives', 'SESSION_TURNS'),
     /** When the service shuts down: how long runs may continue. Default 10,000. */
@@ -141,22 +136,17 @@ export const OPTIONS = {
     retryMs: int(timeOrZero, 1_000, 'how long clients wait before they resume'),
   },
   connections: {
-    perAddress: int(count, 10_000, 'open connections of one address', 'MAX_CONNECTIONS_PER_ADDRESS'),
+    perAddress: int(from1, 10_000, 'open connections of one address', 'MAX_CONNECTIONS_PER_ADDRESS'),
     headMs: int(time, 10_000, 'how long the head of a request may take'),
     requestMs: int(time, 60 * MINUTE, 'how long a whole request may take to arrive', 'REQUEST_TIMEOUT_MS'),
   },
   command: {
-    processes: int(count, 16, 'with `AGENT=command`: programs at once', 'COMMAND_PROCESSES'),
+    processes: int(from1, 16, 'with `AGENT=command`: programs at once', 'COMMAND_PROCESSES'),
   },
   model: {
-    maxOutputTokens: int(
-      [1, 10_000_000],
-      undefined,
-      'the most tokens of one step',
-      'MODEL_MAX_OUTPUT_TOKENS',
-    ),
+    maxOutputTokens: int([1, 1e7], undefined, 'the most tokens of one step', 'MODEL_MAX_OUTPUT_TOKENS'),
     contextTokens: int(
-      [256, 100_000_000],
+      [256, 1e8],
       Infinity,
       'how many tokens the conversation may have',
       'MODEL_CONTEXT_TOKENS',
@@ -184,6 +174,58 @@ export type ValuesOf<Group> = { -readonly [Name in keyof Group]: number };
 export function defaultsOf<Group extends Record<string, NumberOption>>(group: Group): ValuesOf<Group> {
   const entries = Object.entries(group).map(([name, { value }]) => [name, value]);
   return Object.fromEntries(entries) as ValuesOf<Group>;
+}
+
+/**
+ * Whether a value is a whole number of a range.
+ *
+ * @example
+ * if (!isInRange(steps, [1, 1_000])) throw new RangeError(`steps must be ${rangeText([1, 1_000])}.`);
+ */
+export function isInRange(value: unknown, [min, max]: Range): boolean {
+  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+}
+
+/**
+ * The range in words, for an error.
+ *
+ * @example
+ * rangeText([1, 1_000]); // 'a whole number from 1 to 1000'
+ */
+export function rangeText([min, max]: Range): string {
+  return `a whole number from ${min} to ${max}`;
+}
+
+/**
+ * A group of options with the defaults in place of members that are absent or undefined.
+ *
+ * @param values what the host has set
+ * @param defaults the value of every option of the group
+ * @param numbers those of the group that are whole numbers
+ * @param faults gets a sentence for each unknown member and each value out of range
+ */
+export function withDefaults<T extends object>(
+  name: string,
+  values: { [K in keyof T]?: T[K] | undefined } | undefined,
+  defaults: Readonly<T>,
+  numbers: Partial<Record<keyof T, NumberOption>>,
+  faults: string[],
+): T {
+  const group: T = { ...defaults };
+  for (const [key, value] of Object.entries(values ?? {}) as [keyof T & string, unknown][]) {
+    if (value === undefined) continue;
+    const range = numbers[key]?.range;
+    if (!Object.hasOwn(defaults, key)) faults.push(`${name}.${key} is not an option.`);
+    else if (range && !isInRange(value, range))
+      faults.push(`${name}.${key} is ${shown(value)}; it must be ${rangeText(range)}.`);
+    else group[key] = value as T[typeof key];
+  }
+  return group;
+}
+
+/** A value of an option for an error: `JSON.stringify` shows `NaN` and `Infinity` as null. */
+export function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
 }
 
 /**

@@ -4,7 +4,7 @@ import { getMetadataStorage, validate } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
 import type { Query } from '../ports/agent-handler.js';
-import { shown } from './ranges.js';
+import { shown } from './table.js';
 
 /**
  * The kwargs of queries as instances of a class of the host. A key that has a decorator of class-validator on the class is

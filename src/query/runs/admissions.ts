@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { QueryError } from '../contract/errors.js';
-import type { CallerRequest } from '../options/query.options.js';
-import type { Settings } from '../options/settings.js';
+import type { CallerRequest, Settings } from '../options/query.options.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';

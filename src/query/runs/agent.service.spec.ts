@@ -10,9 +10,8 @@ import { type QueryError } from '../contract/errors.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
 import type { HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
-import type { RunOptions } from '../options/query.options.js';
+import { type RunOptions, Settings } from '../options/query.options.js';
 import type { Envelope } from 'nest-agent-query-client';
-import { Settings } from '../options/settings.js';
 import { SystemClock } from '../platform/clock.js';
 import { Spool } from '../files/spool.js';
 

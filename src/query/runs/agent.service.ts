@@ -12,7 +12,7 @@ import { sessionNotFound } from '../contract/refusals.js';
 import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Spool } from '../files/spool.js';
-import { Settings } from '../options/settings.js';
+import { Settings } from '../options/query.options.js';
 import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';

@@ -1,6 +1,5 @@
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
-import { isInRange, rangeText, shown } from '../options/ranges.js';
-import type { Range } from '../options/table.js';
+import { isInRange, type Range, rangeText, shown } from '../options/table.js';
 import {
   AgentHandler,
   type HandlerAnswer,

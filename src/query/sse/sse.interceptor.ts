@@ -7,8 +7,7 @@ import {
 } from '@nestjs/common';
 import { concatMap, from, of, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
-import type { StreamOptions } from '../options/query.options.js';
-import { Settings } from '../options/settings.js';
+import { Settings, type StreamOptions } from '../options/query.options.js';
 import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
