@@ -22,10 +22,10 @@ export function positionOf(cursor: string): ListPosition | undefined {
 }
 
 /**
- * Cuts a page of a list.
+ * Cuts a page of a list. It has at least one entry, if there is one.
  *
  * @param entries what follows the page before, in the order of the list: all, or more than `limit`
- * @param page the most entries, and the most characters of JSON that they have together. At least one entry is returned
+ * @param page the most entries, and the most characters of JSON that they have together
  * @param lengthOf what an entry adds to the length of the page
  * @param positionOf where a page ends whose last entry it is
  *
@@ -42,8 +42,6 @@ export function pageFrom<Entry>(
   const tooLong = entries.findIndex((entry, index) => (length += lengthOf(entry)) > maxLength && index > 0);
   const fitting = entries.slice(0, tooLong < 0 ? limit : Math.min(limit, tooLong));
   const last = fitting.at(-1);
-  return {
-    entries: fitting,
-    next: last === undefined || fitting.length === entries.length ? undefined : positionOf(last),
-  };
+  const hasMore = fitting.length < entries.length;
+  return { entries: fitting, next: last !== undefined && hasMore ? positionOf(last) : undefined };
 }

@@ -52,7 +52,7 @@ export function contradicts(declared: string, detected: string): boolean {
   return subtypeOf(said) !== subtypeOf(found) && familyOf(said) !== familyOf(found);
 }
 
-/** A media type in lower case, without its parameters. */
+/** The type in lower case, without its parameters. */
 export function bareType(type: string): string {
   return type.split(';', 1)[0]!.trim().toLowerCase();
 }
@@ -81,11 +81,7 @@ function normalized(type: string): string {
   return REGISTERED_NAMES.get(bare) ?? bare;
 }
 
-/**
- * What is wrong with the name of a file: the rest of a sentence whose subject is the name. Undefined if nothing is.
- *
- * @param name a label of 1 to 255 bytes of UTF-8, never a path
- */
+/** What is wrong with the name of a file: the rest of a sentence whose subject is the name. Undefined if nothing is. */
 export function faultOfFileName(name: unknown): string | undefined {
   if (typeof name !== 'string') return 'must be a string';
   if (name === '') return 'must not be empty';
@@ -95,11 +91,7 @@ export function faultOfFileName(name: unknown): string | undefined {
   return undefined;
 }
 
-/**
- * What is wrong with the type of a file: the rest of a sentence whose subject is the type. Undefined if nothing is.
- *
- * @param mimeType `type/subtype` with optional parameters, at most 255 characters
- */
+/** What is wrong with the type of a file: the rest of a sentence whose subject is the type. Undefined if nothing is. */
 export function faultOfMediaType(mimeType: unknown): string | undefined {
   if (typeof mimeType !== 'string') return 'must be a string';
   if (mimeType.length <= 255 && isMediaType(mimeType)) return undefined;

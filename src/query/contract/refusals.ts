@@ -67,7 +67,6 @@ export function ownerAtCapacity(maxWaiting: number): QueryError {
   return new QueryError('rate_limited', detail, { retryAfter: 5 });
 }
 
-/** The files of the owner that are in transit exceed the limit. */
 export function filesOfOwnerExceeded(maxBytes: number): QueryError {
   const detail =
     `The files of your queries that have not ended are larger than ${maxBytes} bytes together, which is the limit for one ` +
@@ -110,11 +109,7 @@ export function storageFull(cause?: unknown): QueryError {
   return new QueryError('storage_full', detail, { retryAfter: 30 }, { cause });
 }
 
-/**
- * What a caller is told of an error that occurred while a file of a query was written or read.
- *
- * @returns `storage_full` or `unavailable` for an error of the file system; any other error as it is
- */
+/** The refusal for an error of the file system that occurred while a file was written or read; any other error as it is. */
 export function refusalOfFiles(error: unknown): unknown {
   const { code, syscall, name } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return storageFull(error);
@@ -125,17 +120,16 @@ export function refusalOfFiles(error: unknown): unknown {
 }
 
 /** The limits that a caller can exceed, by the names that a problem states. */
-export type CallerLimit =
-  'fileBytes' | 'filesBytes' | 'textBytes' | 'documentBytes' | 'values' | 'parts' | 'depth';
+export type CallerLimit = keyof typeof LIMIT_SENTENCES;
 
-const LIMIT_SENTENCES: Record<CallerLimit, (value: number) => string> = {
-  fileBytes: (value) => `The file is larger than ${value} bytes.`,
-  filesBytes: (value) => `The files are larger than ${value} bytes together.`,
-  textBytes: (value) => `The text is longer than ${value} bytes.`,
-  documentBytes: (value) => `The body has more than ${value} bytes besides the content of its files.`,
-  values: (value) => `The body has more than ${value} JSON values.`,
-  parts: (value) => `The query has more than ${value} parts.`,
-  depth: (value) => `The body nests arrays and objects more than ${value} deep.`,
+const LIMIT_SENTENCES = {
+  fileBytes: (value: number) => `The file is larger than ${value} bytes.`,
+  filesBytes: (value: number) => `The files are larger than ${value} bytes together.`,
+  textBytes: (value: number) => `The text is longer than ${value} bytes.`,
+  documentBytes: (value: number) => `The body has more than ${value} bytes besides the content of its files.`,
+  values: (value: number) => `The body has more than ${value} JSON values.`,
+  parts: (value: number) => `The query has more than ${value} parts.`,
+  depth: (value: number) => `The body nests arrays and objects more than ${value} deep.`,
 };
 
 /** @param part the index of the part that exceeds the limit, if one part does */

@@ -41,7 +41,6 @@ function tracestateOf(tracestate: unknown): string {
     .filter((member) => member !== '');
   const keys = new Set(members.map((member) => member.split('=', 1)[0]));
   const isValid = members.every((member) => TRACESTATE_MEMBER.test(member));
-  return isValid && keys.size === members.length && members.length <= TRACESTATE_MEMBERS
-    ? members.join(',')
-    : '';
+  if (!isValid || keys.size < members.length || members.length > TRACESTATE_MEMBERS) return '';
+  return members.join(',');
 }

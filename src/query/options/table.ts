@@ -199,7 +199,6 @@ export function rangeText([min, max]: Range): string {
 /**
  * A group of options with the defaults in place of members that are absent or undefined.
  *
- * @param values what the host has set
  * @param defaults the value of every option of the group
  * @param numbers those of the group that are whole numbers
  * @param faults gets a sentence for each unknown member and each value out of range

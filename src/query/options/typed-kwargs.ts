@@ -28,11 +28,7 @@ export class TypedKwargs<K extends object = object> {
     }
   }
 
-  /**
-   * Finds every fault of kwargs. What a transformation of the class throws is thrown.
-   *
-   * @returns the faults, with pointers that begin with `/kwargs`; none if the kwargs are valid
-   */
+  /** Every fault of kwargs, with pointers that begin with `/kwargs`. What a transformation of the class throws is thrown. */
   async faultsOf(kwargs: object): Promise<FieldError[]> {
     if (this.#instances.has(kwargs)) return [];
     const entries = Object.entries(kwargs);
@@ -46,8 +42,8 @@ export class TypedKwargs<K extends object = object> {
   }
 
   /**
-   * The query as its handler receives it. The query that is given keeps what the caller sent: a store keeps that, so that it
-   * is never transformed twice.
+   * The query as its handler receives it. The given one keeps what the caller sent: a store keeps that, so it is never
+   * transformed twice.
    *
    * @throws {QueryError} `invalid_query` with every fault and its pointer
    */

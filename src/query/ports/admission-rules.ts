@@ -41,7 +41,7 @@ export function refuseBehind(ahead: number, { session, refusal }: Admission): vo
   if (refusal) throw refusal;
 }
 
-/** What a new run does at first. */
+/** What a new run does at first: see `placeOf`. */
 export interface Place {
   /** It executes at once, in this process. */
   starts: boolean;
@@ -52,9 +52,7 @@ export interface Place {
 }
 
 /**
- * Decides what a new run does at first.
- *
- * @param hasFreePlace whether one more run of the owner may become active
+ * Decides what a new run does at first. `hasFreePlace`: one more run of the owner may become active.
  *
  * @example
  * const { starts, isReady } = placeOf(admission, queue.length, true);
@@ -93,9 +91,8 @@ export function recordOfAdmission(admission: Admission, starts: boolean, now: nu
 }
 
 /**
- * Refuses a query that would wait, if too many runs wait.
+ * Refuses a query that would wait, if `maxWaitingPerOwner` runs of the owner wait, or too many runs of the module.
  *
- * @param isOwnerFull whether `maxWaitingPerOwner` runs of the owner wait
  * @param waiting how many runs of the module wait
  * @throws {QueryError} `rate_limited` · `at_capacity`
  *

@@ -30,9 +30,7 @@ export abstract class FileStore {
   /**
    * Keeps a content for a run. It can be read when this has resolved.
    *
-   * @param runId the id of the run
    * @param sha256 the digest of the content, lower-case hexadecimal
-   * @param content the bytes
    * @param isAdmitted whether the run was admitted. Otherwise it will be admitted next, or released. Default false
    * @throws {QueryError} `storage_full` · `unavailable`
    */
@@ -42,10 +40,9 @@ export abstract class FileStore {
   abstract release(runId: string): Awaitable<void>;
 
   /**
-   * Reads the content of a file of a run or of its turn.
+   * Reads the content of a file of a run or of its turn; undefined if the content is not kept.
    *
    * @param range which bytes. Default: all. A content without bytes has no range
-   * @returns the bytes in order; undefined if the content is not kept
    * @throws {QueryError} `unavailable`
    */
   abstract read(

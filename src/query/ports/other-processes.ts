@@ -61,11 +61,7 @@ export interface DispatchReceiver {
   /** Resolves when this process has a free slot. In a process that shuts down, it never does. */
   freeSlot(): Promise<void>;
 
-  /**
-   * Takes as many waiting runs as this process has free slots. Never rejects.
-   *
-   * @returns whether more runs may wait: then another process should be told
-   */
+  /** Takes waiting runs for the free slots of this process. Returns whether more may wait, for other processes. Never rejects. */
   take(): Promise<boolean>;
 }
 

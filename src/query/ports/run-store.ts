@@ -50,8 +50,8 @@ export interface RecoveryEvents {
 }
 
 /**
- * Keeps runs, their event logs, the turns of sessions, their queues, and idempotency keys. This is the port for a store of your
- * own; the package has `MemoryRunStore`, and `openStore` of `nest-agent-query/stores`.
+ * Keeps runs, their event logs, the turns of sessions, their queues, and idempotency keys: the port for a store of your own.
+ * The package has `MemoryRunStore`, and `openStore` of `nest-agent-query/stores`.
  *
  * - Every method names the owner. What belongs to another owner does not exist.
  * - Every method is one atomic step. Steps of one run take effect in the order in which they were called.

@@ -19,10 +19,9 @@ export interface RunTrace {
   /** The handler is called. The present async context is that of the query, if this process has admitted the run. */
   started(attempt: number): void;
   /**
-   * The handler has stopped, or has missed its stop deadline.
+   * The handler has stopped, or has missed its stop deadline. `usage`: the sums of what it has emitted as `usage` envelopes.
    *
    * @param end undefined if the run has not ended: another attempt follows, or another process owns the run
-   * @param usage the sums of what the handler has emitted as `usage` envelopes
    */
   stopped(end: RunEnd | undefined, usage: Readonly<Record<string, number>>): void;
   /** The run has ended; or this process is not told how it ends, and `end` is undefined. */
