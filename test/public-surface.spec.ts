@@ -119,7 +119,7 @@ const ENTRIES: Record<string, string[]> = {
     'sessionBusy',
     'shownTurn',
     'titleOf',
-    'turnOf',
+    'turnOfRun',
   ],
   'src/stores/index.ts': ['DEFAULT_DATABASE_URL', 'openStore', 'postgresPool'],
   'src/telemetry/index.ts': [

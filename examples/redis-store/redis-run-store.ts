@@ -276,7 +276,7 @@ export class RedisRunStore extends RunStore {
       const [first, second] = this.queue(owner, sessionId);
       if (first === run && second) next = { ...second, ready: ++this.#number };
       if (next) changes.push(this.#put(next));
-      const turn: StoredTurn = { turn: rules.turnOf(ended, parts, answer), owner, files };
+      const turn: StoredTurn = { turn: rules.turnOfRun(ended, parts, answer), owner, files };
       changes.push({ command: ['HSET', 'turns', runId, JSON.stringify(turn)] });
     }
     await this.#steps.write(changes);

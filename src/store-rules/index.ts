@@ -25,5 +25,5 @@ export {
   sessionBusy,
   shownTurn,
   titleOf,
-  turnOf,
+  turnOfRun,
 } from '../query/index.js';

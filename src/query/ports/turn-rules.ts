@@ -8,9 +8,9 @@ import type { Admission, RunRecord, TurnsPage } from './run-record.js';
  * @param parts of the query, as the admission had them
  *
  * @example
- * session.turns.push(turnOf(ended, run.parts, answer));
+ * session.turns.push(turnOfRun(ended, run.parts, answer));
  */
-export function turnOf(run: RunRecord, parts: Admission['parts'], answer: TurnAnswer): Turn {
+export function turnOfRun(run: RunRecord, parts: Admission['parts'], answer: TurnAnswer): Turn {
   const createdAt = new Date(run.createdAt).toISOString();
   return {
     runId: run.id,
