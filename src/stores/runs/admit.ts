@@ -25,7 +25,7 @@ import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.j
 import { insertSegments, segmentsOf } from './segments.js';
 import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
 import type { WrittenQuery } from './stored-query.js';
-import { insertTexts } from './long-texts.js';
+import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
 const NEAR_CAPACITY = 100;

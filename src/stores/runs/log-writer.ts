@@ -1,7 +1,7 @@
 import { QueryError, type RunEnd } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import type { LocalRun } from './local-run.js';
+import type { LocalRun } from './local-runs.js';
 import { endingOf, type LogCommit, type RunEnding, writeAtOnce, writeUnder } from './log-commit.js';
 import { insertSegments, type Segment, segmentsOf, statementsOf } from './segments.js';
 

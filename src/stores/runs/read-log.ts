@@ -1,17 +1,21 @@
+import { sql } from 'kysely';
 import {
   cursorExpired,
   type Envelope,
   KeptAnswer,
   type LogSlice,
-  type QueryError,
+  QueryError,
+  runNotFound,
   type TurnAnswer,
 } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { VoidRange } from './attempts.js';
+import { Batches } from './batches.js';
 import type { Segment } from './segments.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
-export const SLICE_LENGTH = 64 * 1024;
+const SLICE_LENGTH = 64 * 1024;
 /** The most rows that one statement reads. It limits the reads of logs whose envelopes were committed one by one. */
 const SLICE_ROWS = 1_000;
 
@@ -49,7 +53,7 @@ export async function readLog(
  * @param segments consecutive; the first one has the envelope after the cursor
  * @param run `lastSeq` is the number of its newest envelope; `ended` tells whether that is `done`
  */
-export function sliceOf(
+function sliceOf(
   segments: Omit<Segment, 'run_id'>[],
   after: number,
   run: { lastSeq: number; ended: boolean },
@@ -103,7 +107,7 @@ export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Pro
 }
 
 /** The error of a cursor whose envelopes were trimmed. */
-export async function expired(
+async function expired(
   db: Db,
   run: { id: string; lastSeq: number },
   after: number,
@@ -115,4 +119,129 @@ export async function expired(
     .executeTakeFirst();
   const oldest = row?.first ?? run.lastSeq + 1;
   return cursorExpired(after, oldest, run.lastSeq);
+}
+
+const BATCH = 64;
+
+/** How many statements of a process read at the same time. Others would wait for connections that admissions need. */
+const STATEMENTS = 2;
+
+/** How many rows one statement reads of each log. */
+const ROWS = 200;
+
+interface Read {
+  owner: string;
+  runId: string;
+  after: number;
+  key: string;
+}
+
+type StoredSegment = Omit<Segment, 'run_id'>;
+
+type Row = { n: number; is_found: boolean; last_seq: number; ended: boolean; log_end: number | null } & {
+  [K in keyof StoredSegment]: StoredSegment[K] | null;
+};
+
+/**
+ * Reads logs that other processes write, many with one statement. Equal reads share a result: the followers of a run in this
+ * process read its log once.
+ */
+export class BatchedReads {
+  /** The reads that wait for their batch. */
+  readonly #waiting = new Map<string, Promise<LogSlice | QueryError>>();
+  readonly #batches: Batches<Read, LogSlice | QueryError>;
+
+  constructor(private readonly database: Database) {
+    this.#batches = new Batches(
+      (reads) => this.#readBatch(reads),
+      () => 0,
+      BATCH,
+      STATEMENTS,
+    );
+  }
+
+  /**
+   * Reads the envelopes after a cursor.
+   *
+   * @throws {QueryError} `not_found` · `cursor_expired`
+   */
+  async read(owner: string, runId: string, after: number): Promise<LogSlice> {
+    const key = JSON.stringify([owner, runId, after]);
+    const waiting = this.#waiting.get(key) ?? this.#batches.add({ owner, runId, after, key });
+    this.#waiting.set(key, waiting);
+    const slice = await waiting;
+    if (slice instanceof QueryError) throw slice;
+    return slice;
+  }
+
+  async #readBatch(reads: Read[]): Promise<(LogSlice | QueryError)[]> {
+    for (const { key } of reads) this.#waiting.delete(key);
+    // `persist`, because a follower waits for the end of an outage, as the run itself does.
+    const rows = await this.database.persist((db) => selectRows(db, reads));
+    const rowsOf = reads.map((): Row[] => []);
+    for (const row of rows) rowsOf[row.n - 1]!.push(row);
+    return Promise.all(reads.map((read, index) => this.#sliceOf(read, rowsOf[index]!)));
+  }
+
+  async #sliceOf({ runId, after }: Read, rows: Row[]): Promise<LogSlice | QueryError> {
+    const [head] = rows;
+    if (!head?.is_found) return runNotFound();
+    const { last_seq: lastSeq, ended } = head;
+    if (after >= lastSeq) {
+      return { first: after + 1, count: 0, lines: '', endOffset: head.log_end ?? 0, ended };
+    }
+    const segments = rows.filter((row): row is Row & StoredSegment => row.last !== null);
+    if (segments.length > 0 && segments[0]!.first <= after + 1) {
+      return sliceOf(segments, after, { lastSeq, ended });
+    }
+    return this.database.persist((db) => expired(db, { id: runId, lastSeq }, after));
+  }
+}
+
+/** One row for each segment after each cursor, in order; a row without a segment where there is none. */
+function selectRows(db: Db, reads: Read[]): Promise<Row[]> {
+  const owners = reads.map(({ owner }) => JSON.stringify(owner));
+  const ids = reads.map(({ runId }) => runId);
+  const cursors = reads.map(({ after }) => after);
+  const asked = sql<{ owner: string; id: string; after: number; n: number }>`
+    unnest(${owners}::text[], ${ids}::text[], ${cursors}::bigint[]) with ordinality`;
+  return db
+    .selectFrom(asked.as<'asked'>(sql`asked(owner, id, after, n)`))
+    .leftJoin('runs', (on) => on.onRef('runs.id', '=', 'asked.id').onRef('runs.owner', '=', 'asked.owner'))
+    .leftJoinLateral(
+      (of) =>
+        of
+          .selectFrom('log')
+          .select(['log.last as newest_seq', 'log.end_offset as log_end'])
+          .whereRef('log.run_id', '=', 'runs.id')
+          .orderBy('log.last', 'desc')
+          .limit(1)
+          .as('newest'),
+      (on) => on.onTrue(),
+    )
+    .leftJoinLateral(
+      (of) => {
+        const following = of
+          .selectFrom('log')
+          .whereRef('log.run_id', '=', 'runs.id')
+          .whereRef('log.last', '>', 'asked.after')
+          .orderBy('log.last');
+        const first = following.select('log.start_offset').limit(1);
+        return following
+          .select(['first', 'last', 'start_offset', 'end_offset', 'envelopes'])
+          .where((log) => log('log.start_offset', '<', log(first, '+', SLICE_LENGTH)))
+          .limit(ROWS)
+          .as('segment');
+      },
+      (on) => on.onTrue(),
+    )
+    .select(['n', 'log_end', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
+    .select([
+      sql<boolean>`runs.id is not null`.as('is_found'),
+      sql<boolean>`runs.ended_at is not null`.as('ended'),
+      sql<number>`coalesce(runs.last_seq, newest_seq, 0)`.as('last_seq'),
+    ])
+    .orderBy('n')
+    .orderBy('last')
+    .execute();
 }

@@ -10,8 +10,7 @@ import {
 import type { Database } from '../drivers/database.js';
 import { handOver } from './attempts.js';
 import { type Ending, finish } from './finish.js';
-import type { LocalRun } from './local-run.js';
-import type { LocalRuns } from './local-runs.js';
+import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';

@@ -6,8 +6,7 @@ import { admit, type Admitting, needsOnlyRun, startedAlone, undoAdmission } from
 import { startWaiting } from './attempts.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
-import { LocalRun } from './local-run.js';
-import type { LocalRuns } from './local-runs.js';
+import { LocalRun, type LocalRuns } from './local-runs.js';
 import { OneByOne } from './one-by-one.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';

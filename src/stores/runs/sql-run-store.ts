@@ -33,7 +33,6 @@ import { FileSweeper } from '../files/file-sweeper.js';
 import { findFile } from '../files/run-files.js';
 import { SqlFileStore } from '../files/sql-file-store.js';
 import { UploadReservations } from '../files/upload-reservations.js';
-import { BatchedReads } from './batched-reads.js';
 import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
 import { Lease } from './lease.js';
@@ -41,7 +40,7 @@ import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
-import { readLog } from './read-log.js';
+import { BatchedReads, readLog } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
@@ -49,8 +48,7 @@ import { queueOf } from './session-queue.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
-import { readText } from './long-texts.js';
-import { readTurns } from './turns.js';
+import { readText, readTurns } from './turns.js';
 
 const LEASE_MS = 8_000;
 

@@ -11,7 +11,7 @@ import {
 import type { Db } from '../schema/tables.js';
 import { voidRanges } from './attempts.js';
 import { readAnswer } from './read-log.js';
-import { restoreParts } from './long-texts.js';
+import { restoreParts } from './turns.js';
 
 /** A query as the tables have it. */
 export interface WrittenQuery {

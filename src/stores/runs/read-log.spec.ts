@@ -14,7 +14,7 @@ import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
-import { BatchedReads } from './batched-reads.js';
+import { BatchedReads } from './read-log.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
 const DONE = '{"type":"done","data":{"status":"completed"}}';
