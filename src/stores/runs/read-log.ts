@@ -107,11 +107,7 @@ export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Pro
 }
 
 /** The error of a cursor whose envelopes were trimmed. */
-async function expired(
-  db: Db,
-  run: { id: string; lastSeq: number },
-  after: number,
-): Promise<QueryError> {
+async function expired(db: Db, run: { id: string; lastSeq: number }, after: number): Promise<QueryError> {
   const row = await db
     .selectFrom('log')
     .select((of) => of.fn.min('first').as('first'))
