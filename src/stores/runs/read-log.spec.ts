@@ -14,7 +14,7 @@ import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
-import { BatchedReads } from './read-log.js';
+import { LogReader } from './read-log.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
 const DONE = '{"type":"done","data":{"status":"completed"}}';
@@ -205,7 +205,7 @@ describe('Reads of one tick', () => {
     const member = await stores.open();
     const database = new Database(member.driver);
     const statements = jest.spyOn(database, 'persist');
-    return { member, reads: new BatchedReads(database), statements };
+    return { member, reads: new LogReader(database), statements };
   };
   afterEach(() => stores.reset());
 
@@ -257,25 +257,26 @@ describe('Reads of one tick', () => {
 
 describe('Reads of several ticks', () => {
   it('are two statements at a time, and those that come meanwhile share the next one', async () => {
-    const statements: Deferred<never[]>[] = [];
+    const statements: Deferred<never[][]>[] = [];
     const persist = () => {
-      const statement = deferred<never[]>();
+      const statement = deferred<never[][]>();
       statements.push(statement);
       return statement.promise;
     };
-    const reads = new BatchedReads({ persist } as unknown as Database);
+    const reads = new LogReader({ persist, driver: { isShared: true } } as unknown as Database);
+    // The statements return no rows for any of their reads.
+    const nothing = [[], [], []];
     const results: Promise<unknown>[] = [];
     for (const runId of ['a', 'b', 'c', 'd', 'e']) {
-      // The statements return no rows: there is no such run.
       results.push(expect(reads.read('owner', runId, 0)).rejects.toMatchObject({ code: 'not_found' }));
       await tick();
     }
     expect(statements).toHaveLength(2);
-    statements[0]!.resolve([]);
+    statements[0]!.resolve(nothing);
     await tick();
     expect(statements).toHaveLength(3);
-    statements[1]!.resolve([]);
-    statements[2]!.resolve([]);
+    statements[1]!.resolve(nothing);
+    statements[2]!.resolve(nothing);
     await Promise.all(results);
     await tick();
     expect(statements).toHaveLength(3);

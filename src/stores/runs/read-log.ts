@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import {
   cursorExpired,
   type Envelope,
@@ -9,121 +9,25 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import type { VoidRange } from './attempts.js';
 import { Batches } from './batches.js';
+import { isRunId } from './run-rows.js';
 import type { Segment } from './segments.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
 const SLICE_LENGTH = 64 * 1024;
-/** The most rows that one statement reads. It limits the reads of logs whose envelopes were committed one by one. */
-const SLICE_ROWS = 1_000;
 
-/**
- * Reads the envelopes after a cursor.
- *
- * @param run `lastSeq` is the number of its newest envelope; `ended` tells whether that is `done`
- * @throws {QueryError} `cursor_expired`
- */
-export async function readLog(
-  db: Db,
-  run: { id: string; lastSeq: number; ended: boolean },
-  after: number,
-): Promise<LogSlice> {
-  const log = db.selectFrom('log').where('run_id', '=', run.id);
-  if (after >= run.lastSeq) {
-    const newest = await log.select('end_offset').orderBy('last', 'desc').limit(1).executeTakeFirst();
-    return { first: after + 1, count: 0, lines: '', endOffset: newest?.end_offset ?? 0, ended: run.ended };
-  }
-  const following = log.where('last', '>', after).orderBy('last');
-  const segments = await following
-    .select(['first', 'last', 'start_offset', 'end_offset', 'envelopes'])
-    .where((of) => of('start_offset', '<', of(following.select('start_offset').limit(1), '+', SLICE_LENGTH)))
-    .limit(SLICE_ROWS)
-    .execute();
-  const [head] = segments;
-  if (!head || head.first > after + 1) throw await expired(db, run, after);
+/** The most rows that one statement reads of one log. It limits the reads of logs whose envelopes were committed one by one. */
+const ROWS = 1_000;
 
-  return sliceOf(segments, after, run);
-}
-
-/**
- * Makes a slice of the segments after a cursor.
- *
- * @param segments consecutive; the first one has the envelope after the cursor
- * @param run `lastSeq` is the number of its newest envelope; `ended` tells whether that is `done`
- */
-function sliceOf(
-  segments: Omit<Segment, 'run_id'>[],
-  after: number,
-  run: { lastSeq: number; ended: boolean },
-): LogSlice {
-  const head = segments[0]!;
-  const texts = [
-    head.envelopes
-      .split('\n')
-      .slice(after + 1 - head.first)
-      .join('\n'),
-  ];
-  let { last, end_offset: endOffset } = head;
-  let { length } = texts[0]!;
-  for (const segment of segments.slice(1)) {
-    length += segment.envelopes.length;
-    if (length > SLICE_LENGTH) break;
-    texts.push(segment.envelopes);
-    ({ last, end_offset: endOffset } = segment);
-  }
-  return {
-    first: after + 1,
-    count: last - after,
-    lines: texts.join('\n'),
-    endOffset,
-    ended: run.ended && last === run.lastSeq,
-  };
-}
-
-/** Reads what a turn keeps of a run's answer, as far as the log has it, without the void envelopes. */
-export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Promise<TurnAnswer> {
-  const answer = new KeptAnswer();
-  for (let after = 0; !answer.isFull;) {
-    const segments = await db
-      .selectFrom('log')
-      .select(['first', 'last', 'envelopes'])
-      .where('run_id', '=', runId)
-      .where('last', '>', after)
-      .orderBy('last')
-      .limit(SLICE_ROWS)
-      .execute();
-    if (segments.length === 0) break;
-    for (const { first, envelopes } of segments) {
-      for (const [index, envelope] of envelopes.split('\n').entries()) {
-        const isVoid = voids.some(([from, to]) => first + index >= from && first + index <= to);
-        if (!isVoid) answer.add(JSON.parse(envelope) as Envelope, envelope);
-      }
-    }
-    after = segments.at(-1)!.last;
-  }
-  return answer.value;
-}
-
-/** The error of a cursor whose envelopes were trimmed. */
-async function expired(db: Db, run: { id: string; lastSeq: number }, after: number): Promise<QueryError> {
-  const row = await db
-    .selectFrom('log')
-    .select((of) => of.fn.min('first').as('first'))
-    .where('run_id', '=', run.id)
-    .executeTakeFirst();
-  const oldest = row?.first ?? run.lastSeq + 1;
-  return cursorExpired(after, oldest, run.lastSeq);
-}
+/** The same for a statement that reads many logs. */
+const ROWS_OF_EACH = 200;
 
 const BATCH = 64;
 
 /** How many statements of a process read at the same time. Others would wait for connections that admissions need. */
 const STATEMENTS = 2;
-
-/** How many rows one statement reads of each log. */
-const ROWS = 200;
 
 interface Read {
   owner: string;
@@ -132,17 +36,24 @@ interface Read {
   key: string;
 }
 
-type StoredSegment = Omit<Segment, 'run_id'>;
+/** A run, and where its log ends. */
+interface Head {
+  ended_at: number | null;
+  last_seq: number | null;
+  newest_seq: number | null;
+  log_end: number | null;
+}
 
-type Row = { n: number; is_found: boolean; last_seq: number; ended: boolean; log_end: number | null } & {
-  [K in keyof StoredSegment]: StoredSegment[K] | null;
-};
+type StoredSegment = Pick<Segment, 'first' | 'last' | 'end_offset' | 'envelopes'>;
+
+/** What a read has found: the run, if it exists, and the segments after the cursor. */
+type Found = [head: Head | undefined, segments: StoredSegment[]];
 
 /**
- * Reads logs that other processes write, many with one statement. Equal reads share a result: the followers of a run in this
- * process read its log once.
+ * Reads logs from the database. Equal reads share a result: the followers of a run in this process read its log once. On a
+ * shared database, many logs are read with one statement.
  */
-export class BatchedReads {
+export class LogReader {
   /** The reads that wait for their batch. */
   readonly #waiting = new Map<string, Promise<LogSlice | QueryError>>();
   readonly #batches: Batches<Read, LogSlice | QueryError>;
@@ -162,6 +73,7 @@ export class BatchedReads {
    * @throws {QueryError} `not_found` · `cursor_expired`
    */
   async read(owner: string, runId: string, after: number): Promise<LogSlice> {
+    if (!isRunId(runId)) throw runNotFound();
     const key = JSON.stringify([owner, runId, after]);
     const waiting = this.#waiting.get(key) ?? this.#batches.add({ owner, runId, after, key });
     this.#waiting.set(key, waiting);
@@ -173,71 +85,136 @@ export class BatchedReads {
   async #readBatch(reads: Read[]): Promise<(LogSlice | QueryError)[]> {
     for (const { key } of reads) this.#waiting.delete(key);
     // `persist`, because a follower waits for the end of an outage, as the run itself does.
-    const rows = await this.database.persist((db) => selectRows(db, reads));
-    const rowsOf = reads.map((): Row[] => []);
-    for (const row of rows) rowsOf[row.n - 1]!.push(row);
-    return Promise.all(reads.map((read, index) => this.#sliceOf(read, rowsOf[index]!)));
-  }
-
-  async #sliceOf({ runId, after }: Read, rows: Row[]): Promise<LogSlice | QueryError> {
-    const [head] = rows;
-    if (!head?.is_found) return runNotFound();
-    const { last_seq: lastSeq, ended } = head;
-    if (after >= lastSeq) {
-      return { first: after + 1, count: 0, lines: '', endOffset: head.log_end ?? 0, ended };
-    }
-    const segments = rows.filter((row): row is Row & StoredSegment => row.last !== null);
-    if (segments.length > 0 && segments[0]!.first <= after + 1) {
-      return sliceOf(segments, after, { lastSeq, ended });
-    }
-    return this.database.persist((db) => expired(db, { id: runId, lastSeq }, after));
+    const found = this.database.driver.isShared
+      ? await this.database.persist((db) => findTogether(db, reads))
+      : await Promise.all(reads.map((read) => this.database.persist((db) => find(db, read))));
+    return reads.map(({ after }, index) => sliceOf(found[index]!, after));
   }
 }
 
-/** One row for each segment after each cursor, in order; a row without a segment where there is none. */
-function selectRows(db: Db, reads: Read[]): Promise<Row[]> {
+function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
+  if (!run) return runNotFound();
+  const latest = run.last_seq ?? run.newest_seq ?? 0;
+  const first = after + 1;
+  const hasEnded = run.ended_at !== null;
+  if (after >= latest) {
+    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded };
+  }
+  const [head, ...rest] = segments;
+  // Everything before the segment was trimmed.
+  if (!head || head.first > first) return cursorExpired(after, head?.first ?? latest + 1, latest);
+
+  const texts = [linesFrom(head.envelopes, first - head.first)];
+  let { last, end_offset: endOffset } = head;
+  let { length } = texts[0]!;
+  for (const segment of rest) {
+    length += segment.envelopes.length;
+    if (length > SLICE_LENGTH) break;
+    texts.push(segment.envelopes);
+    ({ last, end_offset: endOffset } = segment);
+  }
+  return {
+    first,
+    count: last - after,
+    lines: texts.join('\n'),
+    endOffset,
+    ended: hasEnded && last === latest,
+  };
+}
+
+function linesFrom(lines: string, index: number): string {
+  return lines.split('\n').slice(index).join('\n');
+}
+
+const HEAD = ['runs.ended_at', 'runs.last_seq', 'newest_seq', 'log_end'] as const;
+
+type Log = SelectQueryBuilder<Tables, 'log', object>;
+
+function newestOf(log: Log) {
+  return log
+    .select(['log.last as newest_seq', 'log.end_offset as log_end'])
+    .orderBy('log.last', 'desc')
+    .limit(1);
+}
+
+/** The first of the segments after a cursor: as many as one slice may need. */
+function firstOf(segments: Log, limit: number) {
+  const ordered = segments.orderBy('log.last');
+  const start = ordered.select('log.start_offset').limit(1);
+  return ordered
+    .select(['first', 'last', 'end_offset', 'envelopes'])
+    .where((of) => of('log.start_offset', '<', of(start, '+', SLICE_LENGTH)))
+    .limit(limit);
+}
+
+/** Passes both statements at once. What is committed between them is left to the next read. */
+function find(db: Db, { owner, runId, after }: Read): Promise<Found> {
+  const log = db.selectFrom('log').where('log.run_id', '=', runId);
+  const run = db
+    .selectFrom('runs')
+    .leftJoin(newestOf(log).as('newest'), (on) => on.onTrue())
+    .select(HEAD)
+    .where('runs.id', '=', runId)
+    .where('runs.owner', '=', JSON.stringify(owner));
+  return Promise.all([run.executeTakeFirst(), firstOf(log.where('log.last', '>', after), ROWS).execute()]);
+}
+
+/** Finds what many reads need, with one statement. For Postgres: SQLite has no lateral join. */
+async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
   const owners = reads.map(({ owner }) => JSON.stringify(owner));
   const ids = reads.map(({ runId }) => runId);
   const cursors = reads.map(({ after }) => after);
   const asked = sql<{ owner: string; id: string; after: number; n: number }>`
     unnest(${owners}::text[], ${ids}::text[], ${cursors}::bigint[]) with ordinality`;
-  return db
+  const rows = await db
     .selectFrom(asked.as<'asked'>(sql`asked(owner, id, after, n)`))
-    .leftJoin('runs', (on) => on.onRef('runs.id', '=', 'asked.id').onRef('runs.owner', '=', 'asked.owner'))
+    .innerJoin('runs', (on) => on.onRef('runs.id', '=', 'asked.id').onRef('runs.owner', '=', 'asked.owner'))
     .leftJoinLateral(
-      (of) =>
-        of
-          .selectFrom('log')
-          .select(['log.last as newest_seq', 'log.end_offset as log_end'])
-          .whereRef('log.run_id', '=', 'runs.id')
-          .orderBy('log.last', 'desc')
-          .limit(1)
-          .as('newest'),
+      (of) => newestOf(of.selectFrom('log').whereRef('log.run_id', '=', 'runs.id')).as('newest'),
       (on) => on.onTrue(),
     )
     .leftJoinLateral(
       (of) => {
-        const following = of
-          .selectFrom('log')
-          .whereRef('log.run_id', '=', 'runs.id')
-          .whereRef('log.last', '>', 'asked.after')
-          .orderBy('log.last');
-        const first = following.select('log.start_offset').limit(1);
-        return following
-          .select(['first', 'last', 'start_offset', 'end_offset', 'envelopes'])
-          .where((log) => log('log.start_offset', '<', log(first, '+', SLICE_LENGTH)))
-          .limit(ROWS)
-          .as('segment');
+        const log = of.selectFrom('log').whereRef('log.run_id', '=', 'runs.id');
+        return firstOf(log.whereRef('log.last', '>', 'asked.after'), ROWS_OF_EACH).as('segment');
       },
       (on) => on.onTrue(),
     )
-    .select(['n', 'log_end', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
-    .select([
-      sql<boolean>`runs.id is not null`.as('is_found'),
-      sql<boolean>`runs.ended_at is not null`.as('ended'),
-      sql<number>`coalesce(runs.last_seq, newest_seq, 0)`.as('last_seq'),
-    ])
+    .select('n')
+    .select(HEAD)
+    .select(['first', 'last', 'segment.end_offset', 'envelopes'])
     .orderBy('n')
     .orderBy('last')
     .execute();
+  const found = reads.map((): Found => [undefined, []]);
+  for (const row of rows) {
+    const of = found[row.n - 1]!;
+    of[0] = row;
+    if (row.last !== null) of[1].push(row as StoredSegment);
+  }
+  return found;
+}
+
+/** Reads what a turn keeps of a run's answer, as far as the log has it, without the void envelopes. */
+export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Promise<TurnAnswer> {
+  const answer = new KeptAnswer();
+  for (let after = 0; !answer.isFull;) {
+    const segments = await db
+      .selectFrom('log')
+      .select(['first', 'last', 'envelopes'])
+      .where('run_id', '=', runId)
+      .where('last', '>', after)
+      .orderBy('last')
+      .limit(ROWS)
+      .execute();
+    if (segments.length === 0) break;
+    for (const { first, envelopes } of segments) {
+      for (const [index, envelope] of envelopes.split('\n').entries()) {
+        const isVoid = voids.some(([from, to]) => first + index >= from && first + index <= to);
+        if (!isVoid) answer.add(JSON.parse(envelope) as Envelope, envelope);
+      }
+    }
+    after = segments.at(-1)!.last;
+  }
+  return answer.value;
 }

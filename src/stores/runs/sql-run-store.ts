@@ -40,7 +40,7 @@ import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
 import { OwnerLimits } from './owner-limits.js';
-import { BatchedReads, readLog } from './read-log.js';
+import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
@@ -79,7 +79,7 @@ export class SqlRunStore extends RunStore {
   readonly #starter: RunStarter;
   readonly #ender: RunEnder;
   readonly #writer: LogWriter;
-  readonly #reads: BatchedReads | undefined;
+  readonly #reader: LogReader;
   readonly #erasure: Erasure;
   readonly #endedLength: EndedLength;
   readonly #sweeper: Sweeper;
@@ -116,7 +116,7 @@ export class SqlRunStore extends RunStore {
     this.#recovery = new Recovery(database, lease, this.#localRuns, limits, (runId) =>
       this.#starter.isStarting(runId),
     );
-    this.#reads = driver.isShared ? new BatchedReads(database) : undefined;
+    this.#reader = new LogReader(database);
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
     this.#writer = new LogWriter(database, fence, (run) => {
       this.#localRuns.limitTails(run);
@@ -229,9 +229,7 @@ export class SqlRunStore extends RunStore {
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
     const tail = this.#localRuns.find(owner, id)?.tail;
     if (tail && after + 1 >= tail.oldest) return tail.read(after);
-    return this.#reads && isRunId(id)
-      ? this.#reads.read(owner, id, after)
-      : this.#readStored(owner, id, after);
+    return this.#reader.read(owner, id, after);
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
@@ -276,13 +274,5 @@ export class SqlRunStore extends RunStore {
       selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst();
     const row = await (waits ? this.#database.persist(select) : this.#database.attempt(select));
     return row && recordOf(row);
-  }
-
-  async #readStored(owner: string, runId: string, after: number): Promise<LogSlice> {
-    const run = await this.find(owner, runId);
-    if (!run) throw runNotFound();
-    const { id, lastSeq, endedAt } = run;
-    // `persist`, because a follower waits for the end of an outage, as the run itself does.
-    return this.#database.persist((db) => readLog(db, { id, lastSeq, ended: endedAt !== undefined }, after));
   }
 }
