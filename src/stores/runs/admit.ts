@@ -12,6 +12,7 @@ import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/run-files.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
+import { removeParts } from './erasure.js';
 import {
   countWaiting,
   hasWaiting,
@@ -150,9 +151,7 @@ export async function undoAdmission(
     .returning(['session_key', 'queue_position'])
     .executeTakeFirst();
   if (!run) return false;
-  await db.deleteFrom('file_uses').where('run_id', '=', runId).execute();
-  await db.deleteFrom('files').where('run_id', '=', runId).execute();
-  await db.deleteFrom('texts').where('run_id', '=', runId).execute();
+  await removeParts(db, [runId]);
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
   const { session_key: sessionKey, queue_position: queuePosition } = run;
   const next = await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now);

@@ -1,8 +1,9 @@
+import type { SelectQueryBuilder } from 'kysely';
 import { QueryError, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
 
 /**
@@ -40,59 +41,71 @@ export class Erasure {
   }
 
   /**
-   * Removes a session with its turns, runs and logs. Its files are left to the sweep of files. Of a long session, the oldest
-   * turns and some runs are removed first. A session that is in use again stays.
+   * Removes a session with its turns, runs and logs; or its oldest turns, if it is longer than the excess. Its files are left to
+   * the sweep of files. Of a long session, the oldest turns and some runs are removed first. A session that is in use again
+   * stays.
    *
    * @param length of its turns
+   * @param excess how much is to be removed at most, except for the rest of a turn
+   * @returns how much was removed
    * @throws {QueryError} `unavailable`
    */
-  async removeSession(sessionKey: string, length: number): Promise<void> {
-    for (let rest = length; rest > WHOLE_SESSION;) {
-      const removed = await this.removeTurns(sessionKey, rest - WHOLE_SESSION);
-      if (removed === 0) break;
-      rest -= removed;
+  async removeSession(sessionKey: string, length: number, excess: number): Promise<number> {
+    const kept = length > excess ? length - excess : WHOLE_SESSION;
+    let rest = length;
+    while (rest > kept) {
+      const removed = await this.#removeTurns(sessionKey, rest - kept);
+      // Nothing is removed if another process has erased the turns.
+      rest = removed === 0 ? 0 : rest - removed;
     }
+    if (length > excess && rest > 0) return length - rest;
     for (;;) {
-      const runIds = await this.#someEndedRuns(sessionKey);
-      if (runIds.length < REMOVED.runs) break;
-      await this.removeRuns(runIds);
+      const runs = await this.database.attempt((db) =>
+        db
+          .selectFrom('runs')
+          .select('id')
+          .where('session_key', '=', sessionKey)
+          .where('ended_at', 'is not', null)
+          .limit(REMOVED.runs)
+          .execute(),
+      );
+      if (runs.length < REMOVED.runs) break;
+      await this.removeRuns(runs.map(({ id }) => id));
     }
     const hidden = await this.#hideSession(sessionKey).catch((error: unknown) => {
       if (!(error instanceof QueryError && error.code === 'session_busy')) throw error;
     });
     if (hidden) await this.removeRuns(hidden.runIds);
+    return length;
   }
 
   /** Removes the oldest turns of a session: at least `length` characters, or what one transaction may remove. Returns how much. */
-  removeTurns(sessionKey: string, length: number): Promise<number> {
+  #removeTurns(sessionKey: string, length: number): Promise<number> {
     return this.database.attemptTransaction(async (db) => {
       // Another process may remove or erase them at the same time.
       await this.database.driver.lock(db, `session ${sessionKey}`);
-      const session = db.updateTable('sessions').where('key', '=', sessionKey);
       const oldest = await db
         .selectFrom('turns')
-        .select(['number', 'length'])
+        .select(['number', 'run_id', 'length'])
         .where('session_key', '=', sessionKey)
         .orderBy('number')
         .limit(REMOVED.turns)
         .execute();
-      const removed = firstOf(oldest, (turn) => turn.length, Math.min(length, REMOVED.length));
-      if (removed.length === 0) {
-        await session.set({ length: 0 }).execute();
-        return 0;
-      }
-      const deleted = await db
+      const removed = firstOf(oldest, Math.min(length, REMOVED.length));
+      if (removed.length === 0) return 0;
+      await db
         .deleteFrom('turns')
         .where('session_key', '=', sessionKey)
         .where('number', '<=', removed.at(-1)!.number)
-        .returning(['run_id', 'length'])
         .execute();
-      const removedLength = deleted.reduce((sum, turn) => sum + turn.length, 0);
-      const runIds = deleted.map((turn) => turn.run_id);
-      await db.deleteFrom('file_uses').where('run_id', 'in', runIds).execute();
-      await db.deleteFrom('files').where('run_id', 'in', runIds).execute();
-      await db.deleteFrom('texts').where('run_id', 'in', runIds).execute();
-      await session.set((of) => ({ length: of('length', '-', removedLength) })).execute();
+      const runIds = removed.map((turn) => turn.run_id);
+      await removeParts(db, runIds);
+      const removedLength = lengthOf(removed);
+      await db
+        .updateTable('sessions')
+        .set((of) => ({ length: of('length', '-', removedLength) }))
+        .where('key', '=', sessionKey)
+        .execute();
       return removedLength;
     });
   }
@@ -103,19 +116,6 @@ export class Erasure {
       const some = runIds.slice(i, i + REMOVED.runs);
       while (!(await this.database.attemptTransaction((db) => removeRunsFrom(db, some))));
     }
-  }
-
-  async #someEndedRuns(sessionKey: string): Promise<string[]> {
-    const runs = await this.database.attempt((db) =>
-      db
-        .selectFrom('runs')
-        .select('id')
-        .where('session_key', '=', sessionKey)
-        .where('ended_at', 'is not', null)
-        .limit(REMOVED.runs)
-        .execute(),
-    );
-    return runs.map(({ id }) => id);
   }
 
   /**
@@ -134,13 +134,7 @@ export class Erasure {
         .execute();
       if (runs.some((run) => run.ended_at === null)) throw sessionBusy();
       const turns = db.selectFrom('turns').select('run_id').where('session_key', '=', sessionKey);
-      const uses = await db
-        .deleteFrom('file_uses')
-        .where('run_id', 'in', turns)
-        .returning('sha256')
-        .execute();
-      await db.deleteFrom('files').where('run_id', 'in', turns).execute();
-      await db.deleteFrom('texts').where('run_id', 'in', turns).execute();
+      const digests = await removeParts(db, turns);
       await db.deleteFrom('turns').where('session_key', '=', sessionKey).execute();
       await db
         .updateTable('runs')
@@ -149,19 +143,34 @@ export class Erasure {
         .execute();
       const erased = await db.deleteFrom('sessions').where('key', '=', sessionKey).executeTakeFirst();
       if (erased.numDeletedRows === 0n) return undefined;
-      return { runIds: runs.map(({ id }) => id), digests: [...new Set(uses.map(({ sha256 }) => sha256))] };
+      return { runIds: runs.map(({ id }) => id), digests };
     });
   }
 }
 
-/** The first rows that one transaction may remove: at least one, if there is one. */
-function firstOf<Row>(rows: Row[], lengthOf: (row: Row) => number, limit: number): Row[] {
-  let length = 0;
+/** The first rows that have a length together: at least one, if there is one. */
+export function firstOf<Row extends { length: number }>(rows: Row[], length: number): Row[] {
+  let rest = length;
   return rows.filter((row) => {
-    if (length >= limit) return false;
-    length += lengthOf(row);
+    if (rest <= 0) return false;
+    rest -= row.length;
     return true;
   });
+}
+
+export function lengthOf(rows: { length: number }[]): number {
+  return rows.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Removes the files and long texts of the queries and answers of runs. Returns the digests of the files, each once. */
+export async function removeParts(
+  db: Db,
+  runIds: string[] | SelectQueryBuilder<Tables, keyof Tables, Record<string, string>>,
+): Promise<string[]> {
+  const uses = await db.deleteFrom('file_uses').where('run_id', 'in', runIds).returning('sha256').execute();
+  await db.deleteFrom('files').where('run_id', 'in', runIds).execute();
+  await db.deleteFrom('texts').where('run_id', 'in', runIds).execute();
+  return [...new Set(uses.map(({ sha256 }) => sha256))];
 }
 
 /**
@@ -173,14 +182,15 @@ function firstOf<Row>(rows: Row[], lengthOf: (row: Row) => number, limit: number
 export async function removeSegments(db: Db, runIds: string[], end = Infinity): Promise<boolean> {
   const oldest = await db
     .selectFrom('log')
-    .select(['run_id', 'last', 'start_offset', 'end_offset'])
+    .select(['run_id', 'last', 'end_offset'])
+    .select((of) => of('end_offset', '-', of.ref('start_offset')).as('length'))
     .where('run_id', 'in', runIds)
     .orderBy('run_id')
     .orderBy('last')
     .limit(REMOVED.segments)
     .execute();
   const removable = oldest.filter((segment) => segment.end_offset <= end);
-  const removed = firstOf(removable, (segment) => segment.end_offset - segment.start_offset, REMOVED.length);
+  const removed = firstOf(removable, REMOVED.length);
   if (removed.length === 0) return false;
   const newest = new Map(removed.map((segment) => [segment.run_id, segment.last]));
   await db
@@ -197,8 +207,7 @@ async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
   if (await removeSegments(db, runIds)) return false;
   // The turn of a session still needs the files.
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
-  await db.deleteFrom('file_uses').where('run_id', 'in', alone).execute();
-  await db.deleteFrom('files').where('run_id', 'in', alone).execute();
+  await removeParts(db, alone);
   await db.deleteFrom('runs').where('id', 'in', runIds).execute();
   return true;
 }

@@ -6,13 +6,15 @@ import type { FileSweeper } from '../files/file-sweeper.js';
 import type { Db } from '../schema/tables.js';
 import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
-import { type Erasure, removeSegments } from './erasure.js';
+import { type Erasure, firstOf, lengthOf, removeSegments } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
 
 const SWEEP_MS = 60_000;
 const BATCH = 100;
 /** A log that exceeds its limit is trimmed to this share of the limit, so that not every commit has to trim it. */
 const TRIMMED_SHARE = 0.75;
+
+const ANY_TIME = Number.MAX_SAFE_INTEGER;
 
 const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
@@ -52,10 +54,12 @@ export class Sweeper {
     if (await this.lease.beginSweep()) {
       try {
         const now = this.database.now();
-        await this.#dropOldRuns(now - this.retention.runMs);
-        await this.#dropOldSessions(now - this.retention.sessionMs);
-        await this.#limitLogs();
-        await this.#limitSessions();
+        const { runMs, sessionMs, totalLength, sessionsLength } = this.retention;
+        await this.#dropRuns(now - runMs);
+        await this.#dropSessions(now - sessionMs);
+        const length = this.localRuns.unfinishedLength + (await totalOf(this.database, ENDED));
+        await this.#dropRuns(ANY_TIME, length - totalLength);
+        await this.#dropSessions(ANY_TIME, (await totalOf(this.database, SESSIONS)) - sessionsLength);
         await this.files.sweep();
       } finally {
         await this.lease.endSweep();
@@ -99,51 +103,25 @@ export class Sweeper {
     while (run.endOffset - run.tail.length < run.trimmedOffset && run.tail.trim());
   }
 
-  async #dropOldRuns(before: number): Promise<void> {
-    for (;;) {
-      const runs = await this.database.attempt((db) =>
-        oldestRuns(db).where('ended_at', '<=', before).execute(),
-      );
-      if (runs.length === 0) return;
-      await this.erasure.removeRuns(runs.map(({ id }) => id));
+  /** Drops runs that have ended by a time, the oldest first, as long as there is an excess of length. */
+  async #dropRuns(before: number, excess = Infinity): Promise<void> {
+    for (let rest = excess; rest > 0;) {
+      const oldest = await this.database.attempt((db) => oldestRuns(db, before).execute());
+      if (oldest.length === 0) return;
+      const dropped = firstOf(oldest, rest);
+      await this.erasure.removeRuns(dropped.map(({ id }) => id));
+      rest -= lengthOf(dropped);
     }
   }
 
-  async #dropOldSessions(before: number): Promise<void> {
-    for (;;) {
-      const sessions = await this.database.attempt((db) =>
-        idleSessions(db).where('used_at', '<=', before).execute(),
-      );
-      if (sessions.length === 0) return;
-      for (const { key, length } of sessions) await this.erasure.removeSession(key, length);
-    }
-  }
-
-  /** Drops ended runs, until all logs together are within their limit. */
-  async #limitLogs(): Promise<void> {
-    const { unfinishedLength } = this.localRuns;
-    let excess = unfinishedLength + (await totalOf(this.database, ENDED)) - this.retention.totalLength;
-    while (excess > 0) {
-      const runs = await this.database.attempt((db) => oldestRuns(db).execute());
-      if (runs.length === 0) return;
-      const dropped: string[] = [];
-      for (const { id, log_length: length } of runs) {
-        if (excess <= 0) break;
-        dropped.push(id);
-        excess -= length ?? 0;
-      }
-      await this.erasure.removeRuns(dropped);
-    }
-  }
-
-  async #limitSessions(): Promise<void> {
-    let excess = (await totalOf(this.database, SESSIONS)) - this.retention.sessionsLength;
-    while (excess > 0) {
-      const [session] = await this.database.attempt((db) => idleSessions(db).limit(1).execute());
-      if (!session) return;
-      const removed = await this.erasure.removeTurns(session.key, excess);
-      excess -= removed;
-      if (session.length <= removed) await this.erasure.removeSession(session.key, 0);
+  /** Drops sessions that were not used after a time, in the same way. */
+  async #dropSessions(before: number, excess = Infinity): Promise<void> {
+    // A session that is used meanwhile is not the oldest any more.
+    const limit = excess === Infinity ? BATCH : 1;
+    for (let rest = excess; rest > 0;) {
+      const oldest = await this.database.attempt((db) => idleSessions(db, before).limit(limit).execute());
+      if (oldest.length === 0) return;
+      for (const { key, length } of oldest) rest -= await this.erasure.removeSession(key, length, rest);
     }
   }
 }
@@ -155,20 +133,21 @@ function report(error: unknown): void {
   new Logger('SqlRunStore').error(message, (error as Error).stack);
 }
 
-function oldestRuns(db: Db) {
+function oldestRuns(db: Db, before: number) {
   return db
     .selectFrom('runs')
-    .select(['id', 'log_length'])
-    .where('ended_at', 'is not', null)
+    .select((of) => ['id', of.fn.coalesce('log_length', of.lit(0)).as('length')])
+    .where('ended_at', '<=', before)
     .orderBy('ended_at')
     .limit(BATCH);
 }
 
 /** The sessions that were unused for longest, of those without an unfinished run. */
-function idleSessions(db: Db) {
+function idleSessions(db: Db, before: number) {
   return db
     .selectFrom('sessions')
     .select(['key', 'length'])
+    .where('used_at', '<=', before)
     .where((of) =>
       of.not(
         of.exists(
@@ -180,6 +159,5 @@ function idleSessions(db: Db) {
         ),
       ),
     )
-    .orderBy('used_at')
-    .limit(BATCH);
+    .orderBy('used_at');
 }
