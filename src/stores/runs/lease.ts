@@ -51,7 +51,7 @@ export class Lease {
   /** When the lease was renewed last, on the clock of this process. */
   #renewedAt = -Infinity;
   /** The heartbeats of the other processes, and since when each has been the same. */
-  readonly #seen = new Map<string, { heartbeat: number; since: number }>();
+  #seen = new Map<string, { heartbeat: number; since: number }>();
 
   /** @param leaseMs how long a heartbeat may stay the same before the lease ends, in milliseconds */
   constructor(
@@ -106,12 +106,7 @@ export class Lease {
               .select(['runs.id', 'runs.cancelled', 'runs.detached'])
               .where((run) => run.or([run('runs.cancelled', '=', 1), run('runs.detached', '=', 1)])),
           ).as('asked'),
-          jsonArrayFrom(
-            db
-              .selectFrom('processes as other')
-              .select(['other.id', 'other.heartbeat'])
-              .where('other.id', '!=', id),
-          ).as('others'),
+          jsonArrayFrom(othersThan(db, id).select(['other.id', 'other.heartbeat'])).as('others'),
           own
             .select((run) => run.fn.countAll<number>().as('count'))
             .$asScalar()
@@ -134,22 +129,21 @@ export class Lease {
 
   /** Ends the leases of processes that were silent for too long. Returns whether there was one. */
   async expire(others: Heartbeat['others']): Promise<boolean> {
-    let hasExpired = false;
     const now = performance.now();
-    for (const id of this.#seen.keys()) if (!others.some((other) => other.id === id)) this.#seen.delete(id);
-    for (const { id, heartbeat } of others) {
-      const seen = this.#seen.get(id);
-      if (seen?.heartbeat !== heartbeat) {
-        this.#seen.set(id, { heartbeat, since: now });
-      } else if (now - seen.since >= this.leaseMs) {
-        this.#seen.delete(id);
-        await this.database.attempt((db) =>
-          db.deleteFrom('processes').where('id', '=', id).where('heartbeat', '=', heartbeat).execute(),
-        );
-        hasExpired = true;
-      }
+    const seen = this.#seen;
+    this.#seen = new Map(
+      others.map(({ id, heartbeat }) => {
+        const last = seen.get(id);
+        return [id, last?.heartbeat === heartbeat ? last : { heartbeat, since: now }];
+      }),
+    );
+    const silent = others.filter(({ id }) => now - this.#seen.get(id)!.since >= this.leaseMs);
+    for (const { id, heartbeat } of silent) {
+      await this.database.attempt((db) =>
+        db.deleteFrom('processes').where('id', '=', id).where('heartbeat', '=', heartbeat).execute(),
+      );
     }
-    return hasExpired;
+    return silent.length > 0;
   }
 
   /** Whether this process may sweep now. Then no other one may, until `endSweep` or the end of the lease. */
@@ -158,15 +152,13 @@ export class Lease {
     const id = this.#processId;
     return database.attemptTransaction(async (db) => {
       await database.driver.lock(db, 'sweep');
-      const other = await db
-        .selectFrom('processes')
-        .select('id')
-        .where('sweeping', '=', 1)
-        .where('id', '!=', id)
+      const { numUpdatedRows } = await db
+        .updateTable('processes')
+        .set({ sweeping: 1 })
+        .where('id', '=', id)
+        .where((of) => of.not(of.exists(othersThan(db, id).select('other.id').where('sweeping', '=', 1))))
         .executeTakeFirst();
-      if (other) return false;
-      const update = db.updateTable('processes').set({ sweeping: 1 }).where('id', '=', id);
-      return (await update.executeTakeFirst()).numUpdatedRows > 0n;
+      return numUpdatedRows > 0n;
     });
   }
 
@@ -201,8 +193,12 @@ export interface Heartbeat {
   hasWaiting: boolean;
 }
 
-function unfinishedRuns(db: Db) {
+export function unfinishedRuns(db: Db) {
   return db.selectFrom('runs').where('runs.ended_at', 'is', null);
+}
+
+function othersThan(db: Db, id: string) {
+  return db.selectFrom('processes as other').where('other.id', '!=', id);
 }
 
 export function orphanedRuns(db: Db) {

@@ -1,16 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import {
-  type Ended,
   INTERRUPTED,
   QueryError,
   type RecoveryEvents,
+  type RunEnd,
   type RunRecord,
+  type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import { type OwnedAttempt, returnToQueue, handOver, voidRanges } from './attempts.js';
-import { type Ending, finish } from './finish.js';
-import { type Heartbeat, type Lease, orphanedRuns } from './lease.js';
+import { finish } from './finish.js';
+import { type Heartbeat, type Lease, orphanedRuns, unfinishedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { readAnswer } from './read-log.js';
@@ -29,12 +31,11 @@ const CONCURRENCY = 4;
  */
 export class Recovery {
   static readonly #logger = new Logger('Recovery');
-  #timer: NodeJS.Timeout | undefined;
+  readonly #stopping = new AbortController();
   #events: RecoveryEvents | undefined;
-  #look: Promise<void> = Promise.resolve();
+  #watching: Promise<void> | undefined;
   #round: Promise<void> | undefined;
   #renewing: Promise<Heartbeat | undefined> | undefined;
-  #isStopped = false;
   /** Runs that this process owns in the database but does not execute, as the last round has seen them. */
   #strays = new Set<string>();
 
@@ -57,7 +58,7 @@ export class Recovery {
     this.limits.use((module) => events.maxRunningPerOwner(module));
     await this.#recoverOrphaned();
     await this.limits.balanceAll();
-    this.#schedule();
+    this.#watching = this.#watch();
   }
 
   /** Makes sure that the lease is valid, if this process has not renewed it in time: it may have been frozen. */
@@ -69,21 +70,19 @@ export class Recovery {
 
   /** Ends the lease. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#look;
+    this.#stopping.abort();
+    await this.#watching;
     await this.#round;
     await this.lease.release();
   }
 
-  #schedule(): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#look = this.#lookAround()
-        .catch((error: unknown) => this.#report(error))
-        .finally(() => this.#schedule());
-    }, this.lease.intervalMs);
-    this.#timer.unref();
+  async #watch(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      await delay(this.lease.intervalMs, undefined, { ref: false, signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      await this.#lookAround().catch((error: unknown) => this.#report(error));
+    }
   }
 
   /** Starts a round if there may be something to do. It does not wait for it: the next heartbeat must come in time. */
@@ -145,7 +144,7 @@ export class Recovery {
   }
 
   async #recoverOrphaned(): Promise<void> {
-    for (let recovered = BATCH; recovered === BATCH && !this.#isStopped;) {
+    for (let recovered = BATCH; recovered === BATCH && !this.#stopping.signal.aborted;) {
       const orphaned = await this.database.attempt((db) => selectOrphaned(db, [...this.#damaged]));
       recovered = orphaned.length;
       // Several processes recover at the same time. Each begins with other runs.
@@ -166,53 +165,40 @@ export class Recovery {
       if (error instanceof QueryError) throw error;
       const message = `Run ${run.id} cannot be recovered: what the database has of it is damaged. It ends as failed.`;
       Recovery.#logger.error(message, (error as Error).stack);
-      const ending = this.#finish(run, { end: INTERRUPTED, answer: undefined });
-      const finished = await ending.catch((failure: unknown) => {
+      await this.#end(run, INTERRUPTED, undefined).catch((failure: unknown) => {
         if (failure instanceof QueryError) throw failure;
         this.#damaged.add(run.id);
         Recovery.#logger.error(`Run ${run.id} cannot be ended either.`, (failure as Error).stack);
       });
-      if (finished) this.#tell(run, finished.run);
     }
   }
 
   async #recover(run: OrphanedRun): Promise<void> {
-    const events = this.#events!;
-    const mayRestart = !run.cancelled && run.attempt <= events.restarts(run.module);
-    const ended = mayRestart ? undefined : await this.#interrupt(run);
-    const isRecovered = mayRestart ? await this.#handOver(run) : ended !== undefined;
-    // Another process was faster.
-    if (isRecovered) this.#tell(run, ended);
+    const { database, limits } = this;
+    if (run.cancelled || run.attempt > this.#events!.restarts(run.module)) {
+      const answer = await database.attempt((db) => readAnswer(db, run.id, voidRanges(run.void)));
+      return this.#end(run, run.cancelled ? { status: 'cancelled' } : INTERRUPTED, answer);
+    }
+    const isHandedOver = await database.attemptTransaction((db) =>
+      handOver(db, database.driver, run, limits.of, database.now()),
+    );
+    if (isHandedOver) this.#tell(run, undefined);
+  }
+
+  async #end(run: OrphanedRun, end: RunEnd, answer: TurnAnswer | undefined): Promise<void> {
+    const { id: runId, attempt, process } = run;
+    const endedAt = this.database.now();
+    const ending = { runId, process, attempt, log: undefined, end, endedAt, answer };
+    const ended = await this.database.attemptTransaction((db) =>
+      finish(db, this.database.driver, ending, this.limits.of),
+    );
+    // If not, another process was faster.
+    if (ended) this.#tell(run, ended.run);
   }
 
   #tell(run: OrphanedRun, ended: RunRecord | undefined): void {
     this.#events!.recovered(run.id, ended);
     this.#events!.ready();
-  }
-
-  #handOver(run: OwnedAttempt): Promise<boolean> {
-    const { database, limits } = this;
-    return database.attemptTransaction((db) => handOver(db, database.driver, run, limits.of, database.now()));
-  }
-
-  async #interrupt(run: OrphanedRun): Promise<RunRecord | undefined> {
-    const row = await this.database.attempt((db) =>
-      db.selectFrom('runs').select('void').where('id', '=', run.id).executeTakeFirst(),
-    );
-    const answer = await this.database.attempt((db) => readAnswer(db, run.id, voidRanges(row?.void ?? null)));
-    const finished = await this.#finish(run, {
-      end: run.cancelled ? { status: 'cancelled' } : INTERRUPTED,
-      answer,
-    });
-    return finished?.run;
-  }
-
-  #finish(
-    { id: runId, attempt, process }: OrphanedRun,
-    ended: Pick<Ending, 'end' | 'answer'>,
-  ): Promise<Ended | undefined> {
-    const ending = { runId, process, attempt, log: undefined, endedAt: this.database.now(), ...ended };
-    return this.database.attemptTransaction((db) => finish(db, this.database.driver, ending, this.limits.of));
   }
 
   /**
@@ -223,17 +209,11 @@ export class Recovery {
     const { processId } = this.lease;
     const { driver } = this.database;
     const owned = await this.database.attempt((db) =>
-      db
-        .selectFrom('runs')
-        .select('id')
-        .where('process', '=', processId)
-        .where('ended_at', 'is', null)
-        .execute(),
+      unfinishedRuns(db).select('id').where('process', '=', processId).execute(),
     );
     const isKnown = (id: string) => this.localRuns.unfinished.has(id) || this.isStarting(id);
     const strays = owned.map(({ id }) => id).filter((id) => !isKnown(id));
-    for (const id of strays) {
-      if (!this.#strays.has(id)) continue;
+    for (const id of strays.filter((stray) => this.#strays.has(stray))) {
       await this.database.attemptTransaction((db) =>
         returnToQueue(db, driver, { id, process: processId }, this.limits.of, this.database.now()),
       );
@@ -242,11 +222,11 @@ export class Recovery {
   }
 }
 
-type OrphanedRun = OwnedAttempt & { module: string; cancelled: number };
+type OrphanedRun = OwnedAttempt & { module: string; cancelled: number; void: string | null };
 
 function selectOrphaned(db: Db, except: string[]): Promise<OrphanedRun[]> {
   return orphanedRuns(db)
-    .select(['id', 'attempt', 'process', 'module', 'cancelled'])
+    .select(['id', 'attempt', 'process', 'module', 'cancelled', 'void'])
     .$if(except.length > 0, (of) => of.where('id', 'not in', except))
     .orderBy('created_at')
     .limit(BATCH)
