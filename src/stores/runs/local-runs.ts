@@ -7,14 +7,6 @@ const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
 /** How many ended runs stay in memory, and how long, for followers that still read their last envelopes. */
 const ENDED_RUNS = { count: 1_000, ms: 10_000 };
 
-/** The end of a run that waits for its commit. */
-export interface WaitingEnd {
-  end: RunEnd;
-  endedAt: number;
-  /** Whether the run was ended. Set by the commit. */
-  isEnded: boolean;
-}
-
 /** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
 export class LocalRun {
   /** The newest committed envelopes. The older ones are in the database only. */
@@ -25,8 +17,8 @@ export class LocalRun {
   waitingLength = 0;
   /** A checkpoint that waits for its commit: the state as JSON, and how many of the waiting envelopes are before it. */
   checkpoint: { state: string; after: number } | undefined;
-  /** The end of the run, if it waits for the commit of these envelopes. */
-  waitingEnd: WaitingEnd | undefined;
+  /** The end of the run, if it waits for the commit of these envelopes. The commit sets whether the run was ended. */
+  waitingEnd: { end: RunEnd; endedAt: number; isEnded: boolean } | undefined;
   /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
   isUnwritable = false;
   /** The lease of this process has ended: another process decides about the run. */
@@ -36,46 +28,23 @@ export class LocalRun {
   /** The log may have been trimmed up to here, in characters since its beginning. */
   trimmedOffset = 0;
 
-  #record: RunRecord;
+  readonly id: string;
+  readonly attempt: number;
 
   /**
-   * @param record the run as it was started
+   * @param record the run as this process knows it. Its `lastSeq` is the one at the start, until the run has ended
    * @param process the id of this process when it started the run; see `Lease`
    * @param endOffset where its log ends, in characters since its beginning
    */
   constructor(
-    record: RunRecord,
+    public record: RunRecord,
     readonly module: string,
     readonly process: string,
     endOffset: number,
   ) {
-    this.#record = record;
+    this.id = record.id;
+    this.attempt = record.attempt;
     this.tail = new EventLog(record.lastSeq, endOffset);
-  }
-
-  /** The run as it is now, as far as this process knows. */
-  get record(): RunRecord {
-    return { ...this.#record, lastSeq: this.lastSeq };
-  }
-
-  get id(): string {
-    return this.#record.id;
-  }
-
-  get owner(): string {
-    return this.#record.owner;
-  }
-
-  get sessionId(): string | undefined {
-    return this.#record.sessionId;
-  }
-
-  get attempt(): number {
-    return this.#record.attempt;
-  }
-
-  get endedAt(): number | undefined {
-    return this.#record.endedAt;
   }
 
   get lastSeq(): number {
@@ -94,18 +63,6 @@ export class LocalRun {
 
   get logExtent(): LogExtent {
     return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
-  }
-
-  /** The run continues when nobody follows it. */
-  detach(): void {
-    this.#record = { ...this.#record, detached: true };
-  }
-
-  /** Ends the run as `record` says. Its `done` must be committed. */
-  finish(record: RunRecord): void {
-    this.#record = record;
-    this.tail.append(doneText(record.end!));
-    this.tail.end();
   }
 
   /** Drops the tail from memory. The database still has it. */
@@ -144,8 +101,9 @@ export class LocalRuns {
   /** The run, if it is unfinished or ended just now. */
   find(owner: string, runId: string): LocalRun | undefined {
     const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
-    if (run?.owner !== owner) return undefined;
-    if (run.endedAt === undefined || this.now() - run.endedAt < ENDED_RUNS.ms) return run;
+    if (run?.record.owner !== owner) return undefined;
+    const { endedAt } = run.record;
+    if (endedAt === undefined || this.now() - endedAt < ENDED_RUNS.ms) return run;
     this.drop(runId);
     return undefined;
   }
@@ -153,7 +111,7 @@ export class LocalRuns {
   /** The run, if it is unfinished. */
   findUnfinished(owner: string, runId: string): LocalRun | undefined {
     const run = this.#unfinished.get(runId);
-    return run?.owner === owner ? run : undefined;
+    return run?.record.owner === owner ? run : undefined;
   }
 
   /** Drops all unfinished runs, because other processes own them now. Returns them. */
@@ -177,11 +135,16 @@ export class LocalRuns {
     }
   }
 
-  end(run: LocalRun): void {
+  /** Ends a run as `record` says. Its `done` must be committed. */
+  end(run: LocalRun, record: RunRecord): void {
+    run.record = record;
+    run.tail.append(doneText(record.end!));
+    run.tail.end();
+    this.limitTails(run);
     this.#unfinished.delete(run.id);
     this.#ended.set(run.id, run);
     for (const [id, oldest] of this.#ended) {
-      const isOld = this.now() - oldest.endedAt! >= ENDED_RUNS.ms;
+      const isOld = this.now() - oldest.record.endedAt! >= ENDED_RUNS.ms;
       if (!isOld && this.#ended.size <= ENDED_RUNS.count) break;
       this.drop(id);
     }
@@ -189,8 +152,8 @@ export class LocalRuns {
 
   /** Drops the ended runs of a session from memory: only the database knows whether they were erased. */
   dropEnded(owner: string, sessionId: string): void {
-    for (const [id, run] of this.#ended)
-      if (run.owner === owner && run.sessionId === sessionId) this.drop(id);
+    for (const { id, record } of this.#ended.values())
+      if (record.owner === owner && record.sessionId === sessionId) this.drop(id);
   }
 
   drop(runId: string): void {

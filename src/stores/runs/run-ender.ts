@@ -50,9 +50,7 @@ export class RunEnder {
       this.localRuns.drop(runId);
       return undefined;
     }
-    run.finish(finished.run);
-    this.localRuns.limitTails(run);
-    this.localRuns.end(run);
+    this.localRuns.end(run, finished.run);
     return finished;
   }
 
@@ -71,7 +69,7 @@ export class RunEnder {
 
   /** Ends a run that has no session in the commit of its last envelopes. Undefined if that is not possible. */
   async #finishWithLog(run: LocalRun, end: RunEnd, endedAt: number): Promise<Ended | undefined> {
-    if (run.sessionId !== undefined || run.isUnwritable) return undefined;
+    if (run.record.sessionId !== undefined || run.isUnwritable) return undefined;
     try {
       if (!(await this.writer.end(run, end, endedAt))) return undefined;
     } catch (error) {
@@ -83,7 +81,7 @@ export class RunEnder {
     const isLimited = this.limits.of(run.module) !== Infinity;
     return {
       run: ended,
-      next: isLimited ? await this.limits.ended(ownerRefOf(run.owner, run.module)) : undefined,
+      next: isLimited ? await this.limits.ended(ownerRefOf(run.record.owner, run.module)) : undefined,
     };
   }
 

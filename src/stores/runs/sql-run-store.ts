@@ -207,7 +207,7 @@ export class SqlRunStore extends RunStore {
         .executeTakeFirst(),
     );
     const run = this.#localRuns.findUnfinished(owner, id);
-    if (what === 'detach') run?.detach();
+    if (run && what === 'detach') run.record = { ...run.record, detached: true };
     return numUpdatedRows > 0n;
   }
 
@@ -222,8 +222,10 @@ export class SqlRunStore extends RunStore {
   find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
     const local = this.#localRuns.find(owner, runId);
     // Another process may have changed what it was asked, or have erased a run that has ended.
-    const mayDiffer = this.driver.isShared && (isFresh || local?.endedAt !== undefined);
-    return local && !mayDiffer ? local.record : this.#findStored(owner, runId, isFresh);
+    const mayDiffer = this.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
+    return local && !mayDiffer
+      ? { ...local.record, lastSeq: local.lastSeq }
+      : this.#findStored(owner, runId, isFresh);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {

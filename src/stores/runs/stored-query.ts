@@ -11,7 +11,7 @@ import {
 import type { Db } from '../schema/tables.js';
 import { voidRanges } from './attempts.js';
 import { readAnswer } from './read-log.js';
-import { restoreParts } from './turns.js';
+import { restoreTexts } from './turns.js';
 
 /** A query as the tables have it. */
 export interface WrittenQuery {
@@ -48,8 +48,10 @@ export async function readQuery(db: Db, owner: string, runId: string): Promise<S
     .executeTakeFirst();
   if (!row) throw runNotFound();
   const isFirst = row.attempt === 1;
+  const cut = { runId, parts: JSON.parse(row.parts!) as StoredQuery['parts'], text: '' };
+  const [query] = await restoreTexts(db, [cut]);
   return {
-    parts: await restoreParts(db, runId, JSON.parse(row.parts!) as StoredQuery['parts']),
+    parts: query!.parts,
     kwargs: JSON.parse(row.kwargs!) as StoredQuery['kwargs'],
     answer: isFirst ? new KeptAnswer().value : await readAnswer(db, runId, voidRanges(row.void)),
     checkpoint: row.checkpoint ?? undefined,

@@ -8,7 +8,6 @@ import {
   type Turn,
   type TurnAnswer,
   type TurnsPage,
-  wholeParts,
   wholeTurn,
   withMessageTexts,
   withoutMessageTexts,
@@ -119,7 +118,7 @@ export async function readTurns(
     .orderBy('number')
     .execute();
   const stored = rows.flatMap(({ run_id, turn }) => valueOf<StoredTurn>(turn, run_id) ?? []);
-  const shown = cutTexts ? stored : await restoreTurns(db, stored);
+  const shown = cutTexts ? stored : await restoreTexts(db, stored);
   const turns = shown.map((turn) => ({ ...turn, envelopes: withMessageTexts(turn.envelopes, turn.text) }));
   return { turns, last: rows.at(-1)?.number ?? total, total };
 }
@@ -158,30 +157,20 @@ export async function lengthOfTexts(db: Db, runId: string): Promise<number> {
   return Number(length ?? 0);
 }
 
-/** Restores the parts of a query whose long texts were cut. */
-export async function restoreParts(db: Db, runId: string, parts: Turn['parts']): Promise<Turn['parts']> {
-  if (!parts.some((part) => part.type === 'text' && part.truncated)) return parts;
-  const texts = await readTexts(db, [runId]);
-  return wholeParts(parts, (sha256) => texts.get(`${runId} ${sha256}`));
-}
-
-/** Restores turns whose long texts were cut. */
-export async function restoreTurns<T extends TextsOfTurn>(db: Db, turns: T[]): Promise<T[]> {
+/** Restores turns, or the queries of runs, whose long texts were cut. */
+export async function restoreTexts<T extends TextsOfTurn>(db: Db, turns: T[]): Promise<T[]> {
   const cut = turns.filter((turn) => turn.truncated ?? turn.parts.some((part) => 'truncated' in part));
   const texts = new Map<string, string | undefined>();
+  const keyOf = (runId: string, sha256: string) => `${runId} ${sha256}`;
   for (let i = 0; i < cut.length; i += BATCH) {
     const runIds = cut.slice(i, i + BATCH).map(({ runId }) => runId);
-    for (const [key, text] of await readTexts(db, runIds)) texts.set(key, text);
+    const rows = await db
+      .selectFrom('texts')
+      .select(['run_id', 'sha256', 'text'])
+      .where('run_id', 'in', runIds)
+      .execute();
+    for (const { run_id, sha256, text } of rows)
+      texts.set(keyOf(run_id, sha256), valueOf<string>(text, run_id));
   }
-  return turns.map((turn) => wholeTurn(turn, (sha256) => texts.get(`${turn.runId} ${sha256}`)));
-}
-
-/** The long texts of runs, by `{runId} {sha256}`. */
-async function readTexts(db: Db, runIds: string[]): Promise<Map<string, string | undefined>> {
-  const rows = await db
-    .selectFrom('texts')
-    .select(['run_id', 'sha256', 'text'])
-    .where('run_id', 'in', runIds)
-    .execute();
-  return new Map(rows.map((row) => [`${row.run_id} ${row.sha256}`, valueOf<string>(row.text, row.run_id)]));
+  return turns.map((turn) => wholeTurn(turn, (sha256) => texts.get(keyOf(turn.runId, sha256))));
 }
