@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import {
   type ListPage,
   type ListPosition,
@@ -8,7 +8,7 @@ import {
   type SessionRecord,
 } from '../../query/index.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import { recordOf, selectRuns, valueOf } from './run-rows.js';
 
 /** What an entry adds to the length of a page besides its texts. */
@@ -24,9 +24,8 @@ export async function listRuns(
   owner: string,
   { sessionId, status, ...page }: RunsPage,
 ): Promise<{ runs: RunRecord[]; next: ListPosition | undefined }> {
-  const { after } = page;
   const ownerJson = JSON.stringify(owner);
-  const entries: Entry[] = await db
+  const entries = db
     .selectFrom('runs')
     .select(['id as key', 'created_at as at'])
     .select(lengthOf('session', 'outcome').as('length'))
@@ -34,21 +33,12 @@ export async function listRuns(
     // Not both: SQLite would have to guess which of them is found in fewer runs.
     .$if(sessionId === undefined, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
     .$if(sessionId !== undefined, (of) => of.where('session_key', '=', keyOf(owner, sessionId!)))
-    .$if(status !== undefined, (of) => of.where('status', '=', status!))
-    .$if(after !== undefined, (of) =>
-      of
-        .where('created_at', '<=', after!.at)
-        .where((or) => or.or([or('created_at', '<', after!.at), or('id', '<', after!.key)])),
-    )
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .execute();
-  const { entries: fitting, next } = fit(entries, page);
-  if (fitting.length === 0) return { runs: [], next };
+    .$if(status !== undefined, (of) => of.where('status', '=', status!));
+  const { keys, next } = await readPage(entries, ['created_at', 'id'], page);
+  if (keys.length === 0) return { runs: [], next };
   // A run may have been erased, or have another status, since.
   const rows = await selectRuns(db)
-    .where('id', 'in', keysOf(fitting))
+    .where('id', 'in', keys)
     .where('owner', '=', ownerJson)
     .$if(status !== undefined, (of) => of.where('status', '=', status!))
     .orderBy('created_at', 'desc')
@@ -62,24 +52,14 @@ export async function listSessions(
   owner: string,
   page: ListPage,
 ): Promise<{ sessions: SessionRecord[]; next: ListPosition | undefined }> {
-  const { after } = page;
-  const entries: Entry[] = await db
+  const entries = db
     .selectFrom('sessions')
     .select(['key', 'used_at as at'])
     .select(lengthOf('id', 'title').as('length'))
     .where('owner', '=', JSON.stringify(owner))
-    .where('owner_hash', '=', ownerHashOf(owner))
-    .$if(after !== undefined, (of) =>
-      of
-        .where('used_at', '<=', after!.at)
-        .where((or) => or.or([or('used_at', '<', after!.at), or('key', '<', after!.key)])),
-    )
-    .orderBy('used_at', 'desc')
-    .orderBy('key', 'desc')
-    .limit(page.limit + 1)
-    .execute();
-  const { entries: fitting, next } = fit(entries, page);
-  if (fitting.length === 0) return { sessions: [], next };
+    .where('owner_hash', '=', ownerHashOf(owner));
+  const { keys, next } = await readPage(entries, ['used_at', 'key'], page);
+  if (keys.length === 0) return { sessions: [], next };
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'title', 'turns', 'used_at'])
@@ -94,7 +74,7 @@ export async function listSessions(
         .limit(1)
         .as('active'),
     )
-    .where('key', 'in', keysOf(fitting))
+    .where('key', 'in', keys)
     .orderBy('used_at', 'desc')
     .orderBy('key', 'desc')
     .execute();
@@ -113,15 +93,23 @@ function lengthOf(...columns: string[]) {
   return sql<number>`${sql.lit(OVERHEAD)} + ${sql.join(lengths, sql` + `)}`;
 }
 
-function keysOf(entries: Entry[]): string[] {
-  return entries.map(({ key }) => key);
-}
-
-function fit(entries: Entry[], page: ListPage) {
-  return pageFrom(
-    entries,
-    page,
-    ({ length }) => length,
-    ({ at, key }) => ({ at, key }),
-  );
+/** Reads which entries belong to a page. They are in descending order of two columns: those of `at` and of `key`. */
+async function readPage<Table extends 'runs' | 'sessions'>(
+  entries: SelectQueryBuilder<Tables, Table, Entry>,
+  [atColumn, keyColumn]: [string, string],
+  page: ListPage,
+): Promise<{ keys: string[]; next: ListPosition | undefined }> {
+  const { after, limit } = page;
+  const [at, key] = [sql.ref(atColumn), sql.ref(keyColumn)];
+  const rows = await entries
+    .$if(after !== undefined, (of) =>
+      of.where(sql<boolean>`${at} <= ${after!.at} and (${at} < ${after!.at} or ${key} < ${after!.key})`),
+    )
+    .orderBy(at, 'desc')
+    .orderBy(key, 'desc')
+    .limit(limit + 1)
+    .execute();
+  const positionOf = (entry: Entry): ListPosition => ({ at: entry.at, key: entry.key });
+  const { entries: fitting, next } = pageFrom(rows, page, ({ length }) => length, positionOf);
+  return { keys: fitting.map((entry) => entry.key), next };
 }
