@@ -3,7 +3,6 @@ import {
   type ListPage,
   type ListPosition,
   pageFrom,
-  type RunRecord,
   type RunsPage,
   type SessionRecord,
 } from '../../query/index.js';
@@ -19,11 +18,7 @@ interface Entry extends ListPosition {
   length: number;
 }
 
-export async function listRuns(
-  db: Db,
-  owner: string,
-  { sessionId, status, ...page }: RunsPage,
-): Promise<{ runs: RunRecord[]; next: ListPosition | undefined }> {
+export async function listRuns(db: Db, owner: string, { sessionId, status, ...page }: RunsPage) {
   const ownerJson = JSON.stringify(owner);
   const entries = db
     .selectFrom('runs')
@@ -47,11 +42,7 @@ export async function listRuns(
   return { runs: rows.map(recordOf), next };
 }
 
-export async function listSessions(
-  db: Db,
-  owner: string,
-  page: ListPage,
-): Promise<{ sessions: SessionRecord[]; next: ListPosition | undefined }> {
+export async function listSessions(db: Db, owner: string, page: ListPage) {
   const entries = db
     .selectFrom('sessions')
     .select(['key', 'used_at as at'])
@@ -98,7 +89,7 @@ async function readPage<Table extends 'runs' | 'sessions'>(
   entries: SelectQueryBuilder<Tables, Table, Entry>,
   [atColumn, keyColumn]: [string, string],
   page: ListPage,
-): Promise<{ keys: string[]; next: ListPosition | undefined }> {
+) {
   const { after, limit } = page;
   const [at, key] = [sql.ref(atColumn), sql.ref(keyColumn)];
   const rows = await entries

@@ -13,7 +13,6 @@ import type { Db, Tables } from '../schema/tables.js';
 import type { VoidRange } from './attempts.js';
 import { Batches } from './batches.js';
 import { isRunId } from './run-rows.js';
-import type { Segment } from './segments.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
 const SLICE_LENGTH = 64 * 1024;
@@ -35,19 +34,6 @@ interface Read {
   after: number;
   key: string;
 }
-
-/** A run, and where its log ends. */
-interface Head {
-  ended_at: number | null;
-  last_seq: number | null;
-  newest_seq: number | null;
-  log_end: number | null;
-}
-
-type StoredSegment = Pick<Segment, 'first' | 'last' | 'end_offset' | 'envelopes'>;
-
-/** What a read has found: the run, if it exists, and the segments after the cursor. */
-type Found = [head: Head | undefined, segments: StoredSegment[]];
 
 /**
  * Reads logs from the database. Equal reads share a result: the followers of a run in this process read its log once. On a
@@ -91,6 +77,9 @@ export class LogReader {
     return reads.map(({ after }, index) => sliceOf(found[index]!, after));
   }
 }
+
+/** What a read finds: the run, if it exists, and the segments after the cursor. */
+type Found = Awaited<ReturnType<typeof find>>;
 
 function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
   if (!run) return runNotFound();
@@ -148,7 +137,7 @@ function firstOf(segments: Log, limit: number) {
 }
 
 /** Passes both statements at once. What is committed between them is left to the next read. */
-function find(db: Db, { owner, runId, after }: Read): Promise<Found> {
+function find(db: Db, { owner, runId, after }: Read) {
   const log = db.selectFrom('log').where('log.run_id', '=', runId);
   const run = db
     .selectFrom('runs')
@@ -190,7 +179,7 @@ async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
   for (const row of rows) {
     const of = found[row.n - 1]!;
     of[0] = row;
-    if (row.last !== null) of[1].push(row as StoredSegment);
+    if (row.last !== null) of[1].push(row as Found[1][number]);
   }
   return found;
 }
@@ -199,14 +188,8 @@ async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
 export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Promise<TurnAnswer> {
   const answer = new KeptAnswer();
   for (let after = 0; !answer.isFull;) {
-    const segments = await db
-      .selectFrom('log')
-      .select(['first', 'last', 'envelopes'])
-      .where('run_id', '=', runId)
-      .where('last', '>', after)
-      .orderBy('last')
-      .limit(ROWS)
-      .execute();
+    const log = db.selectFrom('log').where('log.run_id', '=', runId);
+    const segments = await firstOf(log.where('log.last', '>', after), ROWS).execute();
     if (segments.length === 0) break;
     for (const { first, envelopes } of segments) {
       for (const [index, envelope] of envelopes.split('\n').entries()) {

@@ -14,7 +14,7 @@ import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './owner-queue.js';
-import { isRunId, recordOf, selectRuns } from './run-rows.js';
+import { findRun, isRunId } from './run-rows.js';
 
 const END_NOT_STORED: RunEnd = {
   status: 'failed',
@@ -100,10 +100,8 @@ export class RunEnder {
   async #finishWaiting(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
     const { owner, id: runId, attempt } = name;
     if (!isRunId(runId)) return undefined;
-    const row = await this.database.attempt((db) =>
-      selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst(),
-    );
-    if (!row || row.status !== 'waiting' || recordOf(row).attempt !== attempt) return undefined;
+    const run = await this.database.attempt((db) => findRun(db, owner, runId));
+    if (run?.status !== 'waiting' || run.attempt !== attempt) return undefined;
     const endedAt = this.database.now();
     return this.#finish({ runId, process: undefined, attempt, log: undefined, end, endedAt, answer });
   }

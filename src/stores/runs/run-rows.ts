@@ -108,6 +108,15 @@ export function recordOf(row: RunRow): RunRecord {
   };
 }
 
+/** The run, if this owner has it. */
+export async function findRun(db: Db, owner: string, runId: string): Promise<RunRecord | undefined> {
+  const row = await selectRuns(db)
+    .where('id', '=', runId)
+    .where('owner', '=', JSON.stringify(owner))
+    .executeTakeFirst();
+  return row && recordOf(row);
+}
+
 /** Whether a string may be the id of a run. Other strings are not looked up; Postgres refuses some of them, such as those with a NUL. */
 export function isRunId(id: string): boolean {
   return /^[\w-]{1,100}$/.test(id);

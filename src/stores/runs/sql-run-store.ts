@@ -1,9 +1,7 @@
 import {
   type Admission,
-  type Admitted,
   type AttemptRef,
   type Awaitable,
-  type Ended,
   interrupted,
   type Kept,
   type ListPage,
@@ -16,8 +14,6 @@ import {
   RunStore,
   type RunsPage,
   type Signals,
-  type StoredQuery,
-  type Turn,
   type TurnAnswer,
   type TurnFile,
   type TurnText,
@@ -43,7 +39,7 @@ import { OwnerLimits } from './owner-limits.js';
 import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
-import { isDigest, isRunId, recordOf, selectRuns } from './run-rows.js';
+import { findRun, isDigest, isRunId } from './run-rows.js';
 import { queueOf } from './session-queue.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
@@ -55,10 +51,7 @@ const LEASE_MS = 8_000;
 export interface SqlStoreOptions {
   /** Members that are absent have their default. */
   retention?: Partial<StoredRetention> | undefined;
-  /**
-   * How long a process may be silent before the others recover its runs, in milliseconds. The store looks for runs to recover
-   * four times in that time. Default 8,000.
-   */
+  /** How long a process may be silent before the others recover its runs, in milliseconds. Default 8,000. */
   leaseMs?: number | undefined;
 }
 
@@ -85,44 +78,37 @@ export class SqlRunStore extends RunStore {
   readonly #sweeper: Sweeper;
   readonly #recovery: Recovery;
 
-  constructor(
-    private readonly driver: Driver,
-    options: SqlStoreOptions = {},
-  ) {
+  constructor(driver: Driver, options: SqlStoreOptions = {}) {
     super();
     const retention = { ...STORED_RETENTION_DEFAULTS, ...options.retention };
     const database = new Database(driver);
+    const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
+    const localRuns = new LocalRuns(() => database.now());
     this.#database = database;
+    this.#lease = lease;
+    this.#localRuns = localRuns;
     this.#endedLength = new EndedLength(database);
     this.signals = driver.signals;
-    const lease = new Lease(database, options.leaseMs ?? LEASE_MS);
-    this.#lease = lease;
-    this.#localRuns = new LocalRuns(() => database.now());
-
-    this.#uploads = new UploadReservations(database, () => lease.processId);
 
     const { contentDirectory } = driver;
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
     this.files = new SqlFileStore(database, storage, () => lease.processId);
-    this.#erasure = new Erasure(database, this.#localRuns, this.files);
+    this.#uploads = new UploadReservations(database, () => lease.processId);
+    this.#erasure = new Erasure(database, localRuns, this.files);
     const files = new FileSweeper(database, this.files, retention);
-    this.#sweeper = new Sweeper(database, lease, this.#localRuns, this.#erasure, files, retention);
+    this.#sweeper = new Sweeper(database, lease, localRuns, this.#erasure, files, retention);
 
     const limits = new OwnerLimits(database);
-    this.#starter = new RunStarter(database, lease, this.#localRuns, limits, () =>
-      this.#recovery.renewLate(),
-    );
-    this.#recovery = new Recovery(database, lease, this.#localRuns, limits, (runId) =>
-      this.#starter.isStarting(runId),
-    );
+    this.#starter = new RunStarter(database, lease, localRuns, limits, () => this.#recovery.renewLate());
+    this.#recovery = new Recovery(database, lease, localRuns, limits, (id) => this.#starter.isStarting(id));
     this.#reader = new LogReader(database);
     const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
     this.#writer = new LogWriter(database, fence, (run) => {
-      this.#localRuns.limitTails(run);
+      localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
-    this.#ender = new RunEnder(database, this.#localRuns, this.#writer, limits);
+    this.#ender = new RunEnder(database, localRuns, this.#writer, limits);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
@@ -150,15 +136,15 @@ export class SqlRunStore extends RunStore {
     return this.#uploads.reserve(owner, bytes, maxBytes);
   }
 
-  admit(admission: Admission): Promise<Admitted> {
+  admit(admission: Admission) {
     return this.#starter.admit(admission);
   }
 
-  take(count: number, module = ''): Promise<RunRecord[]> {
+  take(count: number, module = '') {
     return this.#starter.take(count, module);
   }
 
-  override async query({ owner, id: runId }: RunRef): Promise<StoredQuery> {
+  override async query({ owner, id: runId }: RunRef) {
     if (!isRunId(runId)) throw runNotFound();
     // `persist`, because a run waits for the end of an outage.
     return this.#database.persist((db) => readQuery(db, owner, runId));
@@ -215,17 +201,19 @@ export class SqlRunStore extends RunStore {
     return this.#ender.handOver(run);
   }
 
-  end(run: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
+  end(run: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     return this.#ender.end(run, end, answer);
   }
 
   find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
     const local = this.#localRuns.find(owner, runId);
     // Another process may have changed what it was asked, or have erased a run that has ended.
-    const mayDiffer = this.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
-    return local && !mayDiffer
-      ? { ...local.record, lastSeq: local.lastSeq }
-      : this.#findStored(owner, runId, isFresh);
+    const mayDiffer = this.#database.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
+    if (local && !mayDiffer) return { ...local.record, lastSeq: local.lastSeq };
+    if (!isRunId(runId)) return undefined;
+    const read = (db: Db) => findRun(db, owner, runId);
+    // A run needs its fresh record, and waits for the end of an outage.
+    return isFresh ? this.#database.persist(read) : this.#database.attempt(read);
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
@@ -235,8 +223,7 @@ export class SqlRunStore extends RunStore {
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
-    const read = (db: Db): Promise<{ turns: Turn[]; last: number; total: number } | undefined> =>
-      readTurns(db, keyOf(owner, sessionId), page);
+    const read = (db: Db) => readTurns(db, keyOf(owner, sessionId), page);
     // The newest turns are for a handler, whose run waits for the end of an outage. Other callers can try again.
     return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
   }
@@ -267,14 +254,5 @@ export class SqlRunStore extends RunStore {
     this.#sweeper.stop();
     await this.#recovery.stop();
     await this.#database.close();
-  }
-
-  /** @param waits whether the caller waits for the end of an outage, as a run does */
-  async #findStored(owner: string, runId: string, waits: boolean): Promise<RunRecord | undefined> {
-    if (!isRunId(runId)) return undefined;
-    const select = (db: Db) =>
-      selectRuns(db).where('id', '=', runId).where('owner', '=', JSON.stringify(owner)).executeTakeFirst();
-    const row = await (waits ? this.#database.persist(select) : this.#database.attempt(select));
-    return row && recordOf(row);
   }
 }
