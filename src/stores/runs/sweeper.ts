@@ -15,7 +15,6 @@ const BATCH = 100;
 const TRIMMED_SHARE = 0.75;
 
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
-
 const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
 /**

@@ -85,7 +85,7 @@ export async function readTurns(
   db: Db,
   sessionKey: string,
   { after, limit, maxLength = Number.MAX_SAFE_INTEGER, cutTexts = false }: TurnsPage,
-): Promise<{ turns: Turn[]; last: number; total: number } | undefined> {
+) {
   const session = await db
     .selectFrom('sessions')
     .select('turns')
