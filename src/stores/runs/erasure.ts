@@ -41,12 +41,11 @@ export class Erasure {
   }
 
   /**
-   * Removes a session with its turns, runs and logs; or its oldest turns, if it is longer than the excess. Its files are left to
-   * the sweep of files. Of a long session, the oldest turns and some runs are removed first. A session that is in use again
-   * stays.
+   * Removes a session with its turns, runs and logs. If it is longer than the excess, only its oldest turns are removed, which
+   * are at least as long as the excess. Its files are left to the sweep of files. Of a long session, the oldest turns and some
+   * runs are removed first. A session that is in use again stays.
    *
    * @param length of its turns
-   * @param excess how much is to be removed at most, except for the rest of a turn
    * @returns how much was removed
    * @throws {QueryError} `unavailable`
    */
@@ -55,7 +54,7 @@ export class Erasure {
     let rest = length;
     while (rest > kept) {
       const removed = await this.#removeTurns(sessionKey, rest - kept);
-      // Nothing is removed if another process has erased the turns.
+      // There were no turns any more: another process has erased them.
       rest = removed === 0 ? 0 : rest - removed;
     }
     if (length > excess && rest > 0) return length - rest;

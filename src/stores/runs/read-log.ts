@@ -126,8 +126,8 @@ function newestOf(log: Log) {
     .limit(1);
 }
 
-/** The first of the segments after a cursor: as many as one slice may need. */
-function firstOf(segments: Log, limit: number) {
+/** Of the segments after a cursor: the next ones, as many as one slice may need. */
+function nextSegments(segments: Log, limit: number) {
   const ordered = segments.orderBy('log.last');
   const start = ordered.select('log.start_offset').limit(1);
   return ordered
@@ -145,7 +145,10 @@ function find(db: Db, { owner, runId, after }: Read) {
     .select(HEAD)
     .where('runs.id', '=', runId)
     .where('runs.owner', '=', JSON.stringify(owner));
-  return Promise.all([run.executeTakeFirst(), firstOf(log.where('log.last', '>', after), ROWS).execute()]);
+  return Promise.all([
+    run.executeTakeFirst(),
+    nextSegments(log.where('log.last', '>', after), ROWS).execute(),
+  ]);
 }
 
 /** Finds what many reads need, with one statement. For Postgres: SQLite has no lateral join. */
@@ -165,7 +168,7 @@ async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
     .leftJoinLateral(
       (of) => {
         const log = of.selectFrom('log').whereRef('log.run_id', '=', 'runs.id');
-        return firstOf(log.whereRef('log.last', '>', 'asked.after'), ROWS_OF_EACH).as('segment');
+        return nextSegments(log.whereRef('log.last', '>', 'asked.after'), ROWS_OF_EACH).as('segment');
       },
       (on) => on.onTrue(),
     )
@@ -177,9 +180,9 @@ async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
     .execute();
   const found = reads.map((): Found => [undefined, []]);
   for (const row of rows) {
-    const of = found[row.n - 1]!;
-    of[0] = row;
-    if (row.last !== null) of[1].push(row as Found[1][number]);
+    const read = found[row.n - 1]!;
+    read[0] = row;
+    if (row.last !== null) read[1].push(row as Found[1][number]);
   }
   return found;
 }
@@ -189,7 +192,7 @@ export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Pro
   const answer = new KeptAnswer();
   for (let after = 0; !answer.isFull;) {
     const log = db.selectFrom('log').where('log.run_id', '=', runId);
-    const segments = await firstOf(log.where('log.last', '>', after), ROWS).execute();
+    const segments = await nextSegments(log.where('log.last', '>', after), ROWS).execute();
     if (segments.length === 0) break;
     for (const { first, envelopes } of segments) {
       for (const [index, envelope] of envelopes.split('\n').entries()) {

@@ -128,8 +128,7 @@ export class SqlRunStore extends RunStore {
   }
 
   override async logLength(): Promise<number> {
-    const endedLength = await this.#endedLength.measure();
-    return endedLength + this.#localRuns.unfinishedLength;
+    return (await this.#endedLength.measure()) + this.#localRuns.unfinishedLength;
   }
 
   override reserveUploads(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
