@@ -1,9 +1,19 @@
-import type { OpenPool } from './drivers/pool.js';
-
-export type { OpenPool };
+/** A pool of `pg`, as far as it is used, and the schema that the URL names. */
+export interface OpenPool {
+  pool: {
+    query(statement: string | object): Promise<{ rows: unknown[]; rowCount: number | null }>;
+  };
+  /** Undefined if the URL names none. */
+  schema: string | undefined;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
 
 /** The most connections of the pool: its statements are short. */
 const POOL_SIZE = 4;
+
+/** How long a statement may take, and how long a new connection may take, in milliseconds. */
+const ANSWER_MS = 2_000;
 
 /**
  * Opens a pool of `pg` for `RateLimitModule` of `nest-agent-query/access`. The server need not be reachable.
@@ -22,6 +32,14 @@ export async function postgresPool(url: string): Promise<OpenPool> {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
     // Not the URL itself: it may contain a password.
     throw new Error('The URL of the database must be postgres://<user>@<host>/<database>.');
-  const { openPool } = await import('./drivers/pool.js');
-  return openPool(new URL(url), POOL_SIZE);
+  const { openPool, serverOf } = await import('./drivers/postgres-connections.js');
+  const { config, schema } = serverOf(new URL(url));
+  const pool = openPool({
+    ...config,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: ANSWER_MS,
+    statement_timeout: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+  });
+  return { pool, schema, close: () => pool.end() };
 }

@@ -1,4 +1,5 @@
-import type { Signals } from '../../query/index.js';
+import { NoResultError } from 'kysely';
+import { QueryError, type Signals } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
 
 /** The reason of `Driver.outageOf` for a disk without space. Small writes may still find some. */
@@ -60,4 +61,25 @@ export interface Driver {
   purge(): Promise<void>;
 
   close(): Promise<void>;
+}
+
+/** An error of the store itself. To try again would not help. */
+export class FinalError extends Error {
+  override readonly name = 'FinalError';
+}
+
+/**
+ * Whether an error comes from the work itself and not from the database: a refusal, a row that is missing, or a defect of the
+ * program. All other errors are retried, unless the driver knows that they are final.
+ */
+export function isOwnError(error: unknown): boolean {
+  return [QueryError, FinalError, NoResultError, TypeError, RangeError, ReferenceError, SyntaxError].some(
+    (type) => error instanceof type,
+  );
+}
+
+/** The code of an error of a database or of the system; empty if it has none. */
+export function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : '';
 }

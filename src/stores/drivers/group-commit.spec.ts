@@ -5,8 +5,7 @@ import { Kysely, sql } from 'kysely';
 import { QueryError } from '../../query/index.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { GroupCommit } from './group-commit.js';
-import { sqliteDialect } from './sqlite-dialect.js';
-import { SqliteThread } from './sqlite-thread.js';
+import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
 
 describe('Work on a SQLite file', () => {
   let directory: string;

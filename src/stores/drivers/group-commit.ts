@@ -1,7 +1,6 @@
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
-import type { Execute } from './sqlite-dialect.js';
-import type { Answer } from './sqlite-thread.js';
+import type { Answer, Execute } from './sqlite-thread.js';
 
 interface Step {
   work: (db: Db) => Promise<unknown>;

@@ -4,11 +4,9 @@ import { Kysely, sql } from 'kysely';
 import { LocalSignals } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { DISK_FULL, type Driver } from './driver.js';
-import { isOwnError } from './final-errors.js';
+import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
 import { GroupCommit } from './group-commit.js';
-import { sqliteDialect } from './sqlite-dialect.js';
-import { SqliteThread } from './sqlite-thread.js';
+import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
 
 /** The beginnings of the codes of errors that are final: the statement or its data is wrong. */
 const FINAL = [
@@ -132,11 +130,6 @@ export class LibsqlDriver implements Driver {
       await this.thread.end();
     }
   }
-}
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }
 
 function reasonOf(error: unknown): string {

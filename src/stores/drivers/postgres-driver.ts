@@ -1,10 +1,9 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { isOwnError } from './final-errors.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { DISK_FULL, type Driver } from './driver.js';
-import { PostgresPool } from './postgres-pool.js';
+import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
+import { openPool, PostgresConnections, serverOf } from './postgres-connections.js';
 import { PostgresSignals } from './postgres-signals.js';
 
 /**
@@ -72,7 +71,7 @@ export class PostgresDriver implements Driver {
     readonly name: string,
     readonly db: Db,
     readonly signals: PostgresSignals,
-    private readonly pool: PostgresPool,
+    private readonly pool: PostgresConnections,
     /** Opens one more connection, which answers within a time. */
     private readonly openPrompt: (withinMs: number) => Db,
   ) {}
@@ -86,19 +85,16 @@ export class PostgresDriver implements Driver {
    */
   static async open(url: URL, options: Partial<PostgresOptions>): Promise<PostgresDriver> {
     const { poolSize, statementTimeoutMs, connectTimeoutMs, ...rest } = { ...POSTGRES_DEFAULTS, ...options };
-    const server = new URL(url);
-    const schema = server.searchParams.get('schema') ?? rest.schema;
-    server.searchParams.delete('schema');
+    const { config, schema = rest.schema } = serverOf(url);
     const connection = {
-      connectionString: server.href,
+      ...config,
       connectionTimeoutMillis: connectTimeoutMs,
-      keepAlive: true,
-      application_name: 'nest-agent-query',
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       types,
     };
-    const openPool = (limits: pg.PoolConfig) => new PostgresPool(new pg.Pool({ ...connection, ...limits }));
-    const pool = openPool({
+    const connect = (limits: pg.PoolConfig) =>
+      new PostgresConnections(openPool({ ...connection, ...limits }));
+    const pool = connect({
       max: poolSize,
       statement_timeout: statementTimeoutMs,
       // The client's own limit: a server that vanished does not enforce statement_timeout.
@@ -107,7 +103,7 @@ export class PostgresDriver implements Driver {
     const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
     const openPrompt = (withinMs: number) => {
       const limits = { max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs };
-      const dialect = new PostgresDialect({ pool: openPool(limits) });
+      const dialect = new PostgresDialect({ pool: connect(limits) });
       return new Kysely<Tables>({ dialect }).withSchema(schema);
     };
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
@@ -191,9 +187,4 @@ async function idleOf(db: Db, pids: number[]): Promise<number[]> {
   const { rows } = await sql<{ pid: number }>`
     select pid from pg_stat_activity where pid = any(${pids}::int[]) and state like 'idle%'`.execute(db);
   return rows.map(({ pid }) => pid);
-}
-
-function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }

@@ -1,5 +1,15 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  DummyDriver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
 import { CODE_FOLDER } from '../../query/index.js';
 
 /** What a statement returned: rows, or how many rows it changed. */
@@ -7,6 +17,9 @@ export interface Answer {
   rows?: unknown[];
   changes?: number;
 }
+
+/** Executes a statement. */
+export type Execute = (text: string, parameters: readonly unknown[]) => Promise<Answer>;
 
 type Reply = [answer: Answer | undefined, error?: { message: string; code: string }];
 
@@ -91,4 +104,53 @@ export class SqliteThread {
 
 function rejectAll(statements: PendingStatement[], error: Error): void {
   for (const { reject } of statements) reject(error);
+}
+
+/** Kysely's dialect of SQLite. All users share one connection, so that its own transactions are for a single user. */
+export function sqliteDialect(execute: Execute): Dialect {
+  return {
+    createAdapter: () => new TransactionalSqliteAdapter(),
+    createDriver: () => new SharedConnection(execute),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  /** SQLite supports it. Kysely's own adapter says no, because of other bindings. */
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/** The driver, and the connection that it gives to everyone. */
+class SharedConnection extends DummyDriver implements DatabaseConnection {
+  constructor(private readonly execute: Execute) {
+    super();
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return this;
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, changes } = await this.execute(sql, parameters);
+    return { rows: (rows ?? []) as R[], numAffectedRows: BigInt(changes ?? 0) };
+  }
+
+  streamQuery(): never {
+    throw new Error('This dialect does not stream rows.');
+  }
+
+  override async beginTransaction(): Promise<void> {
+    await this.execute('begin immediate', []);
+  }
+
+  override async commitTransaction(): Promise<void> {
+    await this.execute('commit', []);
+  }
+
+  override async rollbackTransaction(): Promise<void> {
+    await this.execute('rollback', []);
+  }
 }

@@ -4,13 +4,15 @@ import type { Database } from './database.js';
 /** How many rows one statement looks at on SQLite, where every write waits for the statements before it. */
 const PAGE = 2_000;
 
-/** Which rows are added up. An index has both columns, in this order. */
-type Lengths =
-  | { table: 'runs'; time: 'ended_at'; length: 'log_length' }
-  | { table: 'sessions'; time: 'used_at'; length: 'length' }
-  | { table: 'contents'; time: 'completed_at'; length: 'size' };
+/** What is added up: a length of the rows that have a time. An index has both columns, in this order. */
+const LENGTHS = {
+  runs: { time: 'ended_at', length: 'log_length' },
+  sessions: { time: 'used_at', length: 'length' },
+  contents: { time: 'completed_at', length: 'size' },
+};
 
-type Columns = Record<string, Record<string, number>>;
+type Table = keyof typeof LENGTHS;
+type Columns = Record<Table, Record<string, number>>;
 
 /** How many rows one statement may look at. */
 export function pageOf({ driver }: Database): number {
@@ -22,12 +24,12 @@ export function pageOf({ driver }: Database): number {
  *
  * @param page how many rows one statement adds up, and those that have the same time as the last of them
  */
-export async function totalOf(database: Database, rows: Lengths, page = pageOf(database)): Promise<number> {
+export async function totalOf(database: Database, table: Table, page = pageOf(database)): Promise<number> {
   let total = 0;
   let after = -1;
   for (;;) {
     const { length, last, count } = await database.attempt((db) =>
-      addUp(db as unknown as Kysely<Columns>, rows, after, page),
+      addUp(db as unknown as Kysely<Columns>, table, after, page),
     );
     total += Number(length ?? 0);
     if (Number(count) < page) return total;
@@ -35,7 +37,8 @@ export async function totalOf(database: Database, rows: Lengths, page = pageOf(d
   }
 }
 
-function addUp(db: Kysely<Columns>, { table, time, length }: Lengths, after: number, page: number) {
+function addUp(db: Kysely<Columns>, table: Table, after: number, page: number) {
+  const { time, length } = LENGTHS[table];
   const lastTime = db
     .selectFrom(table)
     .select(time)
@@ -54,8 +57,6 @@ function addUp(db: Kysely<Columns>, { table, time, length }: Lengths, after: num
     .where((of) => of(time, '<=', of.fn.coalesce(lastTime, of.val(Number.MAX_SAFE_INTEGER))))
     .executeTakeFirstOrThrow();
 }
-
-export const ENDED = { table: 'runs', time: 'ended_at', length: 'log_length' } as const;
 
 /** The share of the time that adding up may take, at most. */
 const SHARE = 1 / 20;
@@ -81,7 +82,7 @@ export class EndedLength {
 
   async #addUp(): Promise<number> {
     const since = performance.now();
-    this.#length = await totalOf(this.database, ENDED);
+    this.#length = await totalOf(this.database, 'runs');
     const now = performance.now();
     this.#validUntil = now + (now - since) / SHARE;
     return this.#length;

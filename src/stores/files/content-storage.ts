@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import type { ByteRange } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { FinalError } from '../drivers/final-errors.js';
+import { FinalError } from '../drivers/driver.js';
 
 /** Where the bytes of contents are kept. Each content has an id of its own, which is never used again. */
 export interface ContentStorage {

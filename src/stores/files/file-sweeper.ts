@@ -7,8 +7,6 @@ import type { SqlFileStore } from './sql-file-store.js';
 /** How many contents one statement selects, and how many uses of a content one statement removes. */
 const BATCH = 100;
 
-const CONTENTS = { table: 'contents', time: 'completed_at', length: 'size' } as const;
-
 /**
  * How long a content stays pinned for a query that is not admitted, in milliseconds. After that the query counts as
  * abandoned: its process was killed before the admission.
@@ -48,7 +46,7 @@ export class FileSweeper {
   }
 
   async #dropExcess(): Promise<void> {
-    let excess = (await totalOf(this.database, CONTENTS)) - this.retention.filesBytes;
+    let excess = (await totalOf(this.database, 'contents')) - this.retention.filesBytes;
     while (excess > 0) {
       const contents = await this.database.attempt((db) => oldest(db).execute());
       if (contents.length === 0) return;

@@ -9,7 +9,6 @@ import {
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
 import type { ContentStorage } from './content-storage.js';
-import { insertFiles } from './run-files.js';
 
 /**
  * The contents of files, with the runs and turns that use them. A content is there once for each digest: a row in `contents`, and
@@ -196,4 +195,41 @@ async function completeId(db: Db, sha256: string): Promise<string | undefined> {
     .where('completed_at', 'is not', null)
     .executeTakeFirst();
   return row?.id;
+}
+
+/** Records the files of a run. A file whose content the run has already is left out. */
+export async function insertFiles(db: Db, owner: string, runId: string, files: TurnFile[]): Promise<void> {
+  for (const { name, mimeType, size, sha256 } of files) {
+    await db
+      .insertInto('files')
+      .values({
+        run_id: runId,
+        sha256,
+        owner: JSON.stringify(owner),
+        name: JSON.stringify(name),
+        mime_type: mimeType,
+        size,
+      })
+      .onConflict((conflict) => conflict.columns(['run_id', 'sha256']).doNothing())
+      .execute();
+  }
+}
+
+/** Returns a file of a run or of its turn. Undefined if the owner has none with this digest. */
+export async function findFile(
+  db: Db,
+  owner: string,
+  runId: string,
+  sha256: string,
+): Promise<TurnFile | undefined> {
+  const row = await db
+    .selectFrom('files')
+    .select(['name', 'mime_type', 'size'])
+    .where('run_id', '=', runId)
+    .where('sha256', '=', sha256)
+    .where('owner', '=', JSON.stringify(owner))
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { name, mime_type: mimeType, size } = row;
+  return { type: 'file', name: JSON.parse(name) as string, mimeType, size, sha256 };
 }

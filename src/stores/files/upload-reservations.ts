@@ -5,37 +5,40 @@ import { keyOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
 
 /**
- * The bytes of files in transit that processes have reserved for owners: a row for each process and owner. The rows of a process
- * are gone when its lease ends.
+ * Reserves bytes of files in transit for an owner: a row for each process and owner. The rows of a process are gone when its
+ * lease ends. See `RunStore.reserveUploads`.
  */
-export class UploadReservations {
-  constructor(
-    private readonly database: Database,
-    private readonly processId: () => string,
-  ) {}
-
-  reserve(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
-    const row = { process: this.processId(), owner_key: keyOf(owner, 'uploads'), bytes };
-    return this.database.attemptTransaction(async (db) => {
-      if (bytes === 0) return remove(db, row);
-      // Two processes must not count the same bytes and both add to them.
-      await this.database.driver.lock(db, `uploads ${row.owner_key}`);
-      const others = await db
-        .selectFrom('uploads')
+export function reserveUploads(
+  database: Database,
+  process: string,
+  owner: string,
+  bytes: number,
+  maxBytes: number,
+): Promise<boolean> {
+  const row = { process, owner_key: keyOf(owner, 'uploads'), bytes };
+  return database.attemptTransaction(async (db) => {
+    if (bytes === 0) {
+      await db
+        .deleteFrom('uploads')
         .where('owner_key', '=', row.owner_key)
-        .where('process', '!=', row.process)
-        .select((of) => of.fn.sum<string | number | null>('bytes').as('bytes'))
-        .executeTakeFirstOrThrow();
-      if (Number(others.bytes) + bytes > maxBytes) return false;
-      if (!(await write(db, row))) throw noLease();
+        .where('process', '=', process)
+        .execute();
       return true;
-    });
-  }
-}
-
-async function remove(db: Db, { owner_key, process }: Tables['uploads']): Promise<true> {
-  await db.deleteFrom('uploads').where('owner_key', '=', owner_key).where('process', '=', process).execute();
-  return true;
+    }
+    // Two processes must not count the same bytes and both add to them.
+    await database.driver.lock(db, `uploads ${row.owner_key}`);
+    const others = await db
+      .selectFrom('uploads')
+      .where('owner_key', '=', row.owner_key)
+      .where('process', '!=', process)
+      .select((of) => of.fn.sum<string | number | null>('bytes').as('bytes'))
+      .executeTakeFirstOrThrow();
+    if (Number(others.bytes) + bytes > maxBytes) return false;
+    if (await write(db, row)) return true;
+    // The others take this process for lost. It acquires a new lease with its next heartbeat.
+    const detail = 'The service has just been out of reach of its database. Try again in a moment.';
+    throw new QueryError('unavailable', detail, { retryAfter: 2 });
+  });
 }
 
 /** Writes the row of a process, if its lease has not ended. */
@@ -58,10 +61,4 @@ async function write(db: Db, { owner_key, process, bytes }: Tables['uploads']): 
     )
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n;
-}
-
-/** The others take this process for lost. It acquires a new lease with its next heartbeat. */
-function noLease(): QueryError {
-  const detail = 'The service has just been out of reach of its database. Try again in a moment.';
-  return new QueryError('unavailable', detail, { retryAfter: 2 });
 }

@@ -9,7 +9,7 @@ import {
   titleOf,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import { insertFiles } from '../files/run-files.js';
+import { insertFiles } from '../files/sql-file-store.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { removeParts } from './erasure.js';

@@ -169,10 +169,9 @@ describe('the retention of a file', () => {
       used_at: time,
     }));
     const database = new Database(driver);
-    const rows = { table: 'sessions', time: 'used_at', length: 'length' } as const;
-    expect(await totalOf(database, rows, page)).toBe(0);
+    expect(await totalOf(database, 'sessions', page)).toBe(0);
     await driver.db.insertInto('sessions').values(sessions).execute();
-    expect(await totalOf(database, rows, page)).toBe(2 ** at.length - 1);
+    expect(await totalOf(database, 'sessions', page)).toBe(2 ** at.length - 1);
   });
 
   it('A run that has not ended counts for no total', async () => {
@@ -184,9 +183,8 @@ describe('the retention of a file', () => {
       .select('log_length')
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
-    const rows = { table: 'runs', time: 'ended_at', length: 'log_length' } as const;
     expect(length).toBeGreaterThan(0);
-    expect(await totalOf(new Database(driver), rows)).toBe(length);
+    expect(await totalOf(new Database(driver), 'runs')).toBe(length);
     expect((await store.find(OWNER, id))?.endedAt).toBeDefined();
   });
 });

@@ -8,7 +8,7 @@ import type { RunsPage } from '../../query/index.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
-import { sqliteDialect } from '../drivers/sqlite-dialect.js';
+import { sqliteDialect } from '../drivers/sqlite-thread.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { listRuns } from './lists.js';
 import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './owner-queue.js';

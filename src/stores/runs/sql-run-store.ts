@@ -26,9 +26,8 @@ import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { FileSweeper } from '../files/file-sweeper.js';
-import { findFile } from '../files/run-files.js';
-import { SqlFileStore } from '../files/sql-file-store.js';
-import { UploadReservations } from '../files/upload-reservations.js';
+import { findFile, SqlFileStore } from '../files/sql-file-store.js';
+import { reserveUploads } from '../files/upload-reservations.js';
 import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
 import { Lease } from './lease.js';
@@ -65,7 +64,6 @@ export class SqlRunStore extends RunStore {
   override readonly durable = true;
   override readonly files: SqlFileStore;
   override readonly signals: Signals;
-  readonly #uploads: UploadReservations;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
   readonly #lease: Lease;
@@ -94,7 +92,6 @@ export class SqlRunStore extends RunStore {
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
     this.files = new SqlFileStore(database, storage, () => lease.processId);
-    this.#uploads = new UploadReservations(database, () => lease.processId);
     this.#erasure = new Erasure(database, localRuns, this.files);
     const files = new FileSweeper(database, this.files, retention);
     this.#sweeper = new Sweeper(database, lease, localRuns, this.#erasure, files, retention);
@@ -132,7 +129,7 @@ export class SqlRunStore extends RunStore {
   }
 
   override reserveUploads(owner: string, bytes: number, maxBytes: number): Promise<boolean> {
-    return this.#uploads.reserve(owner, bytes, maxBytes);
+    return reserveUploads(this.#database, this.#lease.processId, owner, bytes, maxBytes);
   }
 
   admit(admission: Admission) {

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { KEPT_LENGTH, QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { ENDED, totalOf } from '../drivers/totals.js';
+import { totalOf } from '../drivers/totals.js';
 import type { FileSweeper } from '../files/file-sweeper.js';
 import type { Db } from '../schema/tables.js';
 import type { Lease } from './lease.js';
@@ -15,7 +15,6 @@ const BATCH = 100;
 const TRIMMED_SHARE = 0.75;
 
 const ANY_TIME = Number.MAX_SAFE_INTEGER;
-const SESSIONS = { table: 'sessions', time: 'used_at', length: 'length' } as const;
 
 /**
  * Applies the retention once a minute, unless another process does that at the time. It works in small steps, each of which is
@@ -56,9 +55,9 @@ export class Sweeper {
         const { runMs, sessionMs, totalLength, sessionsLength } = this.retention;
         await this.#dropRuns(now - runMs);
         await this.#dropSessions(now - sessionMs);
-        const length = this.localRuns.unfinishedLength + (await totalOf(this.database, ENDED));
+        const length = this.localRuns.unfinishedLength + (await totalOf(this.database, 'runs'));
         await this.#dropRuns(ANY_TIME, length - totalLength);
-        await this.#dropSessions(ANY_TIME, (await totalOf(this.database, SESSIONS)) - sessionsLength);
+        await this.#dropSessions(ANY_TIME, (await totalOf(this.database, 'sessions')) - sessionsLength);
         await this.files.sweep();
       } finally {
         await this.lease.endSweep();

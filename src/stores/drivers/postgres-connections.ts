@@ -1,17 +1,32 @@
 import { Logger } from '@nestjs/common';
-import type { PostgresPool as KyselyPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
 
-/** The connections of `pg` for Kysely. One that is lost neither ends the process nor is used again. */
-export class PostgresPool implements KyselyPool {
+/** Reads the URL of a server: the configuration for `pg`, which does not know the parameter `schema`, and the schema. */
+export function serverOf(url: URL): { config: pg.PoolConfig; schema: string | undefined } {
+  const server = new URL(url);
+  const schema = server.searchParams.get('schema') ?? undefined;
+  server.searchParams.delete('schema');
+  const config = { connectionString: server.href, keepAlive: true, application_name: 'nest-agent-query' };
+  return { config, schema };
+}
+
+/** Opens a pool of `pg`. The server need not be reachable. */
+export function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  // An idle connection was lost. If the server is really unavailable, the next statement reports that.
+  pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
+  return pool;
+}
+
+/** The connections of a pool for Kysely. One that is lost neither ends the process nor is used again. */
+export class PostgresConnections implements PostgresPool {
   readonly #openedAt = new WeakMap<pg.PoolClient, number>();
   readonly #used = new Set<Connection>();
   #trustedSince = 0;
 
   constructor(private readonly pool: pg.Pool) {
-    // An idle connection was lost. If the server is really unavailable, the next statement reports that.
-    pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
-    // A connection may also be lost between two statements of a transaction, when the pool does not listen. Without a
+    // A connection may be lost between two statements of a transaction, when the pool does not listen. Without a
     // listener the event would end the process. The next statement reports the loss.
     pool.on('connect', (client) => {
       this.#openedAt.set(client, performance.now());
