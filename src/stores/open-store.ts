@@ -108,7 +108,6 @@ async function openFile(path: string, { retention }: StoreOptions): Promise<RunS
 async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> {
   const { leaseMs, waitMs = WAIT_MS } = options;
   const retention = storedRetention(options.retention);
-  const postgres = withoutUndefined(options.postgres);
   const { PostgresDriver } = await import('./drivers/postgres-driver.js');
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
@@ -116,7 +115,7 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   try {
     for (;;) {
       try {
-        return new SqlRunStore(await PostgresDriver.open(url, postgres), { retention, leaseMs });
+        return new SqlRunStore(await PostgresDriver.open(url, options.postgres), { retention, leaseMs });
       } catch (error) {
         if (!(error as { isOutage?: boolean }).isOutage || Date.now() + RETRY_MS > until) throw error;
         await delay(RETRY_MS);
@@ -139,10 +138,4 @@ function storedRetention(retention: StoreOptions['retention']): StoredRetention 
   const checked = withDefaults('retention', retention, STORED_RETENTION_DEFAULTS, OPTIONS.retention, faults);
   if (faults.length > 0) throw new TypeError(`openStore: ${faults.join(' ')}`);
   return checked;
-}
-
-/** Without members that are undefined: they must not override a default. */
-function withoutUndefined<T extends object>(options: Optional<T> | undefined): Partial<T> {
-  const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as Partial<T>;
 }

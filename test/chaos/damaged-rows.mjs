@@ -16,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';
-import { POSTGRES_DEFAULTS, PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';
+import { PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';
 import { randomFrom } from '../support/random.mjs';
 import { eventsOf, isDone } from './caller.mjs';
 import { Service } from './service.mjs';
@@ -60,7 +60,7 @@ async function startServer() {
 /** Cuts some values. Returns the runs that they belong to. */
 async function damage() {
   const driver = server
-    ? await PostgresDriver.open(new URL(url), POSTGRES_DEFAULTS)
+    ? await PostgresDriver.open(new URL(url))
     : await LibsqlDriver.open(join(directory, 'runs.db'));
   const damaged = await driver.transact(async (db) => {
     if (server) await sql`set local search_path to agent_query`.execute(db);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
@@ -69,16 +70,17 @@ export class Database {
     work: (db: Db) => Promise<T>,
     isOutage: (error: unknown) => boolean = (error) => this.#isOutage(error),
   ): Promise<T> {
-    for (let delay = BACKOFF.least; ; delay = Math.min(2 * delay, BACKOFF.most)) {
+    const { signal } = this.#closing;
+    for (let pauseMs = BACKOFF.least; ; pauseMs = Math.min(2 * pauseMs, BACKOFF.most)) {
       try {
         const value = await work(this.driver.db);
         this.#endOutage();
         return value;
       } catch (error) {
         if (!isOutage(error)) throw error;
-        if (this.#closing.signal.aborted) throw new DatabaseUnavailable(error);
+        if (signal.aborted) throw new DatabaseUnavailable(error);
       }
-      await this.#pause(delay);
+      await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -135,19 +137,6 @@ export class Database {
     await this.attempt((db) => db.deleteFrom('probes').execute());
     this.#isFull = false;
     this.#endOutage();
-  }
-
-  #pause(delay: number): Promise<void> {
-    const { signal } = this.#closing;
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, delay);
-      signal.addEventListener('abort', end);
-    });
   }
 
   /** Whether an error means an outage. The first error of an outage is logged, unless the store was closed. */

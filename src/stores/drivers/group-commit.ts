@@ -47,12 +47,12 @@ export class GroupCommit {
   }
 
   /** Executes a statement that belongs to no group. It sees nothing that is not committed. */
-  executeAlone(text: string, parameters: readonly unknown[]): Promise<Answer> {
+  readonly executeAlone: Execute = (text, parameters) => {
     if (!this.#committing) return this.execute(text, parameters);
     return new Promise((resolve) => {
       this.#statements.push(() => resolve(this.execute(text, parameters)));
     });
-  }
+  };
 
   async #commitAll(): Promise<void> {
     this.#committing = true;

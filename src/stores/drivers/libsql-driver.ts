@@ -8,20 +8,10 @@ import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
 import { GroupCommit } from './group-commit.js';
 import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
 
-/** The beginnings of the codes of errors that are final: the statement or its data is wrong. */
-const FINAL = [
-  'SQLITE_CONSTRAINT',
-  'SQLITE_ERROR',
-  'SQLITE_MISMATCH',
-  'SQLITE_MISUSE',
-  'SQLITE_RANGE',
-  'SQLITE_TOOBIG',
-];
+/** The codes of errors that are final: the statement or its data is wrong. */
+const FINAL = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)/;
 
-/**
- * Errors that other statements will meet too, and what the operator reads about each. An error belongs to the first entry
- * with which its SQLite code begins.
- */
+/** Errors that other statements will meet too, by the beginning of their code, and what the operator reads about each. */
 const OUTAGES: [code: string, reason: string][] = [
   ['SQLITE_FULL', DISK_FULL],
   ['SQLITE_IOERR', 'the disk failed'],
@@ -31,13 +21,31 @@ const OUTAGES: [code: string, reason: string][] = [
   ['SQLITE_REPLACED', 'the file was deleted or replaced. Put it back, or start the service again'],
 ];
 
+/** Why a file cannot be opened, by the code of the error, and what to do. */
+const REFUSALS: [code: RegExp, reason: string][] = [
+  [
+    /^SQLITE_BUSY/,
+    'another process is using it. A file belongs to one process: stop that process, use another file, or use Postgres.',
+  ],
+  [
+    /^SQLITE_NOTADB$/,
+    'the file is not a database, or it is encrypted. It was not changed; move it away, or use another file.',
+  ],
+  [/^SQLITE_CORRUPT/, 'the file is damaged. It was not changed; restore a copy of it, or use another file.'],
+  [
+    /^(EACCES|EPERM|EROFS|SQLITE_READONLY|SQLITE_CANTOPEN)/,
+    'this user may not write there. Give the directory to the user of the service, or use another file.',
+  ],
+  [/^EISDIR$/, 'it is a directory. Name a file in it.'],
+  [/^(ENOSPC|SQLITE_FULL)/, 'the disk is full. Free some space, and start again.'],
+];
+
 /** A SQLite file that belongs to this process alone. The contents of files are in the directory `<path>.files`. */
 export class LibsqlDriver implements Driver {
   readonly isShared = false;
   readonly signals = new LocalSignals();
   readonly contentDirectory: string;
-  readonly #groupCommit: GroupCommit;
-
+  readonly #groups: GroupCommit;
   readonly db: Db;
 
   /** @param direct passes its statements to the thread at once, also into an open transaction */
@@ -47,11 +55,8 @@ export class LibsqlDriver implements Driver {
     direct: Db,
   ) {
     this.contentDirectory = `${name}.files`;
-    const groups = new GroupCommit(direct, (text, parameters) => thread.execute(text, parameters));
-    this.#groupCommit = groups;
-    this.db = new Kysely({
-      dialect: sqliteDialect((text, parameters) => groups.executeAlone(text, parameters)),
-    });
+    this.#groups = new GroupCommit(direct, thread.execute);
+    this.db = new Kysely({ dialect: sqliteDialect(this.#groups.executeAlone) });
   }
 
   /**
@@ -68,12 +73,10 @@ export class LibsqlDriver implements Driver {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       // The error of the file system says more than that of libsql.
       await (await open(path, 'a', 0o600)).close();
-      // A file of an earlier version may be readable by every user. SQLite gives its other files the same mode.
+      // A file that was there before may be readable by every user. SQLite gives its other files the same mode.
       await chmod(path, 0o600);
-      const started = (thread = await SqliteThread.start(path));
-      const db = new Kysely<Tables>({
-        dialect: sqliteDialect((text, parameters) => started.execute(text, parameters)),
-      });
+      thread = await SqliteThread.start(path);
+      const db = new Kysely<Tables>({ dialect: sqliteDialect(thread.execute) });
       // The first access takes the lock. It is held until the process ends.
       await sql`pragma locking_mode = exclusive`.execute(db);
       await sql`pragma journal_mode = wal`.execute(db);
@@ -82,19 +85,21 @@ export class LibsqlDriver implements Driver {
       // What is deleted is overwritten with zeros.
       await sql`pragma secure_delete = on`.execute(db);
       await migrate(db as Kysely<never>, undefined);
-      return new LibsqlDriver(path, started, db);
+      return new LibsqlDriver(path, thread, db);
     } catch (error) {
       await thread?.end();
-      throw new Error(`The database ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
+      const refusal = REFUSALS.find(([code]) => code.test(codeOf(error)));
+      const reason = refusal?.[1] ?? (error as Error).message;
+      throw new Error(`The database ${path} cannot be opened: ${reason}`, { cause: error });
     }
   }
 
   transact<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#groupCommit.commit(work);
+    return this.#groups.commit(work);
   }
 
   transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#groupCommit.commit(work, true);
+    return this.#groups.commit(work, true);
   }
 
   promptly<T>(_withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
@@ -110,7 +115,7 @@ export class LibsqlDriver implements Driver {
 
   outageOf(error: unknown): string | undefined {
     const code = codeOf(error);
-    if (isOwnError(error) || FINAL.some((prefix) => code.startsWith(prefix))) return undefined;
+    if (isOwnError(error) || FINAL.test(code)) return undefined;
     return OUTAGES.find(([prefix]) => code.startsWith(prefix))?.[1] ?? (error as Error).message;
   }
 
@@ -130,23 +135,4 @@ export class LibsqlDriver implements Driver {
       await this.thread.end();
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  if (code.startsWith('SQLITE_BUSY')) {
-    return 'another process is using it. A file belongs to one process: stop that process, use another file, or use Postgres.';
-  }
-  if (code === 'SQLITE_NOTADB') {
-    return 'the file is not a database, or it is encrypted. It was not changed; move it away, or use another file.';
-  }
-  if (code.startsWith('SQLITE_CORRUPT')) {
-    return 'the file is damaged. It was not changed; restore a copy of it, or use another file.';
-  }
-  if (/^(EACCES|EPERM|EROFS|SQLITE_READONLY|SQLITE_CANTOPEN)/.test(code)) {
-    return 'this user may not write there. Give the directory to the user of the service, or use another file.';
-  }
-  if (code === 'EISDIR') return 'it is a directory. Name a file in it.';
-  if (/^(ENOSPC|SQLITE_FULL)/.test(code)) return 'the disk is full. Free some space, and start again.';
-  return error instanceof Error ? error.message : String(error);
 }

@@ -23,13 +23,6 @@ export interface PostgresOptions {
   connectTimeoutMs: number;
 }
 
-export const POSTGRES_DEFAULTS: PostgresOptions = {
-  schema: 'agent_query',
-  poolSize: 10,
-  statementTimeoutMs: 30_000,
-  connectTimeoutMs: 5_000,
-};
-
 /**
  * The server ends a transaction that does nothing for so long. A process that is frozen in a transaction would otherwise hold
  * its locks, and other processes could not take its runs over.
@@ -83,29 +76,32 @@ export class PostgresDriver implements Driver {
    * that of the options
    * @throws Error with a sentence for the operator; its property `isOutage` tells whether another attempt may succeed
    */
-  static async open(url: URL, options: Partial<PostgresOptions>): Promise<PostgresDriver> {
-    const { poolSize, statementTimeoutMs, connectTimeoutMs, ...rest } = { ...POSTGRES_DEFAULTS, ...options };
-    const { config, schema = rest.schema } = serverOf(url);
+  static async open(
+    url: URL,
+    options: { [K in keyof PostgresOptions]?: PostgresOptions[K] | undefined } = {},
+  ): Promise<PostgresDriver> {
+    const { poolSize = 10, statementTimeoutMs = 30_000, connectTimeoutMs = 5_000 } = options;
+    const { config, schema = options.schema ?? 'agent_query' } = serverOf(url);
     const connection = {
       ...config,
       connectionTimeoutMillis: connectTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       types,
     };
-    const connect = (limits: pg.PoolConfig) =>
-      new PostgresConnections(openPool({ ...connection, ...limits }));
-    const pool = connect({
+    const connect = (limits: pg.PoolConfig) => {
+      const pool = new PostgresConnections(openPool({ ...connection, ...limits }));
+      return { pool, kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }) };
+    };
+    const { pool, kysely } = connect({
       max: poolSize,
       statement_timeout: statementTimeoutMs,
       // The client's own limit: a server that vanished does not enforce statement_timeout.
       query_timeout: statementTimeoutMs + connectTimeoutMs,
     });
-    const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-    const openPrompt = (withinMs: number) => {
-      const limits = { max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs };
-      const dialect = new PostgresDialect({ pool: connect(limits) });
-      return new Kysely<Tables>({ dialect }).withSchema(schema);
-    };
+    const openPrompt = (withinMs: number) =>
+      connect({ max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs }).kysely.withSchema(
+        schema,
+      );
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
     const signals = new PostgresSignals(connection, schema);
     const driver = new PostgresDriver(name, kysely.withSchema(schema), signals, pool, openPrompt);

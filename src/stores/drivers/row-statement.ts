@@ -24,8 +24,8 @@ class Place {
  * execute it: for SQLite it is compiled once for each power of two, and so for every number of rows.
  */
 export class RowStatement<Row extends object> {
-  /** By the number of rows, for each database. Its transactions have the same adapter. */
-  readonly #compiled = new WeakMap<object, Map<number, CompiledQuery>>();
+  /** The statements for SQLite, by the number of rows. */
+  readonly #compiled = new Map<number, CompiledQuery>();
 
   /** @param build builds the statement; `rows` is a table expression with the columns in the order of `types` */
   constructor(
@@ -41,15 +41,16 @@ export class RowStatement<Row extends object> {
   }
 
   #withArrays(db: Db, rows: Row[]): CompiledQuery {
-    const columns = sql.join(Object.keys(this.types).map((column) => sql.ref(column)));
-    return this.build(db, sql<Row>`select ${columns} from ${tableOf('row', this.types, rows)}`).compile();
+    const columns = columnsOf(this.types).map((column) => sql.ref(column));
+    const table = tableOf('row', this.types, rows);
+    return this.build(db, sql<Row>`select ${sql.join(columns)} from ${table}`).compile();
   }
 
   #withValues(db: Db, rows: Row[]): CompiledQuery[] {
     const statements: CompiledQuery[] = [];
     for (let at = 0; at < rows.length;) {
       const count = Math.min(2 ** Math.floor(Math.log2(rows.length - at)), MAX_ROWS);
-      const compiled = this.#compiledFor(db, count);
+      const compiled = this.#compiled.get(count) ?? this.#compile(db, count);
       const parameters = compiled.parameters.map((parameter) =>
         parameter instanceof Place ? rows[at + parameter.row]![parameter.column as keyof Row] : parameter,
       );
@@ -59,22 +60,20 @@ export class RowStatement<Row extends object> {
     return statements;
   }
 
-  #compiledFor(db: Db, count: number): CompiledQuery {
-    const { adapter } = db.getExecutor();
-    const compiled = this.#compiled.get(adapter) ?? new Map<number, CompiledQuery>();
-    this.#compiled.set(adapter, compiled);
-    let one = compiled.get(count);
-    if (!one) {
-      const columns = Object.keys(this.types);
-      const rows = Array.from(
-        { length: count },
-        (_, row) => sql`(${sql.join(columns.map((column) => sql.val(new Place(row, column))))})`,
-      );
-      one = this.build(db, sql<Row>`values ${sql.join(rows)}`).compile();
-      compiled.set(count, one);
-    }
-    return one;
+  #compile(db: Db, count: number): CompiledQuery {
+    const columns = columnsOf(this.types);
+    const rows = Array.from({ length: count }, (_, row) => {
+      const places = columns.map((column) => sql.val(new Place(row, column)));
+      return sql`(${sql.join(places)})`;
+    });
+    const compiled = this.build(db, sql<Row>`values ${sql.join(rows)}`).compile();
+    this.#compiled.set(count, compiled);
+    return compiled;
   }
+}
+
+function columnsOf<Row extends object>(types: ColumnTypes<Row>) {
+  return Object.keys(types) as (keyof Row & string)[];
 }
 
 /**
@@ -86,7 +85,7 @@ export function tableOf<Row extends object, Name extends string>(
   types: ColumnTypes<Row>,
   rows: Row[],
 ): AliasedRawBuilder<Row, Name> {
-  const columns = Object.keys(types) as (keyof Row & string)[];
+  const columns = columnsOf(types);
   const arrays = columns.map((column) => {
     const values = rows.map((row) => row[column]);
     return types[column] === 'text' ? textArray(values as (string | null)[]) : sql`${values}::bigint[]`;

@@ -72,13 +72,12 @@ export class SqliteThread {
    *
    * @throws the error of SQLite, with its `code` (`SQLITE_…`); an Error if the thread has ended
    */
-  execute(text: string, parameters: readonly unknown[]): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+  readonly execute: Execute = (text, parameters) =>
+    new Promise((resolve, reject) => {
       // Node calls this when no microtask is left: what waits for promises of this tick has been passed by then.
       if (this.#next.length === 0) process.nextTick(() => this.#send());
       this.#next.push({ text, parameters, resolve, reject });
     });
-  }
 
   /** Ends the thread. Pending statements reject. */
   async end(): Promise<void> {

@@ -1,7 +1,7 @@
-import type { ExpressionBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { Database } from '../drivers/database.js';
 import { pageOf, totalOf } from '../drivers/totals.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
 import type { SqlFileStore } from './sql-file-store.js';
 
 /** How many contents one statement selects, and how many uses of a content one statement removes. */
@@ -23,52 +23,39 @@ export class FileSweeper {
 
   async sweep(): Promise<void> {
     const now = this.database.now();
+    const abandoned = now - PIN_MS;
     await this.database.attempt((db) =>
-      db
-        .deleteFrom('file_uses')
-        .where('pinned_at', '<', now - PIN_MS)
-        .execute(),
+      db.deleteFrom('file_uses').where('pinned_at', '<', abandoned).execute(),
     );
-    await this.#dropOld(now - this.retention.fileMs);
-    await this.#dropExcess();
+    await this.#dropOldest(now - this.retention.fileMs);
     await this.#removeUnused();
-    await this.#removeUnfinished(now - PIN_MS);
+    await this.#removeUnfinished(abandoned);
   }
 
-  async #dropOld(before: number): Promise<void> {
-    for (;;) {
-      const contents = await this.database.attempt((db) =>
-        oldest(db).where('completed_at', '<', before).execute(),
-      );
-      if (contents.length === 0) return;
-      for (const { sha256 } of contents) await this.#drop(sha256);
-    }
-  }
-
-  async #dropExcess(): Promise<void> {
+  /** Drops what is older than a time, and more, until the rest is within the limit; but nothing that is needed. */
+  async #dropOldest(before: number): Promise<void> {
     let excess = (await totalOf(this.database, 'contents')) - this.retention.filesBytes;
-    while (excess > 0) {
-      const contents = await this.database.attempt((db) => oldest(db).execute());
+    for (;;) {
+      const contents = await this.database.attempt((db) => {
+        const oldest = oldestUnneeded(db);
+        return (excess > 0 ? oldest : oldest.where('completed_at', '<', before)).execute();
+      });
       if (contents.length === 0) return;
-      for (const { sha256, size } of contents) {
-        if (excess <= 0) return;
-        await this.#drop(sha256);
+      for (const { sha256, size, completed_at } of contents) {
+        if (excess <= 0 && completed_at! >= before) break;
+        while (await this.database.attempt((db) => removeUses(db, sha256)));
+        // It stays if an unfinished run or a query needs it since a moment ago.
+        await this.files.removeUnused([sha256]);
         excess -= size;
       }
     }
   }
 
-  /** Drops a content, unless an unfinished run or a query needs it since a moment ago. */
-  async #drop(sha256: string): Promise<void> {
-    while (await this.database.attempt((db) => removeUses(db, sha256)));
-    await this.files.removeIfUnused(sha256);
-  }
-
   async #removeUnused(): Promise<void> {
     for (let after = ''; ;) {
       const contents = await this.database.attempt((db) => unusedAfter(db, after, pageOf(this.database)));
-      for (const { sha256, is_used } of contents) if (!is_used) await this.files.removeIfUnused(sha256);
       if (contents.length === 0) return;
+      await this.files.removeUnused(contents.filter(({ is_used }) => !is_used).map(({ sha256 }) => sha256));
       after = contents.at(-1)!.sha256;
     }
   }
@@ -92,80 +79,64 @@ export class FileSweeper {
   }
 }
 
-/** The uses that keep a content, whatever its age: those of unfinished runs and of queries that have pinned it. */
-function needed(content: ExpressionBuilder<Tables, 'contents'>) {
-  return content
+/** The uses of contents, with the runs that have not ended. */
+function usesAndRuns(db: Db) {
+  return db
     .selectFrom('file_uses')
-    .select('file_uses.sha256')
-    .whereRef('file_uses.sha256', '=', 'contents.sha256')
-    .where((of) =>
-      of.or([
-        of('pinned_at', 'is not', null),
-        of.exists(
-          of
-            .selectFrom('runs')
-            .select('runs.id')
-            .whereRef('runs.id', '=', 'file_uses.run_id')
-            .where('runs.ended_at', 'is', null),
-        ),
-      ]),
-    );
+    .leftJoin('runs', (on) => on.onRef('runs.id', '=', 'file_uses.run_id').on('runs.ended_at', 'is', null));
 }
 
-/** The oldest complete contents that nothing needs. */
-function oldest(db: Db) {
+/** The oldest complete contents that nothing needs: no unfinished run, and no query that has pinned them. */
+function oldestUnneeded(db: Db) {
+  const needs = usesAndRuns(db)
+    .select('file_uses.run_id')
+    .where('file_uses.sha256', '=', sql.ref<string>('contents.sha256'))
+    .where((of) => of.or([of('pinned_at', 'is not', null), of('runs.id', 'is not', null)]));
   return db
     .selectFrom('contents')
-    .select(['sha256', 'size'])
+    .select(['sha256', 'size', 'completed_at'])
     .where('completed_at', 'is not', null)
-    .where((of) => of.not(of.exists(needed(of))))
+    .where((of) => of.not(of.exists(needs)))
     .orderBy('completed_at')
     .limit(BATCH);
 }
 
 /** Removes uses of a content by turns and ended runs. Returns whether there may be more. */
 async function removeUses(db: Db, sha256: string): Promise<boolean> {
-  const runs = db
-    .selectFrom('file_uses')
-    .leftJoin('runs', 'runs.id', 'file_uses.run_id')
+  const runIds = usesAndRuns(db)
     .select('file_uses.run_id')
     .where('sha256', '=', sha256)
     .where('pinned_at', 'is', null)
-    .where((of) => of.or([of('runs.id', 'is', null), of('runs.ended_at', 'is not', null)]))
+    .where('runs.id', 'is', null)
     .limit(BATCH);
   const { numDeletedRows } = await db
     .deleteFrom('file_uses')
     .where('sha256', '=', sha256)
-    .where('run_id', 'in', runs)
+    .where('run_id', 'in', runIds)
     .executeTakeFirst();
   return numDeletedRows === BigInt(BATCH);
 }
 
-/**
- * Of a page of complete contents behind a digest: those that nothing uses, and the last one.
- *
- * @param page how many contents it has at most
- */
+/** Of a page of complete contents behind a digest: those that nothing uses, and the last one. */
 function unusedAfter(db: Db, after: string, page: number) {
-  const isUsed = (of: ExpressionBuilder<Tables & { page: { sha256: string } }, 'page'>) =>
-    of.exists(
-      of.selectFrom('file_uses').select('file_uses.sha256').whereRef('file_uses.sha256', '=', 'page.sha256'),
-    );
+  const uses = db
+    .selectFrom('file_uses')
+    .select('run_id')
+    .where('file_uses.sha256', '=', sql.ref<string>('page.sha256'));
+  const complete = db
+    .selectFrom('contents')
+    .select('sha256')
+    .where('completed_at', 'is not', null)
+    .where('sha256', '>', after)
+    .orderBy('sha256')
+    .limit(page);
   return db
-    .with('page', (of) =>
-      of
-        .selectFrom('contents')
-        .select('sha256')
-        .where('completed_at', 'is not', null)
-        .where('sha256', '>', after)
-        .orderBy('sha256')
-        .limit(page),
-    )
+    .with('page', () => complete)
     .selectFrom('page')
-    .select((of) => ['sha256', isUsed(of).as('is_used')])
+    .select((of) => ['sha256', of.exists(uses).as('is_used')])
     .where((of) => {
       const last = of.selectFrom('page as all').select((all) => all.fn.max('all.sha256').as('last'));
-      return of.or([of.not(isUsed(of)), of('sha256', '=', last)]);
+      return of.or([of.not(of.exists(uses)), of('sha256', '=', last)]);
     })
     .orderBy('sha256')
     .execute();

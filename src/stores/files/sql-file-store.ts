@@ -79,7 +79,7 @@ export class SqlFileStore extends FileStore {
     content: Blob,
   ): Promise<boolean> {
     await this.keep(id, file.sha256, content);
-    const isOwned = await this.database.attemptTransaction(async (db) => {
+    return this.database.attemptTransaction(async (db) => {
       const run = await db
         .selectFrom('runs')
         .select('id')
@@ -98,33 +98,25 @@ export class SqlFileStore extends FileStore {
         .execute();
       return true;
     });
-    return isOwned;
   }
 
+  /** Removes the complete contents with these digests, as far as there are any and no run and no turn uses them. */
   async removeUnused(digests: string[]): Promise<void> {
-    for (const sha256 of digests) await this.removeIfUnused(sha256);
-  }
-
-  /** Removes the complete content with a digest, if there is one and no run and no turn uses it. */
-  async removeIfUnused(sha256: string): Promise<void> {
-    const id = await this.database.attempt((db) => completeId(db, sha256));
-    if (id === undefined) return;
-    const isUnused = await this.#locked(sha256, async (db) => {
-      const { numUpdatedRows } = await db
-        .updateTable('contents')
-        .set({ completed_at: null })
-        .where('id', '=', id)
-        .where((of) =>
-          of.not(
-            of.exists(
-              of.selectFrom('file_uses').select('file_uses.sha256').where('file_uses.sha256', '=', sha256),
-            ),
-          ),
-        )
-        .executeTakeFirst();
-      return numUpdatedRows > 0n;
-    });
-    if (isUnused) await this.remove(id);
+    for (const sha256 of digests) {
+      const unused = await this.#locked(sha256, (db) =>
+        db
+          .updateTable('contents')
+          .set({ completed_at: null })
+          .where('sha256', '=', sha256)
+          .where('completed_at', 'is not', null)
+          .where((of) =>
+            of.not(of.exists(db.selectFrom('file_uses').select('run_id').where('sha256', '=', sha256))),
+          )
+          .returning('id')
+          .executeTakeFirst(),
+      );
+      if (unused) await this.remove(unused.id);
+    }
   }
 
   /**
@@ -147,7 +139,7 @@ export class SqlFileStore extends FileStore {
    * @throws {QueryError} `storage_full` · `unavailable`
    */
   async #store(sha256: string, content: Blob): Promise<void> {
-    if (await this.#locked(sha256, (db) => completeId(db, sha256))) return;
+    if (await this.#locked(sha256, (db) => complete(db, sha256).executeTakeFirst())) return;
 
     const id = randomUUID();
     const row = {
@@ -160,23 +152,22 @@ export class SqlFileStore extends FileStore {
     };
     await this.database.attempt((db) => db.insertInto('contents').values(row).execute());
     try {
-      await this.storage.write(id, content.stream());
+      await this.storage.write(id, content);
     } catch (error) {
       await this.remove(id).catch(() => undefined);
       throw refusalOfFiles(error);
     }
-    const isKept = await this.#locked(sha256, async (db) => {
-      // Another query may have stored the same content in the meantime.
-      if (await completeId(db, sha256)) return false;
-      await db
+    const { numUpdatedRows } = await this.#locked(sha256, (db) =>
+      db
         .updateTable('contents')
         .set({ completed_at: this.database.now() })
         .where('id', '=', id)
-        .execute();
-      return true;
-    });
+        // Another query may have stored the same content in the meantime.
+        .where((of) => of.not(of.exists(complete(db, sha256))))
+        .executeTakeFirst(),
+    );
     // What cannot be removed now, the sweep removes.
-    if (!isKept) await this.remove(id).catch(() => undefined);
+    if (numUpdatedRows === 0n) await this.remove(id).catch(() => undefined);
   }
 
   #locked<T>(sha256: string, work: (db: Db) => Promise<T>): Promise<T> {
@@ -187,14 +178,12 @@ export class SqlFileStore extends FileStore {
   }
 }
 
-async function completeId(db: Db, sha256: string): Promise<string | undefined> {
-  const row = await db
+function complete(db: Db, sha256: string) {
+  return db
     .selectFrom('contents')
     .select('id')
     .where('sha256', '=', sha256)
-    .where('completed_at', 'is not', null)
-    .executeTakeFirst();
-  return row?.id;
+    .where('completed_at', 'is not', null);
 }
 
 /** Records the files of a run. A file whose content the run has already is left out. */

@@ -1,12 +1,10 @@
-import { sql } from 'kysely';
 import { QueryError } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { keyOf } from '../schema/keys.js';
-import type { Db, Tables } from '../schema/tables.js';
 
 /**
- * Reserves bytes of files in transit for an owner: a row for each process and owner. The rows of a process are gone when its
- * lease ends. See `RunStore.reserveUploads`.
+ * Reserves bytes of files in transit for an owner, on a database that processes share: a row for each process and owner. The
+ * rows of a process are gone when its lease ends. See `RunStore.reserveUploads`.
  */
 export function reserveUploads(
   database: Database,
@@ -15,50 +13,40 @@ export function reserveUploads(
   bytes: number,
   maxBytes: number,
 ): Promise<boolean> {
-  const row = { process, owner_key: keyOf(owner, 'uploads'), bytes };
+  const ownerKey = keyOf(owner, 'uploads');
   return database.attemptTransaction(async (db) => {
     if (bytes === 0) {
-      await db
-        .deleteFrom('uploads')
-        .where('owner_key', '=', row.owner_key)
-        .where('process', '=', process)
-        .execute();
+      const own = db.deleteFrom('uploads').where('owner_key', '=', ownerKey).where('process', '=', process);
+      await own.execute();
       return true;
     }
     // Two processes must not count the same bytes and both add to them.
-    await database.driver.lock(db, `uploads ${row.owner_key}`);
-    const others = await db
-      .selectFrom('uploads')
-      .where('owner_key', '=', row.owner_key)
-      .where('process', '!=', process)
-      .select((of) => of.fn.sum<string | number | null>('bytes').as('bytes'))
-      .executeTakeFirstOrThrow();
-    if (Number(others.bytes) + bytes > maxBytes) return false;
-    if (await write(db, row)) return true;
-    // The others take this process for lost. It acquires a new lease with its next heartbeat.
-    const detail = 'The service has just been out of reach of its database. Try again in a moment.';
-    throw new QueryError('unavailable', detail, { retryAfter: 2 });
+    await database.driver.lock(db, `uploads ${ownerKey}`);
+    // With a lock that delays the end of the lease.
+    const lease = await db
+      .selectFrom('processes')
+      .select((of) =>
+        of
+          .selectFrom('uploads')
+          .where('owner_key', '=', ownerKey)
+          .where('process', '!=', process)
+          .select((uploads) => uploads.fn.sum<string | null>('bytes').as('bytes'))
+          .as('others'),
+      )
+      .where('id', '=', process)
+      .forKeyShare()
+      .executeTakeFirst();
+    if (!lease) {
+      // The others take this process for lost. It acquires a new lease with its next heartbeat.
+      const detail = 'The service has just been out of reach of its database. Try again in a moment.';
+      throw new QueryError('unavailable', detail, { retryAfter: 2 });
+    }
+    if (Number(lease.others) + bytes > maxBytes) return false;
+    await db
+      .insertInto('uploads')
+      .values({ process, owner_key: ownerKey, bytes })
+      .onConflict((conflict) => conflict.columns(['owner_key', 'process']).doUpdateSet({ bytes }))
+      .execute();
+    return true;
   });
-}
-
-/** Writes the row of a process, if its lease has not ended. */
-async function write(db: Db, { owner_key, process, bytes }: Tables['uploads']): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('uploads')
-    .columns(['owner_key', 'process', 'bytes'])
-    .expression((of) =>
-      of
-        .selectFrom('processes')
-        .where('id', '=', process)
-        .select([
-          sql<string>`${owner_key}::text`.as('owner_key'),
-          'id as process',
-          sql<number>`${bytes}::bigint`.as('bytes'),
-        ]),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['owner_key', 'process']).doUpdateSet((of) => ({ bytes: of.ref('excluded.bytes') })),
-    )
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
 }

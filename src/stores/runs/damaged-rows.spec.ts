@@ -9,7 +9,7 @@ import { openDatabase } from '../../../test/support/postgres.js';
 import { type Admission, message, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
-import { POSTGRES_DEFAULTS, PostgresDriver } from '../drivers/postgres-driver.js';
+import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { SqlRunStore } from './sql-run-store.js';
 
 const SESSION = { id: 'talk', policy: 'enqueue' as const, maxWaiting: 9 };
@@ -52,7 +52,7 @@ async function openFile(): Promise<void> {
 
 async function openPostgres(): Promise<void> {
   const database = await openDatabase();
-  open = () => PostgresDriver.open(new URL(database.url), POSTGRES_DEFAULTS);
+  open = () => PostgresDriver.open(new URL(database.url));
   close = () => database.close();
 }
 

@@ -126,10 +126,7 @@ const TABLES = [
    )`,
 ];
 
-/**
- * The migrations, in the order in which they are applied. Each is applied once. WARNING: never change a migration that was
- * released; add a new one.
- */
+/** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
 };
@@ -140,15 +137,14 @@ const MIGRATION_TABLE = 'migrations';
  * Creates the tables, or brings them to the newest version. If several processes do this at the same time, one applies the
  * migrations and the others wait for it.
  *
- * @param kysely the database
  * @param schema the Postgres schema for all tables, created if it is missing; undefined for SQLite, which has none
  * @throws Error if another version of this package has written the database, or a migration fails
  */
 export async function migrate(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
   await refuseUnknown(kysely, schema);
-  const migrations = Object.entries(MIGRATIONS).map(([name, statements]): [string, Migration] => [
+  const migrations = Object.keys(MIGRATIONS).map((name): [string, Migration] => [
     name,
-    { up: (db) => apply(db, schema, statements) },
+    { up: (db) => apply(db, schema, name) },
   ]);
   const migrator = new Migrator({
     db: kysely,
@@ -161,28 +157,23 @@ export async function migrate(kysely: Kysely<never>, schema: string | undefined)
   if (error !== undefined) throw error as Error;
 }
 
-async function apply(
-  db: Kysely<unknown>,
-  schema: string | undefined,
-  statements: (typeof MIGRATIONS)[string],
-): Promise<void> {
+async function apply(db: Kysely<unknown>, schema: string | undefined, name: string): Promise<void> {
+  const { sqlite, postgres } = MIGRATIONS[name]!;
   if (schema === undefined) {
-    for (const statement of statements.sqlite) await sql.raw(statement).execute(db);
-    return;
+    for (const statement of sqlite) await sql.raw(statement).execute(db);
+  } else {
+    // The transaction ends the setting.
+    await sql`set local search_path to ${sql.id(schema)}`.execute(db);
+    await sql.raw(postgres.join(';\n')).execute(db);
   }
-  // In one message: the transaction ends the setting.
-  const path = `set local search_path to "${schema.replaceAll('"', '""')}"`;
-  await sql.raw([path, ...statements.postgres].join(';\n')).execute(db);
 }
 
 async function refuseUnknown(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
   const tables = await kysely.introspection.getTables({ withInternalKyselyTables: true });
   if (!tables.some((table) => table.name === MIGRATION_TABLE && (!schema || table.schema === schema))) return;
-  const db = (schema === undefined ? kysely : kysely.withSchema(schema)) as unknown as Kysely<{
-    migrations: { name: string };
-  }>;
-  const applied = await db.selectFrom(MIGRATION_TABLE).select('name').execute();
-  const unknown = applied.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  const table = sql.id(...(schema === undefined ? [] : [schema]), MIGRATION_TABLE);
+  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(kysely);
+  const unknown = rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
   throw new Error(
     `it was written by another version of this software (it has ${unknown.join(', ')}). ` +

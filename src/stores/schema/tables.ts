@@ -1,8 +1,16 @@
 import type { Generated, Kysely } from 'kysely';
 
+type Json = string;
+/** 1 or 0. */
+type Flag = number;
+/** Milliseconds since the epoch. */
+type Time = number;
+/** Characters of JSON. */
+type Length = number;
+type Bytes = number;
+
 /**
- * The tables. They are the same in SQLite and in Postgres: text, whole numbers and, for contents, bytes. Times are
- * milliseconds since the epoch. Lengths and offsets are characters of JSON.
+ * The tables. They are the same in SQLite and in Postgres: text, whole numbers and, for contents, bytes.
  *
  * Names that callers choose (owners, sessions, idempotency keys) are arbitrary strings of any length. They are stored as
  * JSON, which preserves a NUL and a lone surrogate, and are looked up by a digest (`keyOf`).
@@ -13,65 +21,60 @@ export interface Tables {
     id: string;
     /** A counter that the process raises as long as it lives. */
     heartbeat: number;
-    /** 1 while the process sweeps, otherwise 0. */
-    sweeping: Generated<number>;
+    sweeping: Generated<Flag>;
   };
   /** What is written, and deleted again, to find out whether a full disk has space again. */
   probes: { text: string };
   sessions: {
     key: string;
-    /** JSON. */
-    owner: string;
+    owner: Json;
     /** See `ownerHashOf`. */
     owner_hash: number;
-    /** The id of the session as JSON. */
-    id: string;
-    /** The title as JSON; null if no query has had a text. */
-    title: string | null;
+    id: Json;
+    /** Null if no query has had a text. */
+    title: Json | null;
     /** How many queue positions were given out. It is also the position of the newest run; the first run has 1. */
     queue_positions: number;
     /** The number of the newest turn. */
     turns: number;
-    /** The length of all turns together. */
-    length: number;
-    used_at: number;
+    /** Of all turns together. */
+    length: Length;
+    used_at: Time;
   };
   runs: {
     id: string;
-    /** JSON; null for a run that was erased and that the next sweep drops. */
-    owner: string | null;
-    /** See `ownerHashOf`. */
+    /** Null for a run that was erased and that the next sweep drops. */
+    owner: Json | null;
     owner_hash: number | null;
     session_key: string | null;
-    /** JSON. */
-    session: string | null;
+    session: Json | null;
     /** The order of the runs of a session; null without a session. Positions are never reused. */
     queue_position: number | null;
     status: string;
-    created_at: number;
-    started_at: number | null;
-    ended_at: number | null;
-    /** `RunEnd` as JSON. */
-    outcome: string | null;
+    created_at: Time;
+    started_at: Time | null;
+    ended_at: Time | null;
+    /** A `RunEnd`. */
+    outcome: Json | null;
     /** The number of `done`; null until the run has ended. */
     last_seq: number | null;
-    /** The length of the log that is kept; null until the run has ended. */
-    log_length: number | null;
-    /** The parts of the query as JSON, with the long texts of a session cut; null when the run has ended. */
-    parts: string | null;
-    /** The kwargs of the query as JSON; null when the run has ended. */
-    kwargs: string | null;
+    /** Of the log that is kept; null until the run has ended. */
+    log_length: Length | null;
+    /** The parts of the query, with the long texts of a session cut; null when the run has ended. */
+    parts: Json | null;
+    /** The kwargs of the query; null when the run has ended. */
+    kwargs: Json | null;
     idempotency_key: string | null;
-    /** The digest of the query that the idempotency key stands for, as JSON. */
-    digest: string | null;
+    /** The digest of the query that the idempotency key stands for. */
+    digest: Json | null;
     /** The module that executes the run; empty for the module without a name. */
     module: Generated<string>;
     /** The process that owns the run; empty while the run waits. */
     process: string;
     /** Which execution of the handler this is, or will be: the fence of the run. */
     attempt: Generated<number>;
-    /** 1 if the run continues when nobody follows it, otherwise 0. */
-    detached: Generated<number>;
+    /** Whether the run continues when nobody follows it. */
+    detached: Generated<Flag>;
     /**
      * Who the run belongs to, within its module: a digest. Null for a run that was started with its admission while there was
      * no limit per owner.
@@ -81,19 +84,19 @@ export interface Tables {
      * When the run became ready: the first of its session, and not deferred. Null before. A waiting run that is ready may be
      * started.
      */
-    ready_at: number | null;
+    ready_at: Time | null;
     /** The round of slots in which a ready run is started: an owner has one run of each round. See `nextRound`. */
     round: Generated<number>;
     /** When the run became the first of its session while its owner was at the limit. Null when it is ready. */
-    deferred_at: number | null;
-    /** 1 if a process has asked the owner to cancel the run, otherwise 0. */
-    cancelled: Generated<number>;
-    /** The state of the last checkpoint, as JSON. */
-    checkpoint: string | null;
+    deferred_at: Time | null;
+    /** Whether a process has asked the owner to cancel the run. */
+    cancelled: Generated<Flag>;
+    /** The state of the last checkpoint. */
+    checkpoint: Json | null;
     /** The number of the newest envelope at the last checkpoint. */
     checkpoint_seq: number | null;
-    /** The numbers of void envelopes as JSON: `[[first, last], …]`. */
-    void: string | null;
+    /** The numbers of void envelopes: `[[first, last], …]`. */
+    void: Json | null;
     /** The trace to which the run belongs; see `Admission.trace`. */
     trace: string | null;
     /** See `Admission.path`. */
@@ -108,8 +111,8 @@ export interface Tables {
     first: number;
     last: number;
     /** Where the segment begins and ends, counted from the beginning of the log. */
-    start_offset: number;
-    end_offset: number;
+    start_offset: Length;
+    end_offset: Length;
     /** JSON texts, one per line. */
     envelopes: string;
   };
@@ -117,53 +120,31 @@ export interface Tables {
     session_key: string;
     number: number;
     run_id: string;
-    /** The length of the turn with its long texts. */
-    length: number;
-    /** The length of `turn`. */
-    page_length: number;
-    /** `Turn` as JSON, with the long texts cut. */
-    turn: string;
+    /** Of the turn with its long texts. */
+    length: Length;
+    /** Of `turn`. */
+    page_length: Length;
+    /** A `Turn`, with the long texts cut. */
+    turn: Json;
   };
   /** The texts that are cut in the turns, or in the queries of unfinished runs. */
-  texts: {
-    run_id: string;
-    sha256: string;
-    /** JSON. */
-    owner: string;
-    /** The length of `text`. */
-    length: number;
-    /** JSON. */
-    text: string;
-  };
+  texts: { run_id: string; sha256: string; owner: Json; length: Length; text: Json };
   /** The files of queries and answers, as long as the run or its turn is kept: also those whose content is not kept any more. */
-  files: {
-    run_id: string;
-    sha256: string;
-    /** JSON. */
-    owner: string;
-    /** JSON. */
-    name: string;
-    mime_type: string;
-    /** Bytes. */
-    size: number;
-  };
-  /** Which run or turn needs which content. */
-  file_uses: {
-    run_id: string;
-    sha256: string;
-    /** When the content was pinned for a run that is not admitted yet; null once the run is admitted. */
-    pinned_at: number | null;
-  };
+  files: { run_id: string; sha256: string; owner: Json; name: Json; mime_type: string; size: Bytes };
+  /**
+   * Which run or turn needs which content. `pinned_at` says when the content was pinned for a run that is not admitted yet; it is
+   * null once the run is admitted.
+   */
+  file_uses: { run_id: string; sha256: string; pinned_at: Time | null };
   /** Bytes of files in transit that a process has reserved for an owner. Gone when the lease of the process ends. */
-  uploads: { owner_key: string; process: string; bytes: number };
+  uploads: { owner_key: string; process: string; bytes: Bytes };
   contents: {
     id: string;
     sha256: string;
-    /** Bytes. */
-    size: number;
-    created_at: number;
+    size: Bytes;
+    created_at: Time;
     /** Null while the content is being written, and again while it is being removed. */
-    completed_at: number | null;
+    completed_at: Time | null;
     /** The process that writes it. */
     process: string;
   };
