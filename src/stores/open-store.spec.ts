@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
+import pg from 'pg';
+import { openDatabase } from '../../test/support/postgres.js';
 import { admissionOf, eventsOf, keptAnswer } from '../testing/store-contract/opened-store.js';
 import { MemoryRunStore } from '../query/index.js';
 import { openStore, type StoreOptions } from './open-store.js';
@@ -76,6 +78,19 @@ describe('Opening a store', () => {
         '(it has 9999_future). Run that version, or use another database.',
     );
   });
+
+  it('refuses a Postgres database of another version at once', async () => {
+    const server = await openDatabase();
+    expect(await messageOf(server.url)).toBe('opened');
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query("insert into agent_query.migrations values ('9999_future', '2040-01-01')");
+    await client.end();
+    await expect(openStore(server.url, { waitMs: 60_000 })).rejects.toThrow(
+      'it was written by another version of this software (it has 9999_future). Run that version, or use another database.',
+    );
+    await server.close();
+  }, 30_000);
 
   it('refuses a directory that it may not write to', async () => {
     const locked = join(directory, 'locked');

@@ -1,5 +1,6 @@
 import { NoResultError } from 'kysely';
 import { QueryError, type Signals } from '../../query/index.js';
+import { OtherVersion } from '../schema/migrations.js';
 import type { Db } from '../schema/tables.js';
 
 /** The reason of `Driver.outageOf` for a disk without space. Small writes may still find some. */
@@ -63,19 +64,13 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** An error of the store itself. To try again would not help. */
-export class FinalError extends Error {
-  override readonly name = 'FinalError';
-}
-
 /**
  * Whether an error comes from the work itself and not from the database: a refusal, a row that is missing, or a defect of the
- * program. All other errors are retried, unless the driver knows that they are final.
+ * program. To try again would not help. All other errors are retried, unless the driver knows that they are final.
  */
 export function isOwnError(error: unknown): boolean {
-  return [QueryError, FinalError, NoResultError, TypeError, RangeError, ReferenceError, SyntaxError].some(
-    (type) => error instanceof type,
-  );
+  const types = [QueryError, OtherVersion, NoResultError, TypeError, RangeError, ReferenceError, SyntaxError];
+  return types.some((type) => error instanceof type);
 }
 
 /** The code of an error of a database or of the system; empty if it has none. */

@@ -3,25 +3,16 @@ import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ByteRange } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { FinalError } from '../drivers/driver.js';
 
 /** Where the bytes of contents are kept. Each content has an id of its own, which is never used again. */
 export interface ContentStorage {
-  /**
-   * Writes a content. When the promise resolves, all bytes survive a loss of power. After a rejection, `remove` removes
-   * the bytes that were written so far.
-   */
+  /** Afterwards, all bytes survive a loss of power. If it rejects, `remove` removes the bytes that were written so far. */
   write(id: string, content: Blob): Promise<void>;
 
-  /**
-   * Reads a content of `size` bytes.
-   *
-   * @param range which bytes. Default: all
-   * @throws Error from the iteration, if the content does not exist or is removed during it
-   */
+  /** Reads a content of `size` bytes, or a range of it. The iteration throws if the content is removed during it. */
   read(id: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>;
 
-  /** Removes a content. Does nothing if it does not exist. */
+  /** Does nothing if there is no such content. */
   remove(id: string): Promise<void>;
 }
 
@@ -79,16 +70,17 @@ export class TableStorage implements ContentStorage {
     { start, end }: ByteRange = { start: 0, end: size - 1 },
   ): AsyncIterable<Uint8Array> {
     for (let number = Math.floor(start / CHUNK_BYTES); number * CHUNK_BYTES <= end; number++) {
-      const { bytes } = await this.database.persist((db) =>
+      const chunk = await this.database.persist((db) =>
         db
           .selectFrom('chunks')
           .select('bytes')
           .where('content_id', '=', id)
           .where('number', '=', number)
-          .executeTakeFirstOrThrow(() => new FinalError('The content was removed while it was read.')),
+          .executeTakeFirst(),
       );
+      if (!chunk) throw new Error('The content was removed while it was read.');
       const offset = number * CHUNK_BYTES;
-      yield bytes.subarray(Math.max(0, start - offset), end + 1 - offset);
+      yield chunk.bytes.subarray(Math.max(0, start - offset), end + 1 - offset);
     }
   }
 

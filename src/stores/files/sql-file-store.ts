@@ -119,11 +119,7 @@ export class SqlFileStore extends FileStore {
     }
   }
 
-  /**
-   * Removes the bytes and the row of a content that is not complete.
-   *
-   * @throws {QueryError} `unavailable`
-   */
+  /** Removes the bytes and the row of a content that is not complete. */
   async remove(id: string): Promise<void> {
     try {
       await this.storage.remove(id);
@@ -133,11 +129,7 @@ export class SqlFileStore extends FileStore {
     await this.database.attempt((db) => db.deleteFrom('contents').where('id', '=', id).execute());
   }
 
-  /**
-   * Stores a content, unless a complete content has its digest.
-   *
-   * @throws {QueryError} `storage_full` · `unavailable`
-   */
+  /** Stores a content, unless a complete content has its digest. */
   async #store(sha256: string, content: Blob): Promise<void> {
     if (await this.#locked(sha256, (db) => complete(db, sha256).executeTakeFirst())) return;
 

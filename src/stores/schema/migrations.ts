@@ -133,12 +133,16 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
 
 const MIGRATION_TABLE = 'migrations';
 
+/** Another version of this package has written the database. */
+export class OtherVersion extends Error {}
+
 /**
  * Creates the tables, or brings them to the newest version. If several processes do this at the same time, one applies the
  * migrations and the others wait for it.
  *
  * @param schema the Postgres schema for all tables, created if it is missing; undefined for SQLite, which has none
- * @throws Error if another version of this package has written the database, or a migration fails
+ * @throws {OtherVersion}
+ * @throws Error if a migration fails
  */
 export async function migrate(kysely: Kysely<never>, schema: string | undefined): Promise<void> {
   await refuseUnknown(kysely, schema);
@@ -175,7 +179,7 @@ async function refuseUnknown(kysely: Kysely<never>, schema: string | undefined):
   const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(kysely);
   const unknown = rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown.length === 0) return;
-  throw new Error(
+  throw new OtherVersion(
     `it was written by another version of this software (it has ${unknown.join(', ')}). ` +
       'Run that version, or use another database.',
   );
