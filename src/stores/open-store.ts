@@ -111,7 +111,8 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   const { PostgresDriver } = await import('./drivers/postgres-driver.js');
   const { SqlRunStore } = await import('./runs/sql-run-store.js');
   const until = Date.now() + waitMs;
-  const report = setTimeout(() => reportWaiting(url, waitMs), REPORT_MS);
+  const waiting = `The Postgres server ${url.host} cannot be reached yet. It is tried again until ${waitMs} ms have passed.`;
+  const report = setTimeout(() => new Logger('Stores').warn(waiting), REPORT_MS);
   try {
     for (;;) {
       try {
@@ -124,12 +125,6 @@ async function openPostgres(url: URL, options: StoreOptions): Promise<RunStore> 
   } finally {
     clearTimeout(report);
   }
-}
-
-function reportWaiting({ host }: URL, waitMs: number): void {
-  new Logger('Stores').warn(
-    `The Postgres server ${host} cannot be reached yet. It is tried again until ${waitMs} ms have passed.`,
-  );
 }
 
 /** @throws {TypeError} a member is unknown or out of its range */

@@ -1,11 +1,11 @@
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
-import type { Answer, Execute } from './sqlite-thread.js';
+import type { Execute } from './sqlite-thread.js';
 
 interface Step {
-  work: (db: Db) => Promise<unknown>;
+  /** Does the work. Returns what settles the step after the commit. */
+  execute: () => Promise<() => void>;
   isAtOnce: boolean;
-  resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
@@ -41,7 +41,16 @@ export class GroupCommit {
    */
   commit<T>(work: (db: Db) => Promise<T>, isAtOnce = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, isAtOnce, resolve: resolve as (value: unknown) => void, reject });
+      const execute = async () => {
+        try {
+          const value = await work(this.db);
+          return () => resolve(value);
+        } catch (error) {
+          if (!(error instanceof QueryError)) throw error;
+          return () => reject(error);
+        }
+      };
+      this.#waiting.push({ execute, isAtOnce, reject });
       if (!this.#committing) void this.#commitAll();
     });
   }
@@ -74,7 +83,7 @@ export class GroupCommit {
     }
   }
 
-  /** Does the steps in one transaction. Returns what settles each of them after the commit. */
+  /** Executes the steps in one transaction. */
   async #transact(steps: Step[]): Promise<(() => void)[]> {
     const atOnce = steps.filter((step) => step.isAtOnce);
     const others = steps.filter((step) => !step.isAtOnce);
@@ -83,11 +92,11 @@ export class GroupCommit {
     let hasFailed = false;
     const committed = others.length === 0 ? this.#commitAfterThisTick(() => !hasFailed) : undefined;
     const begun = this.execute('begin immediate', []);
-    const together = Promise.all([...atOnce.map((step) => this.#execute(step)), begun, committed]);
+    const together = Promise.all([...atOnce.map((step) => step.execute()), begun, committed]);
     together.catch(() => (hasFailed = true));
     try {
       const settled: (() => void)[] = [];
-      for (const step of others) settled.push(await this.#execute(step));
+      for (const step of others) settled.push(await step.execute());
       const results = await together;
       if (!committed) await this.execute('commit', []);
       return [...(results.slice(0, atOnce.length) as (() => void)[]), ...settled];
@@ -101,21 +110,11 @@ export class GroupCommit {
   }
 
   /** Commits if the steps have passed all their statements. The promise stays pending if they have not. */
-  #commitAfterThisTick(mayCommit: () => boolean): Promise<Answer> {
+  #commitAfterThisTick(mayCommit: () => boolean): Promise<unknown> {
     return new Promise((resolve, reject) => {
       process.nextTick(() => {
         if (mayCommit()) this.execute('commit', []).then(resolve, reject);
       });
     });
-  }
-
-  async #execute({ work, resolve, reject }: Step): Promise<() => void> {
-    try {
-      const value = await work(this.db);
-      return () => resolve(value);
-    } catch (error) {
-      if (!(error instanceof QueryError)) throw error;
-      return () => reject(error);
-    }
   }
 }

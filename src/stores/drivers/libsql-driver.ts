@@ -60,12 +60,9 @@ export class LibsqlDriver implements Driver {
   }
 
   /**
-   * Opens a file. Creates the file and its parent directories if they are missing, and brings the tables to the newest
-   * version.
+   * Opens a file; see `openStore`.
    *
-   * @param path of the file; a relative path counts from the working directory
-   * @throws Error with a sentence for the operator that names the file, the reason and what to do: another process uses
-   * the file, it is no database, a newer version wrote it, it is damaged, or it cannot be written
+   * @throws Error with a sentence for the operator that names the file, the reason and what to do
    */
   static async open(path: string): Promise<LibsqlDriver> {
     let thread: SqliteThread | undefined;

@@ -21,14 +21,16 @@ export function openPool(config: pg.PoolConfig): pg.Pool {
 
 /** The connections of a pool for Kysely. One that is lost neither ends the process nor is used again. */
 export class PostgresConnections implements PostgresPool {
+  readonly #pool: pg.Pool;
   readonly #openedAt = new WeakMap<pg.PoolClient, number>();
   readonly #used = new Set<Connection>();
   #trustedSince = 0;
 
-  constructor(private readonly pool: pg.Pool) {
+  constructor(config: pg.PoolConfig) {
+    this.#pool = openPool(config);
     // A connection may be lost between two statements of a transaction, when the pool does not listen. Without a
     // listener the event would end the process. The next statement reports the loss.
-    pool.on('connect', (client) => {
+    this.#pool.on('connect', (client) => {
       this.#openedAt.set(client, performance.now());
       client.on('error', () => undefined);
     });
@@ -36,7 +38,7 @@ export class PostgresConnections implements PostgresPool {
 
   async connect(): Promise<PostgresPoolClient> {
     for (;;) {
-      const client = await this.pool.connect();
+      const client = await this.#pool.connect();
       if (this.#openedAt.get(client)! >= this.#trustedSince) return new Connection(client, this.#used);
       client.release(true);
     }
@@ -66,7 +68,7 @@ export class PostgresConnections implements PostgresPool {
   }
 
   end(): Promise<void> {
-    return this.pool.end();
+    return this.#pool.end();
   }
 }
 

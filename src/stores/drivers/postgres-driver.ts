@@ -3,7 +3,7 @@ import pg from 'pg';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
-import { openPool, PostgresConnections, serverOf } from './postgres-connections.js';
+import { PostgresConnections, serverOf } from './postgres-connections.js';
 import { PostgresSignals } from './postgres-signals.js';
 
 /**
@@ -39,32 +39,29 @@ const types = {
 };
 
 /**
- * SQLSTATE classes (Postgres, appendix A) of errors that are final: a feature is not supported, the data violates its type or a
- * constraint, the statement is wrong, a limit of the program is exceeded.
+ * The SQLSTATE (Postgres, appendix A) of errors that are final: a feature is not supported, the data violates its type or a
+ * constraint, the statement is wrong, a limit of the program is exceeded, a row is damaged. Other rows can be used then.
  */
-const FINAL_CLASSES = new Set(['0A', '21', '22', '23', '42', '44', '54']);
-/** Errors of these classes that an operator can repair while the service runs: missing privileges, missing tables. */
+const FINAL = /^((0A|21|22|23|42|44|54)...|XX001)$/;
+/** Those of them that an operator can repair while the service runs: missing privileges, missing tables. */
 const RECOVERABLE = new Set(['42501', '42P01', '3F000']);
 /** Serialization failure and deadlock: Postgres asks the client to repeat the transaction. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const MAX_ATTEMPTS = 5;
-/** SQLSTATE of damaged data: other rows can be used. */
-const DAMAGED = 'XX001';
-/** SQLSTATE of a disk without space. */
+/** The SQLSTATE of a disk without space. */
 const FULL = '53100';
 
 /** A Postgres database, which several processes may share. */
 export class PostgresDriver implements Driver {
   readonly isShared = true;
   readonly contentDirectory = undefined;
-
   #promptDb: Db | undefined;
 
   private constructor(
     readonly name: string,
     readonly db: Db,
     readonly signals: PostgresSignals,
-    private readonly pool: PostgresConnections,
+    private readonly connections: PostgresConnections,
     /** Opens one more connection, which answers within a time. */
     private readonly openPrompt: (withinMs: number) => Db,
   ) {}
@@ -72,8 +69,7 @@ export class PostgresDriver implements Driver {
   /**
    * Connects, and brings the tables to the newest version.
    *
-   * @param url as `pg` reads it, including TLS (`sslmode`, `sslrootcert`, …); its parameter `schema` takes precedence over
-   * that of the options
+   * @param url as `pg` reads it, including TLS (`sslmode`, `sslrootcert`, …)
    * @throws Error with a sentence for the operator; its property `isOutage` tells whether another attempt may succeed
    */
   static async open(
@@ -88,33 +84,26 @@ export class PostgresDriver implements Driver {
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       types,
     };
-    const connect = (limits: pg.PoolConfig) => {
-      const pool = new PostgresConnections(openPool({ ...connection, ...limits }));
-      return { pool, kysely: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }) };
-    };
-    const { pool, kysely } = connect({
+    const connect = (limits: pg.PoolConfig) => new PostgresConnections({ ...connection, ...limits });
+    const connections = connect({
       max: poolSize,
       statement_timeout: statementTimeoutMs,
       // The client's own limit: a server that vanished does not enforce statement_timeout.
       query_timeout: statementTimeoutMs + connectTimeoutMs,
     });
     const openPrompt = (withinMs: number) =>
-      connect({ max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs }).kysely.withSchema(
-        schema,
-      );
+      dbOf(connect({ max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs }), schema);
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
     const signals = new PostgresSignals(connection, schema);
-    const driver = new PostgresDriver(name, kysely.withSchema(schema), signals, pool, openPrompt);
+    const driver = new PostgresDriver(name, dbOf(connections, schema), signals, connections, openPrompt);
     try {
-      await migrate(kysely as unknown as Kysely<never>, schema);
+      await migrate(driver.db.withoutPlugins() as Kysely<never>, schema);
       return driver;
     } catch (error) {
-      await kysely.destroy();
+      await driver.db.destroy();
       const outage = driver.outageOf(error);
-      const opened = new Error(
-        `The database ${name} cannot be opened: ${outage ?? (error as Error).message}`,
-        { cause: error },
-      );
+      const reason = outage ?? (error as Error).message;
+      const opened = new Error(`The database ${name} cannot be opened: ${reason}`, { cause: error });
       throw Object.assign(opened, { isOutage: outage !== undefined });
     }
   }
@@ -137,11 +126,11 @@ export class PostgresDriver implements Driver {
     const db = (this.#promptDb ??= this.openPrompt(withinMs));
     const answer = await work(db).catch((error: unknown) => {
       if (error instanceof pg.DatabaseError) throw error;
-      this.pool.distrust();
+      this.connections.distrust();
       return work(db);
     });
     // Without an answer, the next call asks again.
-    this.pool.endDead(withinMs, (pids) => idleOf(db, pids)).catch(() => undefined);
+    this.connections.endDead(withinMs, (pids) => idleOf(db, pids)).catch(() => undefined);
     return answer;
   }
 
@@ -151,10 +140,8 @@ export class PostgresDriver implements Driver {
   }
 
   async lock(db: Db, ...names: string[]): Promise<void> {
-    const sorted = names.toSorted();
-    await sql`select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest(${sorted}::text[]) as name`.execute(
-      db,
-    );
+    const sorted = sql`unnest(${names.toSorted()}::text[])`;
+    await sql`select pg_advisory_xact_lock(hashtextextended(name, 0)) from ${sorted} as name`.execute(db);
   }
 
   outageOf(error: unknown): string | undefined {
@@ -162,10 +149,7 @@ export class PostgresDriver implements Driver {
     const code = codeOf(error);
     if (/^E[A-Z_]+$/.test(code)) return `the server cannot be reached (${code})`;
     if (code === FULL) return DISK_FULL;
-    const isFinal =
-      code === DAMAGED ||
-      (code.length === 5 && FINAL_CLASSES.has(code.slice(0, 2)) && !RECOVERABLE.has(code));
-    return isFinal ? undefined : (error as Error).message;
+    return FINAL.test(code) && !RECOVERABLE.has(code) ? undefined : (error as Error).message;
   }
 
   /** Postgres removes deleted rows itself, with the next vacuum, and its write-ahead log with later checkpoints. */
@@ -176,6 +160,10 @@ export class PostgresDriver implements Driver {
     await this.#promptDb?.destroy();
     await this.db.destroy();
   }
+}
+
+function dbOf(pool: PostgresConnections, schema: string): Db {
+  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
 }
 
 /** Which of these processes of the server wait for a statement. */

@@ -35,7 +35,8 @@ export class PostgresSignals extends Signals {
   #backoffMs = BACKOFF.least;
 
   /**
-   * @param connection the configuration of `pg`, whose types a user of this package may not have. A pooler that gives a connection to several clients in turn does not pass notifications on
+   * @param connection the configuration of `pg`, whose types a user of this package may not have. A pooler that gives a
+   * connection to several clients in turn does not pass notifications on
    * @param schema of the tables: services with different schemas do not hear one another
    */
   constructor(
@@ -50,7 +51,7 @@ export class PostgresSignals extends Signals {
   send(signal: Signal): void {
     if (!this.#receiver || this.#isClosed) return;
     if (this.#unsent.size === 0) setImmediate(() => void this.#flush());
-    const key = signal.type === 'ready' ? 'ready' : `${signal.type} ${signal.runId}`;
+    const key = 'runId' in signal ? `${signal.type} ${signal.runId}` : signal.type;
     // What is said last is sent last: a process that follows again after it has left is a follower.
     this.#unsent.delete(key);
     this.#unsent.set(key, signal);
@@ -71,16 +72,15 @@ export class PostgresSignals extends Signals {
   /** Never rejects: without a connection, it tries again later. */
   async #connect(): Promise<void> {
     const client = new pg.Client({ ...this.connection, query_timeout: CHECK_MS });
-    const lose = (error?: Error) => this.#lose(client, error);
-    client.on('error', lose);
-    client.on('end', () => lose());
+    client.on('error', (error) => this.#lose(client, error));
+    client.on('end', () => this.#lose(client));
     client.on('notification', ({ payload }) => this.#receive(payload));
     try {
       await client.connect();
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
     } catch (error) {
       this.#client = client;
-      return lose(error as Error);
+      return this.#lose(client, error as Error);
     }
     if (this.#isClosed) return void client.end().catch(() => undefined);
     this.#client = client;
@@ -137,21 +137,17 @@ export class PostgresSignals extends Signals {
   /** The signals as JSON, with the sender first, in texts that are short enough for a notification. */
   #payloads(signals: Signal[]): string[] {
     const payloads: string[] = [];
-    let texts: string[] = [];
-    let length = 0;
-    const close = () => {
-      if (texts.length > 0) payloads.push(`[${JSON.stringify(this.#processId)},${texts.join(',')}]`);
-      texts = [];
-      length = 0;
-    };
+    let payload = '';
     for (const signal of signals) {
-      const text = JSON.stringify(signal);
-      if (length + text.length > PAYLOAD_BYTES) close();
-      texts.push(text);
-      length += text.length + 1;
+      const text = `,${JSON.stringify(signal)}`;
+      if (payload.length + text.length > PAYLOAD_BYTES) {
+        payloads.push(payload);
+        payload = '';
+      }
+      payload ||= `[${JSON.stringify(this.#processId)}`;
+      payload += text;
     }
-    close();
-    return payloads;
+    return [...payloads, payload].map((one) => `${one}]`);
   }
 
   #receive(payload: string | undefined): void {

@@ -61,30 +61,30 @@ function addUp(db: Kysely<Columns>, table: Table, after: number, page: number) {
 /** The share of the time that adding up may take, at most. */
 const SHARE = 1 / 20;
 
-/** The length of the logs of all runs that have ended. With many of them it is measured less often. */
+/** The length of the logs of all runs that have ended, in characters of JSON. With many of them it is measured less often. */
 export class EndedLength {
-  #measuring: Promise<number> | undefined;
-  #length = 0;
-  #validUntil = -Infinity;
+  #measured: Promise<number> | undefined;
 
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the length in characters of JSON. If it takes `t` to add it up, the answer is at most `20 t` old.
+   * If it takes `t` to add up the length, the answer is at most `20 t` old.
    *
    * @throws {QueryError} `unavailable`
    */
-  async measure(): Promise<number> {
-    if (performance.now() < this.#validUntil) return this.#length;
-    this.#measuring ??= this.#addUp().finally(() => (this.#measuring = undefined));
-    return this.#measuring;
+  measure(): Promise<number> {
+    return (this.#measured ??= this.#addUp());
   }
 
   async #addUp(): Promise<number> {
     const since = performance.now();
-    this.#length = await totalOf(this.database, 'runs');
-    const now = performance.now();
-    this.#validUntil = now + (now - since) / SHARE;
-    return this.#length;
+    let validMs = 0;
+    try {
+      const length = await totalOf(this.database, 'runs');
+      validMs = (performance.now() - since) / SHARE;
+      return length;
+    } finally {
+      setTimeout(() => (this.#measured = undefined), validMs).unref();
+    }
   }
 }
