@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { QueryError } from '../../query/index.js';
-import type { Db } from '../schema/tables.js';
-import { DISK_FULL, type Driver } from './driver.js';
+import { DISK_FULL, type Driver, type Work } from './driver.js';
 
 /** The pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
 const BACKOFF = { least: 25, most: 2_000 };
@@ -50,13 +49,13 @@ export class Database {
    *
    * @throws {QueryError} `unavailable`: the database cannot be used at present
    */
-  async attempt<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async attempt<T>(work: Work<T>): Promise<T> {
     if (this.#outageSince !== undefined && !this.#isFull) this.#startProbe();
     return this.#try(() => work(this.driver.db));
   }
 
   /** Does the same as `attempt` with one statement that must be answered within a time, also in an outage; see `Driver.promptly`. */
-  attemptPromptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+  attemptPromptly<T>(withinMs: number, work: Work<T>): Promise<T> {
     return this.#try(() => this.driver.promptly(withinMs, work));
   }
 
@@ -66,10 +65,7 @@ export class Database {
    * @param isOutage which errors are retried. Default: those that the driver does not know to be final
    * @throws {QueryError} `unavailable`: the store was closed during an outage
    */
-  async persist<T>(
-    work: (db: Db) => Promise<T>,
-    isOutage: (error: unknown) => boolean = (error) => this.#isOutage(error),
-  ): Promise<T> {
+  async persist<T>(work: Work<T>, isOutage = (error: unknown) => this.#isOutage(error)): Promise<T> {
     const { signal } = this.#closing;
     for (let pauseMs = BACKOFF.least; ; pauseMs = Math.min(2 * pauseMs, BACKOFF.most)) {
       try {
@@ -85,24 +81,24 @@ export class Database {
   }
 
   /** Does the same as `attempt`, in a transaction whose statements are passed at once; see `Driver.transactAtOnce`. */
-  async attemptAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async attemptAtOnce<T>(work: Work<T>): Promise<T> {
     if (this.#isFull) await this.#findSpace();
     return this.attempt(() => this.driver.transactAtOnce(work));
   }
 
   /** Does the same as `persist`, in a transaction whose statements are passed at once. */
-  persistAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  persistAtOnce<T>(work: Work<T>): Promise<T> {
     return this.persist(() => this.driver.transactAtOnce(work));
   }
 
   /** Does the same as `attempt`, in a transaction. */
-  async attemptTransaction<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async attemptTransaction<T>(work: Work<T>): Promise<T> {
     if (this.#isFull) await this.#findSpace();
     return this.attempt(() => this.driver.transact(work));
   }
 
   /** Does the same as `persist`, in a transaction. */
-  persistTransaction<T>(work: (db: Db) => Promise<T>, isOutage?: (error: unknown) => boolean): Promise<T> {
+  persistTransaction<T>(work: Work<T>, isOutage?: (error: unknown) => boolean): Promise<T> {
     return this.persist(() => this.driver.transact(work), isOutage);
   }
 

@@ -6,6 +6,9 @@ import type { Db } from '../schema/tables.js';
 /** The reason of `Driver.outageOf` for a disk without space. Small writes may still find some. */
 export const DISK_FULL = 'the disk is full';
 
+/** What is done with a database, or within a transaction. */
+export type Work<T> = (db: Db) => Promise<T>;
+
 /** What differs between the databases. A driver owns all connections to one database. */
 export interface Driver {
   /** The database as the operator reads it: a path, or host, database and schema. It contains no password. */
@@ -27,22 +30,22 @@ export interface Driver {
    * Does some work in a transaction. When the promise resolves, all of it is committed; when it rejects, none of it,
    * unless the connection broke during the commit. The driver may call `work` again if the database asks for a retry.
    */
-  transact<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  transact<T>(work: Work<T>): Promise<T>;
 
   /**
    * Does the same as `transact`, for work that passes all its statements in the tick in which it is called, without waiting for
    * an answer. On a shared database this must be a single statement.
    */
-  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  transactAtOnce<T>(work: Work<T>): Promise<T>;
 
   /**
    * Does some work that is one statement, on a connection of its own. If that does not answer within a time, the work is done once
    * more on a new connection. Afterwards, connections that have died without a sign are found and ended: the work on them is
    * rejected as in an outage.
    */
-  promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T>;
+  promptly<T>(withinMs: number, work: Work<T>): Promise<T>;
 
-  /** The time of the database, in milliseconds since the epoch. The clocks of machines may differ. */
+  /** The time of the database, in milliseconds since the epoch. */
   now(): Promise<number>;
 
   /**

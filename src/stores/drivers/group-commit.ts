@@ -1,5 +1,6 @@
 import { QueryError } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
+import type { Work } from './driver.js';
 import type { Execute } from './sqlite-thread.js';
 
 interface Step {
@@ -39,7 +40,7 @@ export class GroupCommit {
    * to the database and back once
    * @returns what `work` returned, once it is committed
    */
-  commit<T>(work: (db: Db) => Promise<T>, isAtOnce = false): Promise<T> {
+  commit<T>(work: Work<T>, isAtOnce = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const execute = async () => {
         try {

@@ -4,7 +4,7 @@ import { Kysely, sql } from 'kysely';
 import { LocalSignals } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
+import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { GroupCommit } from './group-commit.js';
 import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
 
@@ -91,15 +91,15 @@ export class LibsqlDriver implements Driver {
     }
   }
 
-  transact<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  transact<T>(work: Work<T>): Promise<T> {
     return this.#groups.commit(work);
   }
 
-  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  transactAtOnce<T>(work: Work<T>): Promise<T> {
     return this.#groups.commit(work, true);
   }
 
-  promptly<T>(_withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+  promptly<T>(_withinMs: number, work: Work<T>): Promise<T> {
     return work(this.db);
   }
 

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { codeOf, DISK_FULL, type Driver, isOwnError } from './driver.js';
+import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { PostgresConnections, serverOf } from './postgres-connections.js';
 import { PostgresSignals } from './postgres-signals.js';
 
@@ -108,7 +108,7 @@ export class PostgresDriver implements Driver {
     }
   }
 
-  async transact<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  async transact<T>(work: Work<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.db.transaction().execute(work);
@@ -118,11 +118,11 @@ export class PostgresDriver implements Driver {
     }
   }
 
-  transactAtOnce<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  transactAtOnce<T>(work: Work<T>): Promise<T> {
     return work(this.db);
   }
 
-  async promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
+  async promptly<T>(withinMs: number, work: Work<T>): Promise<T> {
     const db = (this.#promptDb ??= this.openPrompt(withinMs));
     const answer = await work(db).catch((error: unknown) => {
       if (error instanceof pg.DatabaseError) throw error;

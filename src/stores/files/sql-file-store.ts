@@ -7,6 +7,7 @@ import {
   type TurnFile,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Work } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
 import type { ContentStorage } from './content-storage.js';
 
@@ -162,7 +163,7 @@ export class SqlFileStore extends FileStore {
     if (numUpdatedRows === 0n) await this.remove(id).catch(() => undefined);
   }
 
-  #locked<T>(sha256: string, work: (db: Db) => Promise<T>): Promise<T> {
+  #locked<T>(sha256: string, work: Work<T>): Promise<T> {
     return this.database.attemptTransaction(async (db) => {
       await this.database.driver.lock(db, `content ${sha256}`);
       return work(db);

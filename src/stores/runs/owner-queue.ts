@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import { ownerKeyOf } from '../schema/keys.js';
+import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { recordOf, selectRuns } from './run-rows.js';
 
@@ -19,7 +19,7 @@ import { recordOf, selectRuns } from './run-rows.js';
  * in the order of their rounds.
  */
 
-/** Names an owner in a module, as the tables do. */
+/** Names an owner in a module, as the tables do: slots are given, and limits per owner hold, within a module. */
 export interface OwnerRef {
   module: string;
   key: string;
@@ -29,7 +29,7 @@ export interface OwnerRef {
 export const WAITING = sql.lit('waiting');
 
 export function ownerRefOf(owner: string, module: string): OwnerRef {
-  return { module, key: ownerKeyOf(owner, module) };
+  return { module, key: keyOf(owner, `module ${module}`) };
 }
 
 /** Until the end of the transaction, no other process makes runs of these owners active. Locks of sessions are taken before. */

@@ -5,11 +5,6 @@ export function keyOf(owner: string, name: string): string {
   return hash('sha256', JSON.stringify([owner, name]), 'base64url');
 }
 
-/** The key of an owner in a module: slots are given, and limits per owner hold, within a module. */
-export function ownerKeyOf(owner: string, module: string): string {
-  return keyOf(owner, `module ${module}`);
-}
-
 /** A number for an owner, for indexes: short, and seldom the same for two owners. WARNING: who looks for it also compares the owner. */
 export function ownerHashOf(owner: string): number {
   return hash('sha256', JSON.stringify(owner), 'buffer').readUIntBE(0, 6);
