@@ -8,7 +8,7 @@ import {
   Optional,
 } from '@nestjs/common';
 import { Settings } from '../options/query.options.js';
-import { loggerOf } from '../platform/module-logger.js';
+import { loggerOf } from '../platform/operator-log.js';
 import { drain } from '../body/drain.js';
 import type { ErrorCode, HostCode } from 'nest-agent-query-client';
 import { QueryError, refusalOf, titleOf } from '../contract/errors.js';

@@ -11,28 +11,34 @@ import {
   Res,
   type StreamableFile,
   type Type,
+  UseFilters,
+  UseInterceptors,
 } from '@nestjs/common';
 import type { Envelope, RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import type { Observable } from 'rxjs';
+import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
 import type { HostRequest, HostResponse } from '../platform/host.js';
 import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
-import { acceptedRun } from './accepted-run.js';
+import { SseInterceptor } from '../sse/sse.interceptor.js';
+import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner, QueryBody } from './caller.js';
 import { fileReply } from './file-reply.js';
 import { cursorOfRun } from './headers.js';
 import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
+import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
-import { StreamsEnvelopes } from './streams-envelopes.js';
 
 /** Where a controller is mounted, and how it is decorated. */
 type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;
 
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
- * writes it.
+ * writes it. What they throw, `ProblemFilter` answers with a problem (RFC 9457).
  */
+@UseFilters(ProblemFilter)
+@UseInterceptors(SseInterceptor)
 @StreamsEnvelopes()
 export class QueryController {
   constructor(private readonly agent: AgentService) {}
@@ -123,6 +129,21 @@ export class QueryController {
   erase(@Owner() owner: string, @Param('sessionId') sessionId: string): Promise<void> {
     return this.agent.erase(owner, sessionId);
   }
+}
+
+/**
+ * Answers 202 as soon as a run is admitted, for a caller who does not wait for the answer (`Prefer: respond-async`, RFC 7240 §4.1).
+ */
+async function acceptedRun(
+  envelopes: Observable<Envelope>,
+  path: string,
+  response: HostResponse,
+): Promise<RunView | undefined> {
+  const { run } = await RunStream.from(envelopes).admitted;
+  response.status(202);
+  response.header('Preference-Applied', 'respond-async');
+  if (run) response.header('Location', `${path}/${run.id}`);
+  return run;
 }
 
 /** Returns the controller of one module. Nest reads all this from the class, and a host may have several modules. */

@@ -1,7 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { refuseLateModule } from './late-module.js';
 
 const UNPARSED_BODY = 'nest-agent-query:unparsed-body';
 
@@ -161,4 +160,18 @@ export class HostParsers implements OnModuleInit {
 
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!;
+}
+
+/**
+ * Refuses a module that is loaded when the application serves requests already. Nest registers no routes for it and calls none of
+ * its hooks: the endpoint would be missing, and the store would not be recovered.
+ *
+ * @throws Error with what to do instead
+ */
+function refuseLateModule({ listening }: HttpAdapterHost): void {
+  if (!listening) return;
+  throw new Error(
+    'QueryModule cannot be loaded by LazyModuleLoader, because Nest registers no routes for such a module. Import it in a ' +
+      'module of the application. Its handler may load other modules lazily.',
+  );
 }

@@ -15,7 +15,7 @@ import { Spool } from '../files/spool.js';
 import { Settings } from '../options/query.options.js';
 import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
-import { loggerOf } from '../platform/module-logger.js';
+import { loggerOf } from '../platform/operator-log.js';
 import { settlesWithin } from '../platform/deadline.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';

@@ -8,7 +8,7 @@ import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
 import type { RunOptions, Settings } from '../options/query.options.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { Clock } from '../platform/clock.js';
-import { loggerOf } from '../platform/module-logger.js';
+import { loggerOf } from '../platform/operator-log.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { Observation } from './observation.js';

@@ -14,8 +14,8 @@ import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
 import { JsonResponse } from '../platform/json-response.js';
 import { acceptsEventStream } from './accept.js';
-import { EventStream } from './event-stream.js';
 import { SseResponse } from './sse-response.js';
+import { EventStream } from './streams-envelopes.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
 const DISCONNECTING_MS = 500;

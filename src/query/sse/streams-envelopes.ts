@@ -1,18 +1,23 @@
-import { Res, UseFilters, UseInterceptors } from '@nestjs/common';
+import { Res } from '@nestjs/common';
+import type { Envelope } from 'nest-agent-query-client';
+import { isObservable, type Observable } from 'rxjs';
 import { UnparsedBody } from '../platform/host-parsers.js';
-import { boxed } from '../sse/event-stream.js';
-import { SseInterceptor } from '../sse/sse.interceptor.js';
-import { ProblemFilter } from './problem.filter.js';
 
 type Route = (this: unknown, ...parameters: unknown[]) => unknown;
 
 /**
+ * A stream on its way from a route to `SseInterceptor`. In this box, because Nest subscribes to every Observable that a route
+ * returns, and would handle every envelope on its own: see `RunStream` for why the interceptor does not subscribe.
+ */
+export class EventStream {
+  constructor(readonly envelopes: Observable<Envelope>) {}
+}
+
+/**
  * Marks a controller whose routes return Observables of envelopes, which `SseInterceptor` writes as they come, or values, which
- * are sent as JSON. What they throw is answered with a problem (RFC 9457). They read their bodies themselves, as these arrive.
+ * are sent as JSON. They read their bodies themselves, as these arrive.
  */
 export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
-  UseFilters(ProblemFilter)(controller);
-  UseInterceptors(SseInterceptor)(controller);
   const routes = controller.prototype as object;
   for (const name of Object.getOwnPropertyNames(routes).filter((each) => each !== 'constructor')) {
     const descriptor = Object.getOwnPropertyDescriptor(routes, name) as TypedPropertyDescriptor<Route>;
@@ -43,4 +48,9 @@ function boxing(route: Route): Route {
     Reflect.defineMetadata(key, Reflect.getMetadata(key, route), boxingRoute);
   }
   return Object.defineProperty(boxingRoute, 'name', { value: route.name });
+}
+
+/** What a route returns, with a stream in its box. */
+function boxed(answer: unknown): unknown {
+  return isObservable(answer) ? new EventStream(answer as Observable<Envelope>) : answer;
 }
