@@ -10,7 +10,7 @@ import {
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
-import { CallerPipe, OwnerPipe, QueryBodyPipe } from './http/caller.js';
+import { CallerPipe, OwnerPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
@@ -64,7 +64,6 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     QueryReader,
     OwnerPipe,
     CallerPipe,
-    QueryBodyPipe,
     JsonResponse,
     SseInterceptor,
     HostParsers,

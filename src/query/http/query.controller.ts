@@ -23,12 +23,13 @@ import { AgentService } from '../runs/agent.service.js';
 import { prefersEventStream } from '../sse/accept.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
-import { type Caller, FromCaller, Owner, QueryBody } from './caller.js';
+import { type Caller, FromCaller, Owner } from './caller.js';
 import { fileReply } from './file-reply.js';
 import { cursorOfRun } from './headers.js';
 import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
+import { QueryBody } from './query.reader.js';
 
 /** Where a controller is mounted, and how it is decorated. */
 type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;

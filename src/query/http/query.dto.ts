@@ -4,13 +4,9 @@ import {
   IsArray,
   IsIn,
   IsObject,
-  IsOptional,
   IsString,
-  Validate,
+  ValidateBy,
   ValidateNested,
-  type ValidationArguments,
-  ValidatorConstraint,
-  type ValidatorConstraintInterface,
   validateSync,
 } from 'class-validator';
 import { Base64Fault } from '../body/base64-decoder.js';
@@ -21,37 +17,20 @@ import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
-@ValidatorConstraint({ name: 'fileName' })
-class FileNameRule implements ValidatorConstraintInterface {
-  validate(value: unknown): boolean {
-    return faultOfFileName(value) === undefined;
-  }
-
-  defaultMessage({ value }: ValidationArguments): string {
-    return faultOfFileName(value)!;
-  }
+/** @param faultOf the rest of a sentence whose subject is the value; undefined if nothing is wrong with it */
+function HasNoFault(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+  return ValidateBy({
+    name,
+    validator: {
+      validate: (value) => faultOf(value) === undefined,
+      defaultMessage: (validated) => faultOf(validated!.value)!,
+    },
+  });
 }
 
-@ValidatorConstraint({ name: 'mediaType' })
-class MediaTypeRule implements ValidatorConstraintInterface {
-  validate(value: unknown): boolean {
-    return faultOfMediaType(value) === undefined;
-  }
-
-  defaultMessage({ value }: ValidationArguments): string {
-    return faultOfMediaType(value)!;
-  }
-}
-
-@ValidatorConstraint({ name: 'content' })
-class ContentRule implements ValidatorConstraintInterface {
-  validate(value: unknown): boolean {
-    return value instanceof FileContent;
-  }
-
-  defaultMessage({ value }: ValidationArguments): string {
-    return value instanceof Base64Fault ? `${value.reason} (at offset ${value.offset})` : 'must be a string';
-  }
+function faultOfContent(value: unknown): string | undefined {
+  if (value instanceof FileContent) return undefined;
+  return value instanceof Base64Fault ? `${value.reason} (at offset ${value.offset})` : 'must be a string';
 }
 
 /** A part of a type that is neither `text` nor `file`. */
@@ -87,26 +66,20 @@ export class FilePartDto implements FilePart {
   type!: 'file';
 
   @Expose()
-  @Validate(FileNameRule)
+  @HasNoFault('fileName', faultOfFileName)
   name!: string;
 
   @Expose()
-  @Validate(MediaTypeRule)
+  @HasNoFault('mediaType', faultOfMediaType)
   mimeType!: string;
 
   /** The content, decoded while it arrived. Absent when the file is open. */
-  @Validate(ContentRule)
+  @HasNoFault('content', faultOfContent)
   base64?: FileContent;
 
   declare sha256: string;
   declare file: File;
   declare detectedMimeType?: string;
-}
-
-class KwargsRule {
-  @IsOptional()
-  @IsString({ message: 'must be a string' })
-  session_id?: string;
 }
 
 /**
@@ -138,10 +111,9 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
     throw invalidQuery([{ pointer: '', detail: 'must be an object with the member "parts"' }]);
   }
   const query = new QueryDto();
-  query.parts = (
-    Array.isArray(body['parts']) ? body['parts'].map(toPart) : body['parts']
-  ) as QueryDto['parts'];
-  query.kwargs = (body['kwargs'] ?? {}) as QueryDto['kwargs'];
+  const { parts, kwargs } = body;
+  query.parts = (Array.isArray(parts) ? parts.map(toPart) : parts) as QueryDto['parts'];
+  query.kwargs = (kwargs ?? {}) as QueryDto['kwargs'];
   const faults = faultsOf(validateSync(query, { stopAtFirstError: true, forbidUnknownValues: false }), '');
   if (isObject(query.kwargs)) faults.push(...(await faultsOfKwargs(query.kwargs, typed)));
   if (faults.length > 0) throw invalidQuery(faults);
@@ -164,15 +136,14 @@ async function faultsOfKwargs(
   typed: TypedKwargs | undefined,
 ): Promise<FieldError[]> {
   const faults = typed ? await typed.faultsOf(kwargs) : [];
-  const isKnown = faults.some(({ pointer }) => pointer === '/kwargs/session_id');
-  return isKnown ? faults : [...faultsOfSessionId(kwargs), ...faults];
+  const pointer = '/kwargs/session_id';
+  const isKnown = faults.some((fault) => fault.pointer === pointer);
+  if (isKnown || isSessionId(kwargs['session_id'])) return faults;
+  return [{ pointer, detail: 'must be a string' }, ...faults];
 }
 
-function faultsOfSessionId(kwargs: Record<string, unknown>): FieldError[] {
-  if (!Object.hasOwn(kwargs, 'session_id')) return [];
-  const rule = new KwargsRule();
-  rule.session_id = kwargs['session_id'] as string;
-  return faultsOf(validateSync(rule, { stopAtFirstError: true }), '/kwargs');
+function isSessionId(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'string';
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { MIMEType } from 'node:util';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type PipeTransform } from '@nestjs/common';
 import { refuseByLength } from '../body/refuse-by-length.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
@@ -11,27 +11,25 @@ import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { loggerOf } from '../platform/operator-log.js';
+import { isThenable } from '../ports/file-store.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
+import { CallerPipe, OfRequest, type PendingRequest } from './caller.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 interface WithBody {
   body?: unknown;
 }
 
-/** A valid query, with its files. */
-export interface ReadQuery {
-  query: QueryDto;
-  /** Removes the files, and gives their bytes back to their owner. Call it when the run no longer needs them. */
-  release: () => void;
-}
-
 /** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()
-export class QueryReader implements OnApplicationShutdown {
+export class QueryReader
+  implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>>, OnApplicationShutdown
+{
   readonly #uploads: Uploads;
 
   constructor(
+    private readonly callers: CallerPipe,
     private readonly settings: Settings,
     private readonly spool: Spool,
     store: RunStore,
@@ -48,43 +46,42 @@ export class QueryReader implements OnApplicationShutdown {
   }
 
   /**
-   * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength`, `readBody` and `validateQuery`
+   * The body of a caller without access is not read, and neither is that of a request that resumes a run: it has no query.
+   *
+   * @throws {QueryError} `unsupported_media_type`, and the errors of `CallerPipe`, `refuseByLength`, `readBody` and `validateQuery`
    * @throws {BodyAborted} the caller closed the connection
    */
-  async read(request: HostRequest, owner: string): Promise<ReadQuery> {
+  async transform(pending: PendingRequest): Promise<QueryDto | undefined> {
+    const request = pending();
+    const found = this.callers.transform(pending);
+    const caller = isThenable(found) ? await found : found;
+    if (caller.cursor) {
+      rawRequest(request).resume();
+      return undefined;
+    }
     requireJson(header(request, 'content-type'));
     refuseByLength(rawRequest(request).headers, this.settings.limits);
-    const upload = this.#uploads.begin(storedOwner(this.settings.name, owner));
-    try {
-      return await this.#query(request, upload);
-    } catch (error) {
+    const upload = this.#uploads.begin(storedOwner(this.settings.name, caller.owner));
+    let document: ReadDocument | undefined;
+    const release = async () => {
       upload.end();
-      throw error;
-    }
-  }
-
-  async #query(request: HostRequest, upload: Upload): Promise<ReadQuery> {
-    const document = await this.#document(request, upload);
+      await document?.discard();
+    };
     try {
+      document = await this.#document(request, upload);
       const query = await validateQuery(document.value, this.settings.kwargs);
-      const share = new EventLoopShare();
-      for (const [index, part] of query.parts.entries()) {
-        if (part instanceof FilePartDto) await this.#open(part, index);
-        if (share.isUsedUp) await share.next();
-      }
-      const release = () => {
-        upload.end();
-        document.discard().catch((error) => this.#notRemoved(error));
-      };
-      return { query, release };
+      await this.#openFiles(query);
+      // Called when the run no longer needs the files.
+      caller.release = () => void release().catch((error) => this.#notRemoved(error));
+      return query;
     } catch (error) {
-      await document.discard();
+      await release();
       throw error;
     }
   }
 
   /** A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed the body already. */
-  async #document(request: HostRequest, upload: Upload): Promise<ReadDocument> {
+  #document(request: HostRequest, upload: Upload): Promise<ReadDocument> {
     const raw = rawRequest(request);
     const body = (request as WithBody).body ?? (raw as WithBody).body;
     const isRead = raw.readableDidRead || raw.readableEnded;
@@ -99,6 +96,14 @@ export class QueryReader implements OnApplicationShutdown {
     );
   }
 
+  async #openFiles({ parts }: QueryDto): Promise<void> {
+    const share = new EventLoopShare();
+    for (const [index, part] of parts.entries()) {
+      if (part instanceof FilePartDto) await this.#open(part, index);
+      if (share.isUsedUp) await share.next();
+    }
+  }
+
   async #open(part: FilePartDto, index: number): Promise<void> {
     const content = part.base64!;
     delete part.base64;
@@ -107,20 +112,21 @@ export class QueryReader implements OnApplicationShutdown {
     Object.defineProperties(part, Object.getOwnPropertyDescriptors(opened));
     const { detectedMimeType } = opened;
     if (detectedMimeType === undefined || !this.settings.rejectMismatchedTypes) return;
-    throw mismatch(index, part.mimeType, detectedMimeType);
+    const detail = `is declared as ${part.mimeType}, but its bytes are ${detectedMimeType}`;
+    throw new QueryError('invalid_query', `"/parts/${index}" ${detail}.`, {
+      errors: [{ pointer: `/parts/${index}/mimeType`, detail }],
+    });
   }
 }
 
+/** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
+export const QueryBody = () => OfRequest(QueryReader);
+
 function requireJson(contentType: string | undefined): void {
   if (isJson(contentType)) return;
-  const sent =
-    contentType === undefined
-      ? 'The request has none.'
-      : `The request has ${JSON.stringify(contentType.slice(0, 100))}.`;
-  throw new QueryError(
-    'unsupported_media_type',
-    `The body must be sent as Content-Type: application/json. ${sent}`,
-  );
+  const sent = contentType === undefined ? 'none' : JSON.stringify(contentType.slice(0, 100));
+  const detail = `The body must be sent as Content-Type: application/json. The request has ${sent}.`;
+  throw new QueryError('unsupported_media_type', detail);
 }
 
 function isJson(contentType = ''): boolean {
@@ -131,11 +137,4 @@ function isJson(contentType = ''): boolean {
   } catch {
     return false;
   }
-}
-
-function mismatch(index: number, declared: string, detected: string): QueryError {
-  const detail = `is declared as ${declared}, but its bytes are ${detected}`;
-  return new QueryError('invalid_query', `"/parts/${index}" ${detail}.`, {
-    errors: [{ pointer: `/parts/${index}/mimeType`, detail }],
-  });
 }
