@@ -24,7 +24,6 @@ import { shown } from './options/table.js';
 import { Clock, SystemClock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
-import { JsonResponse } from './platform/json-response.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
 import type { RunListener } from './ports/run-listener.js';
 import { RunStore } from './ports/run-store.js';
@@ -64,7 +63,6 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     QueryReader,
     OwnerPipe,
     CallerPipe,
-    JsonResponse,
     SseInterceptor,
     HostParsers,
     Connections,

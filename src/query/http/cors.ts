@@ -1,32 +1,3 @@
-/** The headers that a browser sends to the endpoint, besides those that it may always send. */
-const ALLOWED_HEADERS = [
-  'Authorization',
-  'Content-Type',
-  'Idempotency-Key',
-  'If-Range',
-  'Last-Event-ID',
-  'Prefer',
-  'Range',
-  'X-API-Key',
-  'traceparent',
-  'tracestate',
-];
-
-/** The headers of responses that a page reads, besides those that it may always read. */
-const EXPOSED_HEADERS = [
-  'Accept-Ranges',
-  'Content-Disposition',
-  'Content-Location',
-  'Content-Range',
-  'ETag',
-  'Location',
-  'Preference-Applied',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'WWW-Authenticate',
-];
-
 /**
  * What pages of another origin need to use the endpoint: its methods, and the headers of requests and responses. Without
  * `exposedHeaders`, for example, a page cannot read `Content-Location`, and so cannot resume or cancel. The host adds the
@@ -38,6 +9,10 @@ const EXPOSED_HEADERS = [
 export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'exposedHeaders', string>> =
   Object.freeze({
     methods: 'GET,HEAD,POST,DELETE',
-    allowedHeaders: ALLOWED_HEADERS.join(','),
-    exposedHeaders: EXPOSED_HEADERS.join(','),
+    // Besides those that a browser may always send, and those that a page may always read.
+    allowedHeaders:
+      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,X-API-Key,traceparent,tracestate',
+    exposedHeaders:
+      'Accept-Ranges,Content-Disposition,Content-Location,Content-Range,ETag,Location,Preference-Applied,' +
+      'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate',
   });

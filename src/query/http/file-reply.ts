@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { once } from 'node:events';
 import { validateHeaderValue } from 'node:http';
 import { Readable } from 'node:stream';
 import { Logger, StreamableFile } from '@nestjs/common';
@@ -37,9 +38,8 @@ export async function fileReply(
     answer(response, 304, headers);
     return undefined;
   }
-  const condition = header(request, 'if-range');
-  const asked = condition === undefined || condition === etag ? header(request, 'range') : undefined;
-  const range = asked === undefined ? undefined : rangeOf(asked, size);
+  const isUnchanged = (header(request, 'if-range') ?? etag) === etag;
+  const range = isUnchanged ? rangeOf(header(request, 'range'), size) : undefined;
   const options = {
     type: sendable(mimeType),
     disposition: dispositionOf(name),
@@ -77,28 +77,13 @@ function sendable(mimeType: string): string {
  */
 async function begun(content: AsyncIterable<Uint8Array> | undefined): Promise<Readable> {
   if (!content) throw fileExpired();
-  const iterator = content[Symbol.asyncIterator]();
-  let first: IteratorResult<Uint8Array>;
+  const body = Readable.from(content, { objectMode: false });
   try {
-    first = await iterator.next();
+    await once(body, 'readable');
   } catch (error) {
-    if (error instanceof QueryError) throw error;
-    throw fileExpired(error);
+    throw error instanceof QueryError ? error : fileExpired(error);
   }
-  return Readable.from(continued(first, iterator), { objectMode: false });
-}
-
-async function* continued(
-  first: IteratorResult<Uint8Array>,
-  iterator: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    for (let step = first; !step.done; step = await iterator.next()) {
-      if (step.value.length > 0) yield step.value;
-    }
-  } finally {
-    await iterator.return?.();
-  }
+  return body;
 }
 
 /** `Content-Disposition` with the name in both forms (RFC 6266 §4.3): the extended one is of RFC 5987, now RFC 8187. */
@@ -117,14 +102,14 @@ function extended(label: string): string {
 }
 
 /** Whether the caller has the file already: `If-None-Match` names it. */
-function hasCurrent(condition: string | undefined, etag: string): boolean {
-  if (condition === undefined) return false;
+function hasCurrent(condition = '', etag: string): boolean {
   const names = condition.split(',').map((name) => name.trim().replace(/^W\//, ''));
   return names.includes(etag) || names.includes('*');
 }
 
-/** The range that a header asks for, with inclusive ends. Undefined if the header is to be ignored. */
-function rangeOf(header: string, size: number): ByteRange | undefined {
+/** The range that a header asks for, with inclusive ends. Undefined if there is none, or it is to be ignored. */
+function rangeOf(header: string | undefined, size: number): ByteRange | undefined {
+  if (header === undefined) return undefined;
   const ranges = parseRange(size, header, { combine: true });
   if (ranges === -1) {
     const detail = `The header Range asks for bytes that do not exist: the file has ${size} bytes.`;

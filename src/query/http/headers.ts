@@ -31,12 +31,15 @@ export function cursorOf(request: HostRequest): Cursor | undefined {
  *
  * @throws {QueryError} `invalid_query`
  */
-export function cursorOfRun(runId: string, request: HostRequest, after: string | undefined): number {
+export function cursorOfRun(runId: string, request: HostRequest, after = '0'): number {
   const cursor = cursorOf(request);
-  if (cursor && cursor.runId !== runId) {
+  if (cursor && cursor.runId !== runId)
     throw new QueryError('invalid_query', 'Last-Event-ID belongs to another run than the path.');
-  }
-  return cursor?.seq ?? (after === undefined ? 0 : seqOf(after));
+  if (cursor) return cursor.seq;
+  const seq = /^\d{1,16}$/.test(after) ? Number(after) : NaN;
+  if (seq <= Number.MAX_SAFE_INTEGER) return seq;
+  const detail = `The parameter "after" must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`;
+  throw new QueryError('invalid_query', detail);
 }
 
 /**
@@ -58,13 +61,6 @@ export function prefersAsync(prefer = ''): boolean {
   return prefer
     .split(',')
     .some((preference) => preference.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async');
-}
-
-function seqOf(after: string): number {
-  const seq = /^\d{1,16}$/.test(after) ? Number(after) : NaN;
-  if (seq <= Number.MAX_SAFE_INTEGER) return seq;
-  const detail = `The parameter "after" must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`;
-  throw new QueryError('invalid_query', detail);
 }
 
 /** A header that has one value: several would be joined to one that nobody has sent. */

@@ -22,24 +22,20 @@ function WholeNumber(min: number, max: number): PropertyDecorator {
   );
 }
 
-/** Where a page of a list begins. */
-function IsCursor(): PropertyDecorator {
-  return ValidateBy({
-    name: 'cursor',
-    validator: {
-      validate: (value) => typeof value === 'string' && positionOf(value) !== undefined,
-      defaultMessage: () => 'must be "next" of the page before',
-    },
-  });
-}
-
 /** The parameters of `GET {base}/query/sessions`. */
 export class ListDto {
   @WholeNumber(1, 500)
   limit: number = PAGE_ENTRIES;
 
+  /** Where the page begins. */
   @Expose()
-  @IsCursor()
+  @ValidateBy({
+    name: 'cursor',
+    validator: {
+      validate: (value) => typeof value === 'string' && positionOf(value) !== undefined,
+      defaultMessage: () => 'must be "next" of the page before',
+    },
+  })
   @IsOptional()
   after?: string;
 }

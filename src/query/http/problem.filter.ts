@@ -4,15 +4,13 @@ import {
   Catch,
   type ExceptionFilter,
   HttpException,
-  type Logger,
+  Logger,
   Optional,
 } from '@nestjs/common';
-import { Settings } from '../options/query.options.js';
-import { loggerOf } from '../platform/operator-log.js';
+import type { ErrorCode, HostCode, Problem } from 'nest-agent-query-client';
 import { drain } from '../body/drain.js';
-import type { ErrorCode, HostCode } from 'nest-agent-query-client';
 import { QueryError, refusalOf, titleOf } from '../contract/errors.js';
-import type { Problem } from 'nest-agent-query-client';
+import { Settings } from '../options/query.options.js';
 import {
   type HostRequest,
   type HostResponse,
@@ -20,6 +18,7 @@ import {
   rawResponse,
   takeResponse,
 } from '../platform/host.js';
+import { loggerOf } from '../platform/operator-log.js';
 import { Observers } from '../runs/observers.js';
 import { isQuery } from './headers.js';
 
@@ -63,19 +62,23 @@ export class ProblemFilter implements ExceptionFilter {
     void sendProblem(problem, raw, rawRequest(request));
   }
 
-  #problem(error: unknown): Problem & { retryAfter?: undefined } {
-    if (error instanceof QueryError) {
-      // A 503 without a cause says that the service is full or stops, as often as callers try.
-      if (error.status >= 500 && (error.status !== 503 || error.cause !== undefined))
-        this.#logger.error(error.detail, (error.cause as Error | undefined)?.stack);
-      const { code, status, detail, extras } = error;
-      return { ...problemOf(status, detail, code), ...extras, status, retryAfter: undefined };
+  /** An exception of the host keeps its status and its message. What is unexpected, only the log tells. */
+  #problem(error: unknown): Problem {
+    if (error instanceof HttpException) {
+      const { status, code } = refusalOf(error);
+      return problemOf(status, error.message, code);
     }
-    if (error instanceof HttpException) return fromHost(error);
-    this.#logger.error('A request failed.', error instanceof Error ? error.stack : error);
-    return this.#problem(
-      new QueryError('internal', 'The service failed, and has logged the cause. Try again later.'),
-    );
+    if (!(error instanceof QueryError)) {
+      this.#logger.error('A request failed.', error instanceof Error ? error.stack : error);
+      const detail = 'The service failed, and has logged the cause. Try again later.';
+      return this.#problem(new QueryError('internal', detail));
+    }
+    const { code, status, detail, cause } = error;
+    // A 503 without a cause says that the service is full or stops, as often as callers try.
+    if (status >= 500 && (status !== 503 || cause !== undefined))
+      this.#logger.error(detail, (cause as Error | undefined)?.stack);
+    const { retryAfter: _, ...extras } = error.extras;
+    return { ...problemOf(status, detail, code), ...extras, status };
   }
 }
 
@@ -97,12 +100,6 @@ export async function sendProblem(
   // If the connection closes while the caller sends, the caller does not get the answer.
   if (!request.complete) await drain(request, DRAINED_BYTES, DRAINED_MS);
   response.end();
-}
-
-/** An exception of the host keeps its status and its message. */
-function fromHost(error: HttpException): Problem {
-  const { status, code } = refusalOf(error);
-  return problemOf(status, error.message, code);
 }
 
 /** The problem of a status, with the phrase of the status as its title. */

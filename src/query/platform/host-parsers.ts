@@ -23,6 +23,9 @@ interface Layer {
   match(path: string): boolean;
 }
 
+/** The names of the middleware functions of npm `body-parser`, which Express and Nest install. */
+const PARSER_NAMES = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
+
 interface FastifyRequest {
   headers: Record<string, string | undefined> | undefined;
   raw: IncomingMessage;
@@ -36,21 +39,30 @@ interface FastifyRoute {
   preValidation?: unknown;
 }
 
-type FastifyHook = (
+type PreParsing = (
   request: FastifyRequest,
   reply: unknown,
   payload: unknown,
-  done: (...a: unknown[]) => void,
+  done: (error: null, payload: unknown) => void,
 ) => void;
 
-/** For a route of the host, which may have the path of a marked route and another version. */
-const continueBefore: FastifyHook = ({ raw }, _reply, payload, done) => {
-  sendContinue(raw);
+/** Fastify does not parse a request that seems to have no body, whatever its content type is. */
+const hideBody: PreParsing = (request, _reply, payload, done) => {
+  request.headers = { 'content-length': '0', 'content-type': undefined, 'transfer-encoding': undefined };
   done(null, payload);
 };
 
-/** The names of the middleware functions of npm `body-parser`, which Express and Nest install. */
-const PARSER_NAMES = new Set(['jsonParser', 'urlencodedParser', 'rawParser', 'textParser']);
+/** The host's guards see the request's own headers again. */
+const showBody = (request: FastifyRequest, _reply: unknown, done: () => void) => {
+  request.headers = undefined;
+  done();
+};
+
+/** For a route of the host, which may have the path of a marked route and another version. */
+const continueBefore: PreParsing = ({ raw }, _reply, payload, done) => {
+  sendContinue(raw);
+  done(null, payload);
+};
 
 /** Requests whose senders wait for `100 Continue`, and the responses that send it. */
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
@@ -76,8 +88,16 @@ export class HostParsers implements OnModuleInit {
   /** The paths of the marked routes on Fastify. */
   readonly #fastifyPaths = new Set<string>();
 
+  /** @throws Error the application serves requests already */
   constructor(private readonly adapterHost: HttpAdapterHost) {
-    refuseLateModule(adapterHost);
+    // Nest registers no routes for such a module and calls none of its hooks: the endpoint would be missing, and the store would
+    // not be recovered.
+    if (adapterHost.listening) {
+      throw new Error(
+        'QueryModule cannot be loaded by LazyModuleLoader, because Nest registers no routes for such a module. Import it in a ' +
+          'module of the application. Its handler may load other modules lazily.',
+      );
+    }
     // Fastify calls the hook only for routes that are registered after it.
     if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
@@ -121,27 +141,13 @@ export class HostParsers implements OnModuleInit {
       addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): void;
     }>();
     fastify.addHook('onRoute', (route) => {
-      if (!route.config?.[UNPARSED_BODY]) {
-        if ([route.method].flat().includes('POST'))
-          route.preParsing = [continueBefore, route.preParsing ?? []].flat();
-        return;
+      if (route.config?.[UNPARSED_BODY]) {
+        this.#fastifyPaths.add(route.url);
+        route.preParsing = hideBody;
+        route.preValidation = showBody;
+      } else if ([route.method].flat().includes('POST')) {
+        route.preParsing = [continueBefore, route.preParsing ?? []].flat();
       }
-      this.#fastifyPaths.add(route.url);
-      // Fastify does not parse a request that seems to have no body, whatever its content type is.
-      const hideBody: FastifyHook = (request, _reply, payload, done) => {
-        request.headers = {
-          'content-length': '0',
-          'content-type': undefined,
-          'transfer-encoding': undefined,
-        };
-        done(null, payload);
-      };
-      route.preParsing = hideBody;
-      // The host's guards see the request's own headers again.
-      route.preValidation = (request: FastifyRequest, _reply: unknown, done: () => void) => {
-        request.headers = undefined;
-        done();
-      };
     });
   }
 
@@ -160,18 +166,4 @@ export class HostParsers implements OnModuleInit {
 
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!;
-}
-
-/**
- * Refuses a module that is loaded when the application serves requests already. Nest registers no routes for it and calls none of
- * its hooks: the endpoint would be missing, and the store would not be recovered.
- *
- * @throws Error with what to do instead
- */
-function refuseLateModule({ listening }: HttpAdapterHost): void {
-  if (!listening) return;
-  throw new Error(
-    'QueryModule cannot be loaded by LazyModuleLoader, because Nest registers no routes for such a module. Import it in a ' +
-      'module of the application. Its handler may load other modules lazily.',
-  );
 }

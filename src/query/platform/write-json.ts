@@ -20,12 +20,10 @@ export async function writeJson(
   isSorted = false,
 ): Promise<void> {
   const share = new EventLoopShare();
-  const writer = new JsonWriter(isSorted);
-  for (const piece of writer.pieces(value)) {
+  for (const piece of jsonPieces(value, isSorted)) {
     write(piece);
     if (share.isUsedUp) await share.next();
   }
-  write(writer.rest());
 }
 
 /** Returns the JSON of a value, which `writeJson` writes. */
@@ -36,8 +34,8 @@ export async function jsonOf(value: unknown): Promise<string> {
 }
 
 /** Returns the pieces of the JSON of a value, for a reader that may wait between two of them. */
-export function* jsonPieces(value: unknown): Generator<string> {
-  const writer = new JsonWriter(false);
+export function* jsonPieces(value: unknown, isSorted = false): Generator<string> {
+  const writer = new JsonWriter(isSorted);
   yield* writer.pieces(value);
   yield writer.rest();
 }

@@ -4,7 +4,9 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
+  StreamableFile,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, from, of, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
 import { Settings, type StreamOptions } from '../options/query.options.js';
@@ -12,7 +14,7 @@ import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
-import { JsonResponse } from '../platform/json-response.js';
+import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
 import { SseResponse } from './sse-response.js';
 import { EventStream } from './streams-envelopes.js';
@@ -26,7 +28,7 @@ const IDLE_TICKS = 10;
 /** In place of the answer to a request whose connection was closed before its turn. */
 const NO_ANSWER = Symbol('no answer');
 
-/** Writes the streams that routes return as Server-Sent Events (WHATWG HTML §9.2). */
+/** Writes what routes return: streams as Server-Sent Events (WHATWG HTML §9.2), values as JSON, files as they are. */
 @Injectable()
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
   readonly #options: StreamOptions;
@@ -37,7 +39,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   constructor(
     private readonly connections: Connections,
     private readonly clock: Clock,
-    private readonly json: JsonResponse,
+    private readonly adapterHost: HttpAdapterHost,
     settings: Settings,
   ) {
     this.#options = settings.streams;
@@ -54,7 +56,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     return answers.pipe(
       concatMap(async (answer: unknown) => {
         if (answer instanceof EventStream) await this.#stream(answer, request, response);
-        else if (answer !== NO_ANSWER) await this.json.send(answer, response);
+        else if (answer !== NO_ANSWER) await this.#send(answer, response);
       }),
     );
   }
@@ -86,6 +88,22 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     this.#keepAlive(sse);
     sse.open(run && pathOfRun(requestPath(request), run.id));
     follower.notify();
+  }
+
+  /** Ends a response whose status the route has set. Nest's `JSON.stringify` would hold the event loop for a page of turns. */
+  async #send(answer: unknown, response: HostResponse): Promise<void> {
+    const isFile = answer instanceof StreamableFile;
+    const isJson = answer !== undefined && !isFile;
+    const sent = isJson ? await jsonOf(answer) : answer;
+    try {
+      if (isJson) response.header('Content-Type', 'application/json; charset=utf-8');
+      // A route sets the headers of a file itself, also where it says that the caller has the file already (304).
+      if (!isFile && response.statusCode !== 304) response.header('Cache-Control', 'no-store');
+      this.adapterHost.httpAdapter.reply(response, sent);
+    } catch (error) {
+      if (isFile) answer.getStream().destroy();
+      throw error;
+    }
   }
 
   /** One timer serves all streams, so that no write has to ask for the time. */
