@@ -40,11 +40,8 @@ export async function fileReply(
   }
   const isUnchanged = (header(request, 'if-range') ?? etag) === etag;
   const range = isUnchanged ? rangeOf(header(request, 'range'), size) : undefined;
-  const options = {
-    type: sendable(mimeType),
-    disposition: dispositionOf(name),
-    length: range ? range.end - range.start + 1 : size,
-  };
+  const length = range ? range.end - range.start + 1 : size;
+  const options = { type: sendable(mimeType), disposition: dispositionOf(name), length };
   // Opened last: nothing after it throws.
   const body = new StreamableFile(await begun(await file.read(range)), options);
   // What has been sent is not the file: the caller must not take it for one.
@@ -70,11 +67,7 @@ function sendable(mimeType: string): string {
   }
 }
 
-/**
- * Reads the beginning of a content, so that a content that was removed in this moment is refused in place of cut.
- *
- * @throws {QueryError} `file_expired` · `unavailable`
- */
+/** Reads the beginning of a content, so that a content that was removed in this moment is refused in place of cut. */
 async function begun(content: AsyncIterable<Uint8Array> | undefined): Promise<Readable> {
   if (!content) throw fileExpired();
   const body = Readable.from(content, { objectMode: false });
@@ -91,14 +84,9 @@ function dispositionOf(name: string): string {
   // UTF-8 has no lone surrogates. A mark that turns the direction of text would hide the type of the file.
   const label = Buffer.from(name.replace(/\p{Bidi_C}/gu, '_')).toString();
   const header = contentDisposition(label);
-  return header.includes('filename*=') ? header : `${header}; filename*=UTF-8''${extended(label)}`;
-}
-
-function extended(label: string): string {
-  return encodeURIComponent(label).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16)}`,
-  );
+  if (header.includes('filename*=')) return header;
+  const escape = (character: string) => `%${character.charCodeAt(0).toString(16)}`;
+  return `${header}; filename*=UTF-8''${encodeURIComponent(label).replace(/['()*]/g, escape)}`;
 }
 
 /** Whether the caller has the file already: `If-None-Match` names it. */

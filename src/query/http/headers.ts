@@ -12,25 +12,17 @@ export function isQuery(request: HostRequest): boolean {
   return rawRequest(request).method === 'POST' && !header(request, 'last-event-id');
 }
 
-/**
- * Reads `Last-Event-ID` (WHATWG HTML §9.2.4). An empty header counts as absent.
- *
- * @throws {QueryError} `invalid_query`
- */
+/** Reads `Last-Event-ID` (WHATWG HTML §9.2.4), or throws `invalid_query`. An empty header counts as absent. */
 export function cursorOf(request: HostRequest): Cursor | undefined {
   const lastEventId = onlyHeader(request, 'Last-Event-ID');
   if (!lastEventId) return undefined;
   const [, runId, seq] = /^([\w-]{1,100})\.(\d{1,15})$/.exec(lastEventId) ?? [];
-  if (runId !== undefined && seq !== undefined) return { runId, seq: Number(seq) };
+  if (runId !== undefined) return { runId, seq: Number(seq) };
   const detail = 'Last-Event-ID must be the id of an event of this service, "{runId}.{number}".';
   throw new QueryError('invalid_query', detail);
 }
 
-/**
- * Reads the cursor of `GET {base}/query/{runId}`: `Last-Event-ID`, or the parameter `after`, or 0.
- *
- * @throws {QueryError} `invalid_query`
- */
+/** Reads the cursor of `GET {base}/query/{runId}`: `Last-Event-ID`, or the parameter `after`, or 0. Or throws `invalid_query`. */
 export function cursorOfRun(runId: string, request: HostRequest, after = '0'): number {
   const cursor = cursorOf(request);
   if (cursor && cursor.runId !== runId)
@@ -43,10 +35,8 @@ export function cursorOfRun(runId: string, request: HostRequest, after = '0'): n
 }
 
 /**
- * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): a quoted string. A bare value is common, and is
- * accepted unchanged.
- *
- * @throws {QueryError} `invalid_query`
+ * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header), or throws `invalid_query`. It is a quoted string. A bare
+ * value is common, and is accepted unchanged.
  */
 export function idempotencyKeyOf(request: HostRequest): string | undefined {
   const value = onlyHeader(request, 'Idempotency-Key');

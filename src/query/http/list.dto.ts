@@ -1,10 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { Expose, plainToInstance, Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Max, Min, ValidateBy, validateSync } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min, validateSync } from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
 import { PAGE_ENTRIES } from '../runs/lists.js';
+import { HasNoFault } from './query.dto.js';
 
 const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
 
@@ -22,6 +23,11 @@ function WholeNumber(min: number, max: number): PropertyDecorator {
   );
 }
 
+function faultOfCursor(value: unknown): string | undefined {
+  const isCursor = typeof value === 'string' && positionOf(value) !== undefined;
+  return isCursor ? undefined : 'must be "next" of the page before';
+}
+
 /** The parameters of `GET {base}/query/sessions`. */
 export class ListDto {
   @WholeNumber(1, 500)
@@ -29,13 +35,7 @@ export class ListDto {
 
   /** Where the page begins. */
   @Expose()
-  @ValidateBy({
-    name: 'cursor',
-    validator: {
-      validate: (value) => typeof value === 'string' && positionOf(value) !== undefined,
-      defaultMessage: () => 'must be "next" of the page before',
-    },
-  })
+  @HasNoFault('cursor', faultOfCursor)
   @IsOptional()
   after?: string;
 }

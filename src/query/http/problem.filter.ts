@@ -1,12 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  type ArgumentsHost,
-  Catch,
-  type ExceptionFilter,
-  HttpException,
-  Logger,
-  Optional,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Optional } from '@nestjs/common';
 import type { ErrorCode, HostCode, Problem } from 'nest-agent-query-client';
 import { drain } from '../body/drain.js';
 import { QueryError, refusalOf, titleOf } from '../contract/errors.js';
@@ -34,14 +27,10 @@ const DRAINED_MS = 5_000;
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  readonly #logger: Logger;
-
   constructor(
     @Optional() private readonly observers?: Observers,
-    @Optional() settings?: Settings,
-  ) {
-    this.#logger = loggerOf('Query', settings?.name);
-  }
+    @Optional() private readonly settings?: Settings,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -69,16 +58,20 @@ export class ProblemFilter implements ExceptionFilter {
       return problemOf(status, error.message, code);
     }
     if (!(error instanceof QueryError)) {
-      this.#logger.error('A request failed.', error instanceof Error ? error.stack : error);
+      this.#log('A request failed.', error instanceof Error ? error.stack : error);
       const detail = 'The service failed, and has logged the cause. Try again later.';
       return this.#problem(new QueryError('internal', detail));
     }
     const { code, status, detail, cause } = error;
     // A 503 without a cause says that the service is full or stops, as often as callers try.
     if (status >= 500 && (status !== 503 || cause !== undefined))
-      this.#logger.error(detail, (cause as Error | undefined)?.stack);
+      this.#log(detail, (cause as Error | undefined)?.stack);
     const { retryAfter: _, ...extras } = error.extras;
     return { ...problemOf(status, detail, code), ...extras, status };
+  }
+
+  #log(text: string, cause: unknown): void {
+    loggerOf('Query', this.settings?.name).error(text, cause);
   }
 }
 

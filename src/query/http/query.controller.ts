@@ -31,9 +31,6 @@ import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
 import { QueryBody } from './query.reader.js';
 
-/** Where a controller is mounted, and how it is decorated. */
-type Mounting = Pick<QueryModuleExtras, 'path' | 'version' | 'host' | 'decorators'>;
-
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
  * writes it. What they throw, `ProblemFilter` answers with a problem (RFC 9457).
@@ -132,9 +129,7 @@ export class QueryController {
   }
 }
 
-/**
- * Answers 202 as soon as a run is admitted, for a caller who does not wait for the answer (`Prefer: respond-async`, RFC 7240 §4.1).
- */
+/** Answers 202 as soon as a run is admitted, for a caller who does not wait (`Prefer: respond-async`, RFC 7240 §4.1). */
 async function acceptedRun(
   envelopes: Observable<Envelope>,
   path: string,
@@ -148,24 +143,21 @@ async function acceptedRun(
 }
 
 /** Returns the controller of one module. Nest reads all this from the class, and a host may have several modules. */
-export function controllerAt({ path, version, host, decorators = [] }: Mounting): Type<QueryController> {
-  if (!areFunctions(decorators)) {
+export function controllerAt({
+  path,
+  version,
+  host,
+  decorators = [],
+}: QueryModuleExtras): Type<QueryController> {
+  const given: unknown = decorators;
+  if (!Array.isArray(given) || given.some((decorate) => typeof decorate !== 'function')) {
     throw new TypeError(
       'QueryModule: the option "decorators" must be an array of class decorators, such as [UseGuards(MyGuard)].',
     );
   }
   class MountedQueryController extends QueryController {}
-  const options: ControllerOptions = { path: path ?? 'query' };
-  if (version !== undefined) options.version = version;
-  if (host !== undefined) options.host = host;
-  const all: ClassDecorator[] = [Controller(options), ...decorators];
-  return all.reduce<typeof MountedQueryController>(
-    // A decorator may return another class in place of the one that it gets.
-    (decorated, decorate) => decorate(decorated) ?? decorated,
-    MountedQueryController,
-  );
-}
-
-function areFunctions(values: unknown): boolean {
-  return Array.isArray(values) && values.every((value) => typeof value === 'function');
+  const options = { path: path ?? 'query', version, host } as ControllerOptions;
+  // Applies the last one first, as TypeScript does. A decorator may return another class in place of the one that it gets.
+  const all = [...decorators.toReversed(), Controller(options)];
+  return Reflect.decorate(all, MountedQueryController) as Type<QueryController>;
 }

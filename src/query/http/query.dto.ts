@@ -18,7 +18,7 @@ import type { TypedKwargs } from '../options/typed-kwargs.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
 /** @param faultOf the rest of a sentence whose subject is the value; undefined if nothing is wrong with it */
-function HasNoFault(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+export function HasNoFault(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
   return ValidateBy({
     name,
     validator: {

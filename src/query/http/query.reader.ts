@@ -17,9 +17,7 @@ import { storedOwner } from '../sharing/owners.js';
 import { CallerPipe, OfRequest, type PendingRequest } from './caller.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
-interface WithBody {
-  body?: unknown;
-}
+type WithBody = { body?: unknown };
 
 /** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()

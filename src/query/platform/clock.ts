@@ -16,12 +16,7 @@ export abstract class Clock {
   /** Returns milliseconds since a moment that never changes. */
   abstract now(): number;
 
-  /**
-   * Calls a function once, after a time.
-   *
-   * @param option the option that sets the time
-   * @param ms milliseconds
-   */
+  /** Calls a function once, after `ms` milliseconds, the time that the option sets. */
   abstract start(option: TimedOption, ms: number, callback: () => void): Timer;
 
   /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */

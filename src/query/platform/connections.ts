@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { Server, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type HostResponse, rawResponse, serversOf } from './host.js';
@@ -71,8 +72,7 @@ export class Connections implements OnModuleInit {
   async close(): Promise<void> {
     const answered = () =>
       [...this.#open].filter(({ _httpMessage: answer }) => answer && this.#own.has(answer));
-    while (answered().length > 0 && this.timeLeft > 0)
-      await new Promise((resolve) => setTimeout(resolve, CLOSING_INTERVAL_MS));
+    while (answered().length > 0 && this.timeLeft > 0) await setTimeout(CLOSING_INTERVAL_MS);
     for (const socket of answered()) socket.destroy();
     if (!this.#server || this.#timer) return;
     this.#timer = setInterval(() => {

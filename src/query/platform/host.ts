@@ -4,22 +4,18 @@ import type { HttpAdapterHost } from '@nestjs/core';
 /** A request as the host's adapter passes it on: Express passes Node's own, Fastify wraps it. */
 export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: IncomingMessage };
 
-interface CommonResponse {
+/** A response as the host's adapter passes it on. */
+export type HostResponse = {
   status(code: number): unknown;
   header(name: string, value: string): unknown;
   statusCode: number;
-}
+} & ((ServerResponse & { raw?: undefined }) | FastifyReply);
 
-/** A response as the host's adapter passes it on. */
-export type HostResponse = CommonResponse &
-  (
-    | (ServerResponse & { raw?: undefined })
-    | {
-        raw: ServerResponse;
-        getHeaders(): Record<string, number | string | string[] | undefined>;
-        hijack(): unknown;
-      }
-  );
+interface FastifyReply {
+  raw: ServerResponse;
+  getHeaders(): Record<string, number | string | string[] | undefined>;
+  hijack(): unknown;
+}
 
 export function rawRequest(request: HostRequest): IncomingMessage {
   return request.raw ?? request;
@@ -34,8 +30,7 @@ export function rawResponse(response: HostResponse): ServerResponse {
  * method is not safe must be executed one after another (RFC 9112 §9.3.2), and not at all if that response closes the
  * connection (§9.6).
  *
- * @returns undefined if it is the turn of the request; otherwise a promise of whether its turn comes before the connection is
- * closed
+ * @returns undefined if its turn has come; otherwise a promise: whether its turn comes before the connection is closed
  */
 export function turnOf(request: HostRequest, response: HostResponse): Promise<boolean> | undefined {
   const raw = rawResponse(response);
@@ -48,10 +43,7 @@ export function turnOf(request: HostRequest, response: HostResponse): Promise<bo
   });
 }
 
-/**
- * Returns Node's response to write to it directly. From now on the adapter leaves the response alone; the headers that it
- * would have sent are set.
- */
+/** Returns Node's response to write to it. The adapter leaves it alone from now on; the headers that it would have sent are set. */
 export function takeResponse(response: HostResponse): ServerResponse {
   if (!response.raw) return response;
   response.hijack();

@@ -1,7 +1,4 @@
-/**
- * Returns an object that answers as another one does, except for some members. Methods are bound once, so that a call costs the
- * same.
- */
+/** Returns an object that answers as another one does, except for some members. Methods are bound once: a call costs the same. */
 export function overriding<T extends object>(object: T, members: Partial<T>): T {
   const result: Record<string, unknown> = {};
   for (let from: object = object; from !== Object.prototype; from = Object.getPrototypeOf(from) as object) {

@@ -20,7 +20,8 @@ const LINE_ENDS = new RegExp(LINE_END, 'g');
  * @param runId the run that the `id:` of each event names; undefined for events without an `id:`
  */
 export function framesOf({ lines, first }: LogSlice, runId: string | undefined): Frames {
-  return runId === undefined ? plainFrames(lines) : fullFrames(lines, first, runId);
+  if (runId !== undefined) return framed(lines, (text) => fullFrames(text, first, runId));
+  return framed(lines, (text) => `data: ${text.replace(/\n/g, '\n\ndata: ')}\n\n`);
 }
 
 /** ASCII text that is a frame already. */
@@ -28,22 +29,16 @@ export function asciiFrames(text: string): Frames {
   return { text, bytes: text.length, encoding: 'latin1' };
 }
 
-function plainFrames(lines: string): Frames {
-  return framed(lines, (text) => `data: ${text.replace(/\n/g, '\n\ndata: ')}\n\n`);
-}
-
-function fullFrames(lines: string, first: number, runId: string): Frames {
-  return framed(lines, (text) => {
-    let frames = '';
-    let seq = first;
-    for (let at = 0; at <= text.length;) {
-      const found = text.indexOf('\n', at);
-      const end = found === -1 ? text.length : found;
-      frames += `id: ${runId}.${seq++}\ndata: ${text.slice(at, end)}\n\n`;
-      at = end + 1;
-    }
-    return frames;
-  });
+function fullFrames(text: string, first: number, runId: string): string {
+  let frames = '';
+  let seq = first;
+  for (let at = 0; at <= text.length;) {
+    const found = text.indexOf('\n', at);
+    const end = found === -1 ? text.length : found;
+    frames += `id: ${runId}.${seq++}\ndata: ${text.slice(at, end)}\n\n`;
+    at = end + 1;
+  }
+  return frames;
 }
 
 /** @param frame adds the frames, which are ASCII, to lines */
@@ -51,11 +46,11 @@ function framed(lines: string, frame: (lines: string) => string): Frames {
   const bytes = Buffer.byteLength(lines);
   if (bytes === lines.length) return asciiFrames(frame(lines));
   // No line end of Unicode is ASCII, so ASCII text need not be searched for them.
-  if (LINE_END.test(lines)) return framed(withoutLineEnds(lines), frame);
+  if (LINE_END.test(lines)) return framed(lines.replace(LINE_ENDS, escaped), frame);
   const text = frame(lines);
   return { text, bytes: bytes + text.length - lines.length, encoding: 'utf8' };
 }
 
-function withoutLineEnds(text: string): string {
-  return text.replace(LINE_ENDS, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+function escaped(lineEnd: string): string {
+  return `\\u${lineEnd.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -26,11 +26,7 @@ export class SseResponse implements Sink {
     private readonly retryMs: number,
   ) {}
 
-  /**
-   * Sends the headers, and the beginning of the stream.
-   *
-   * @param location the path of the run; undefined where there is none
-   */
+  /** Sends the headers, with the path of the run where there is one, and the beginning of the stream. */
   open(location: string | undefined): void {
     // The headers leave at the end of this tick, in one write with the envelopes that the log has by then.
     const { socket } = this.response;
@@ -102,14 +98,12 @@ export class SseResponse implements Sink {
 }
 
 /**
- * Returns the socket of a response, if chunks of the body may be written to it directly.
+ * Returns the socket of a response whose headers have been written, if chunks of the body may be written to it directly.
  *
  * Node's `response.write` passes a chunk to the socket in four pieces. For short texts this takes half as long again as one
  * piece with the same bytes, so chunks are built here. This is not possible where a middleware has replaced
  * `response.write` (compression, counting), with HTTP/1.0 (no chunks), with HTTP/2 (frames of its own), and for a pipelined
  * request, which has no socket yet.
- *
- * @param response its headers have been written
  */
 function chunkSocket(response: ServerResponse): Socket | undefined {
   const isOurs = response.chunkedEncoding && response.write === OutgoingMessage.prototype.write;

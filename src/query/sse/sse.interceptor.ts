@@ -9,7 +9,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, from, of, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
-import { Settings, type StreamOptions } from '../options/query.options.js';
+import { Settings } from '../options/query.options.js';
 import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
@@ -31,7 +31,6 @@ const NO_ANSWER = Symbol('no answer');
 /** Writes what routes return: streams as Server-Sent Events (WHATWG HTML §9.2), values as JSON, files as they are. */
 @Injectable()
 export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdown {
-  readonly #options: StreamOptions;
   readonly #open = new Set<SseResponse>();
   #keepAliveTimer: Timer | undefined;
   #onAllClosed: (() => void) | undefined;
@@ -40,10 +39,8 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     private readonly connections: Connections,
     private readonly clock: Clock,
     private readonly adapterHost: HttpAdapterHost,
-    settings: Settings,
-  ) {
-    this.#options = settings.streams;
-  }
+    private readonly settings: Settings,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
@@ -76,7 +73,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     const { run, follow } = await RunStream.from(envelopes).admitted;
     const raw = takeResponse(response);
     const profile = acceptsEventStream(request) ? 'full' : 'plain';
-    const sse = new SseResponse(raw, profile, run?.id, this.#options.retryMs);
+    const sse = new SseResponse(raw, profile, run?.id, this.settings.streams.retryMs);
     const follower = follow(sse);
     sse.follower = follower;
     if (raw.destroyed) return follower.leave();
@@ -109,7 +106,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   /** One timer serves all streams, so that no write has to ask for the time. */
   #keepAlive(sse: SseResponse): void {
     this.#open.add(sse);
-    const tickMs = Math.max(1, this.#options.keepAliveMs / IDLE_TICKS);
+    const tickMs = Math.max(1, this.settings.streams.keepAliveMs / IDLE_TICKS);
     this.#keepAliveTimer ??= this.clock.repeat('keepAliveMs', tickMs, () => this.#tick());
   }
 

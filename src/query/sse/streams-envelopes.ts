@@ -28,12 +28,8 @@ export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
     Res()(routes, name, route.length);
     // Our pipes have validated what the routes get. A global pipe of the host must not do it again, by the types of the parameters.
     const types = Reflect.getMetadata('design:paramtypes', routes, name) as unknown[];
-    Reflect.defineMetadata(
-      'design:paramtypes',
-      types.map(() => Object),
-      routes,
-      name,
-    );
+    const unknownTypes = types.map(() => Object);
+    Reflect.defineMetadata('design:paramtypes', unknownTypes, routes, name);
     Object.defineProperty(routes, name, { ...descriptor, value: boxing(route) });
   }
 };
