@@ -12,7 +12,6 @@ import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
-import { QueryReader } from './http/query.reader.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
   type QueryModuleExtras,
@@ -60,7 +59,6 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
 @Module({
   providers: [
     AgentService,
-    QueryReader,
     OwnerPipe,
     CallerPipe,
     SseInterceptor,

@@ -42,18 +42,21 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   }
 }
 
+/**
+ * Two parameters of a route read the head: the option `owner` is asked once for both, also where it throws. Not a member of the
+ * pipe, because Nest makes an instance of a pipe for the route, and another one for the providers that need it.
+ */
+const callers = new WeakMap<HostRequest, Awaitable<Caller>>();
+
 /** Reads the head of a `POST`. */
 @Injectable()
 export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Caller>> {
-  /** Two parameters of a route read the head. The option `owner` is asked once for both, also where it throws. */
-  readonly #callers = new WeakMap<HostRequest, Awaitable<Caller>>();
-
   constructor(private readonly owners: OwnerPipe) {}
 
   /** @throws {QueryError} the headers are not valid */
   transform(pending: PendingRequest): Awaitable<Caller> {
     const request = pending();
-    let caller = this.#callers.get(request);
+    let caller = callers.get(request);
     if (caller) return caller;
     try {
       const owner = this.owners.transform(pending);
@@ -61,7 +64,7 @@ export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Calle
     } catch (error) {
       caller = Promise.reject(error);
     }
-    this.#callers.set(request, caller);
+    callers.set(request, caller);
     return caller;
   }
 }
