@@ -6,12 +6,32 @@ import { ANONYMOUS, type QueryOptions } from '../runs/agent.service.js';
 import { Observers } from '../runs/observers.js';
 import { type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
 
-/** The request of a parameter. In a function, so that a global pipe of the host finds nothing to change. */
-export type PendingRequest = () => HostRequest;
+/** The request of route parameters. In a function, so that a global pipe of the host finds nothing to change. */
+export type PendingRequest = () => { readonly request: HostRequest; caller?: Awaitable<Caller> };
 
-export const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext): PendingRequest => {
+function pendingOf(request: HostRequest): PendingRequest {
+  const pending = { request };
+  return () => pending;
+}
+
+/** For a route with one such parameter. */
+const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  pendingOf(context.switchToHttp().getRequest<HostRequest>()),
+);
+
+/** The value of the first parameter, until the second one of the same request takes it. */
+let first: PendingRequest | undefined;
+
+/**
+ * For a route with two such parameters, which have one value. Nest asks for the values of all parameters of a request in one turn
+ * of the event loop. To keep the value at the host's request or in a WeakMap takes 6 % of a small query on Express.
+ */
+export const OfBothParameters = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const request = context.switchToHttp().getRequest<HostRequest>();
-  return () => request;
+  const isSecond = first?.().request === request;
+  const pending = isSecond ? first! : pendingOf(request);
+  first = isSecond ? undefined : pending;
+  return pending;
 });
 
 /** Who asks, and what the head of the request says. */
@@ -31,7 +51,7 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   ) {}
 
   transform(pending: PendingRequest): Awaitable<string> {
-    const request = pending();
+    const { request } = pending();
     const known = (found: string | null | undefined) => {
       const owner = found ?? ANONYMOUS;
       this.observers.ownerIs(request, owner);
@@ -42,30 +62,26 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   }
 }
 
-/**
- * Two parameters of a route read the head: the option `owner` is asked once for both, also where it throws. Not a member of the
- * pipe, because Nest makes an instance of a pipe for the route, and another one for the providers that need it.
- */
-const callers = new WeakMap<HostRequest, Awaitable<Caller>>();
-
-/** Reads the head of a `POST`. */
+/** Reads the head of a `POST`. Both parameters ask for it: it is read once, also where that throws. */
 @Injectable()
 export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Caller>> {
   constructor(private readonly owners: OwnerPipe) {}
 
   /** @throws {QueryError} the headers are not valid */
-  transform(pending: PendingRequest): Awaitable<Caller> {
-    const request = pending();
-    let caller = callers.get(request);
-    if (caller) return caller;
+  transform(given: PendingRequest): Awaitable<Caller> {
+    const pending = given();
     try {
-      const owner = this.owners.transform(pending);
-      caller = isThenable(owner) ? owner.then((known) => callerOf(request, known)) : callerOf(request, owner);
+      pending.caller ??= this.#read(given);
     } catch (error) {
-      caller = Promise.reject(error);
+      pending.caller = Promise.reject(error);
     }
-    callers.set(request, caller);
-    return caller;
+    return pending.caller;
+  }
+
+  #read(pending: PendingRequest): Awaitable<Caller> {
+    const { request } = pending();
+    const owner = this.owners.transform(pending);
+    return isThenable(owner) ? owner.then((known) => callerOf(request, known)) : callerOf(request, owner);
   }
 }
 
@@ -79,6 +95,6 @@ function callerOf(request: HostRequest, owner: string): Caller {
 }
 
 /** A parameter of a route: who asks, and what the head of the request says. */
-export const FromCaller = () => OfRequest(CallerPipe);
+export const FromCaller = () => OfBothParameters(CallerPipe);
 /** A parameter of a route: the owner of the runs that the caller may see. */
 export const Owner = () => OfRequest(OwnerPipe);

@@ -14,7 +14,7 @@ import { loggerOf } from '../platform/operator-log.js';
 import { isThenable } from '../ports/file-store.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
-import { CallerPipe, OfRequest, type PendingRequest } from './caller.js';
+import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 type WithBody = { body?: unknown };
@@ -50,7 +50,7 @@ export class QueryReader
    * @throws {BodyAborted} the caller closed the connection
    */
   async transform(pending: PendingRequest): Promise<QueryDto | undefined> {
-    const request = pending();
+    const { request } = pending();
     const found = this.callers.transform(pending);
     const caller = isThenable(found) ? await found : found;
     if (caller.cursor) {
@@ -118,7 +118,7 @@ export class QueryReader
 }
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
-export const QueryBody = () => OfRequest(QueryReader);
+export const QueryBody = () => OfBothParameters(QueryReader);
 
 function requireJson(contentType: string | undefined): void {
   if (isJson(contentType)) return;
