@@ -20,7 +20,7 @@ import {
   Settings,
 } from './options/query.options.js';
 import { shown } from './options/table.js';
-import { Clock, SystemClock } from './platform/clock.js';
+import { Clock } from './platform/clock.js';
 import { Connections } from './platform/connections.js';
 import { HostParsers } from './platform/host-parsers.js';
 import { AgentHandler, type HandlerFunction } from './ports/agent-handler.js';
@@ -64,7 +64,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     SseInterceptor,
     HostParsers,
     Connections,
-    { provide: Clock, useClass: SystemClock },
+    Clock,
     {
       provide: Spool,
       inject: [Settings],

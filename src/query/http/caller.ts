@@ -62,12 +62,11 @@ export class OwnerPipe implements PipeTransform<PendingRequest, Awaitable<string
   }
 }
 
-/** Reads the head of a `POST`. Both parameters ask for it: it is read once, also where that throws. */
+/** Reads the head of a `POST`, or throws `invalid_query`. Both parameters ask for it: it is read once, also where that throws. */
 @Injectable()
 export class CallerPipe implements PipeTransform<PendingRequest, Awaitable<Caller>> {
   constructor(private readonly owners: OwnerPipe) {}
 
-  /** @throws {QueryError} the headers are not valid */
   transform(given: PendingRequest): Awaitable<Caller> {
     const pending = given();
     try {

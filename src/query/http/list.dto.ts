@@ -63,11 +63,7 @@ export class TurnsDto {
   after: number = 0;
 }
 
-/**
- * Reads the parameters of a URL as a DTO. Others are ignored.
- *
- * @throws {QueryError} `invalid_query`, with all faults
- */
+/** Reads the parameters of a URL as a DTO, or throws `invalid_query` with all faults. Other parameters are ignored. */
 export function validated<T extends object>(dto: new () => T, parameters: object): T {
   const options = { excludeExtraneousValues: true, exposeDefaultValues: true, exposeUnsetFields: false };
   const list = plainToInstance(dto, parameters, options);

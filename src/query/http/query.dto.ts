@@ -100,11 +100,11 @@ export class QueryDto implements Query {
 }
 
 /**
- * Validates the body of a query. Members that are not part of the interface are dropped.
+ * Validates the body of a query, or throws `invalid_query` with every fault and its JSON Pointer. Members that are not part of the
+ * interface are dropped.
  *
  * @param body the document as it was read, with a `FileContent` or a `Base64Fault` as the `base64` of a part
  * @param typed the rules of the host for kwargs; undefined where it has none
- * @throws {QueryError} `invalid_query` with every fault and its JSON Pointer
  */
 export async function validateQuery(body: unknown, typed: TypedKwargs | undefined): Promise<QueryDto> {
   if (!isObject(body)) {

@@ -12,33 +12,23 @@ export type Timer = object;
  * @example
  * Test.createTestingModule({ imports: [AppModule] }).overrideProvider(Clock).useValue(new TestClock())
  */
-export abstract class Clock {
+export class Clock {
   /** Returns milliseconds since a moment that never changes. */
-  abstract now(): number;
-
-  /** Calls a function once, after `ms` milliseconds, the time that the option sets. */
-  abstract start(option: TimedOption, ms: number, callback: () => void): Timer;
-
-  /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */
-  abstract repeat(option: TimedOption, ms: number, callback: () => void): Timer;
-
-  /** Stops what `start` or `repeat` has returned. Can be called again. */
-  abstract stop(timer: Timer | undefined): void;
-}
-
-export class SystemClock extends Clock {
   now(): number {
     return performance.now();
   }
 
+  /** Calls a function once, after `ms` milliseconds, the time that the option sets. */
   start(_option: TimedOption, ms: number, callback: () => void): Timer {
     return setTimeout(callback, ms);
   }
 
+  /** Calls a function again and again. It does not keep the process alive. Otherwise as `start`. */
   repeat(_option: TimedOption, ms: number, callback: () => void): Timer {
     return setInterval(callback, ms).unref();
   }
 
+  /** Stops what `start` or `repeat` has returned. Can be called again. */
   stop(timer: Timer | undefined): void {
     clearTimeout(timer as NodeJS.Timeout | undefined);
   }

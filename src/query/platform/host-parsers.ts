@@ -74,9 +74,7 @@ export function sendContinue(request: IncomingMessage): void {
 }
 
 /**
- * Stops the host from reading the bodies of routes that are marked with `UnparsedBody`. Every other route is served as
- * before.
- *
+ * Stops the host from reading the bodies of routes that are marked with `UnparsedBody`. Every other route is served as before.
  * The host's parsers would read such a body whole, with limits that are not ours, before a guard of the host has seen the
  * request. And Node would send `100 Continue` for a body that is refused because of its headers.
  *
@@ -87,6 +85,8 @@ export function sendContinue(request: IncomingMessage): void {
 export class HostParsers implements OnModuleInit {
   /** The paths of the marked routes on Fastify. */
   readonly #fastifyPaths = new Set<string>();
+  /** Undefined in an application that serves no HTTP. */
+  readonly #adapter: string | undefined;
 
   /** @throws Error the application serves requests already */
   constructor(private readonly adapterHost: HttpAdapterHost) {
@@ -98,6 +98,7 @@ export class HostParsers implements OnModuleInit {
           'module of the application. Its handler may load other modules lazily.',
       );
     }
+    this.#adapter = adapterHost.httpAdapter?.getType();
     // Fastify calls the hook only for routes that are registered after it.
     if (this.#adapter === 'fastify') this.#exemptOnFastify();
   }
@@ -107,11 +108,6 @@ export class HostParsers implements OnModuleInit {
     if (this.#adapter === 'express') this.#answerExpectContinue(this.#exemptOnExpress());
     if (this.#adapter === 'fastify')
       this.#answerExpectContinue((request) => this.#fastifyPaths.has(pathOf(request)));
-  }
-
-  /** Undefined in an application that serves no HTTP. */
-  get #adapter(): string | undefined {
-    return this.adapterHost.httpAdapter?.getType();
   }
 
   /** Returns a function that tells whether a request is for a marked route. */

@@ -12,12 +12,12 @@ import type { HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
 import { type RunOptions, Settings } from '../options/query.options.js';
 import type { Envelope } from 'nest-agent-query-client';
-import { SystemClock } from '../platform/clock.js';
+import { Clock } from '../platform/clock.js';
 import { Spool } from '../files/spool.js';
 
 /** Nothing lies in it. */
 const spool = await Spool.open();
-const clock = new SystemClock();
+const clock = new Clock();
 
 const IDLE = { running: 0, waiting: 0, followers: 0, overdue: 0 };
 const DRAIN_MS = 1_000;

@@ -87,13 +87,11 @@ export class SseResponse implements Sink {
     const takesMore = socket ? writeChunk(socket, frames) : this.response.write(frames.text, frames.encoding);
     if (takesMore) return true;
     this.#isBlocked = true;
-    (socket ?? this.response).once('drain', () => this.#drained());
+    (socket ?? this.response).once('drain', () => {
+      this.#isBlocked = false;
+      this.follower?.drained();
+    });
     return false;
-  }
-
-  #drained(): void {
-    this.#isBlocked = false;
-    this.follower?.drained();
   }
 }
 
