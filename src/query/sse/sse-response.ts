@@ -4,8 +4,11 @@ import type { Follower, Sink } from '../event-log/follower.js';
 import { asciiFrames, type Frames, framesOf } from './frames.js';
 import type { LogSlice } from '../ports/run-store.js';
 
+/** How many ticks of the keep-alive timer a stream may be idle. */
+export const IDLE_TICKS = 10;
+
 /** How a stream is written: `plain` has `data:` lines only, `full` also has `id:`, `retry:` and comments. */
-export type Profile = 'plain' | 'full';
+type Profile = 'plain' | 'full';
 
 /**
  * One response that follows a run (WHATWG HTML §9.2, "Server-sent events"). It writes each slice of the log with one call, and
@@ -49,9 +52,9 @@ export class SseResponse implements Sink {
     return this.#send(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
   }
 
-  /** Sends a keep-alive after this many idle ticks. A blocked connection is not idle. */
-  keepAlive(idleTicks: number): void {
-    if (++this.#idleTicks < idleTicks || this.#isBlocked) return;
+  /** Sends a keep-alive after `IDLE_TICKS` ticks without a write. A blocked connection is not idle. */
+  keepAlive(): void {
+    if (++this.#idleTicks < IDLE_TICKS || this.#isBlocked) return;
     this.#send(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n'));
   }
 

@@ -16,14 +16,11 @@ import { settlesWithin } from '../platform/deadline.js';
 import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf } from '../platform/host.js';
 import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
-import { SseResponse } from './sse-response.js';
+import { IDLE_TICKS, SseResponse } from './sse-response.js';
 import { EventStream } from './streams-envelopes.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
 const DISCONNECTING_MS = 500;
-
-/** How many ticks of the keep-alive timer a stream may be idle. */
-const IDLE_TICKS = 10;
 
 /** In place of the answer to a request whose connection was closed before its turn. */
 const NO_ANSWER = Symbol('no answer');
@@ -111,7 +108,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   }
 
   #tick(): void {
-    for (const sse of this.#open) sse.keepAlive(IDLE_TICKS);
+    for (const sse of this.#open) sse.keepAlive();
     if (this.#open.size > 0) return;
     this.clock.stop(this.#keepAliveTimer);
     this.#keepAliveTimer = undefined;
