@@ -1,4 +1,5 @@
-import type { ContentWriter } from '../files/content-writer.js';
+import type { ContentWriter } from '../files/body-contents.js';
+import type { FileContent } from '../files/content.js';
 
 /** Takes the place of a `base64` string that does not follow RFC 4648 §4. */
 export class Base64Fault {
@@ -30,9 +31,11 @@ const MIN_NODE_CHARACTERS = 32;
  *
  * It refuses what other decoders tolerate: the URL-safe alphabet, white space, missing or misplaced padding, and bits
  * after the last byte that are not zero (RFC 4648 §3.5). With such bits, two different texts would stand for one content.
+ *
+ * What decodes or skips characters throws QueryError `limit_exceeded` and `rate_limited`, for the file that has become too large.
  */
 export class Base64Decoder {
-  /** The first fault of the string. Once it is set, nothing more may be decoded. */
+  /** The first fault of the string. Once it is set, what follows is skipped. */
   fault: Base64Fault | undefined;
   /** Characters decoded so far, padding included. */
   private characters = 0;
@@ -44,12 +47,7 @@ export class Base64Decoder {
 
   constructor(private readonly writer: ContentWriter) {}
 
-  /**
-   * Decodes `bytes[from..to)`, at most 64 KiB.
-   *
-   * @returns `to`, or the index of the first wrong byte; `fault` is set then
-   * @throws {QueryError} `limit_exceeded`
-   */
+  /** Decodes `bytes[from..to)`, at most 64 KiB. Returns `to`, or the index of the first wrong byte; `fault` is set then. */
   decode(bytes: Buffer, from: number, to: number): number {
     let index = from;
     for (; this.characters % 4 !== 0 && index < to; index++) {
@@ -63,12 +61,7 @@ export class Base64Decoder {
     return to;
   }
 
-  /**
-   * Decodes one character.
-   *
-   * @returns false if it is wrong; `fault` is set then
-   * @throws {QueryError} `limit_exceeded`
-   */
+  /** Decodes one character. Returns false if it is wrong; `fault` is set then. */
   decodeCharacter(code: number): boolean {
     const sextet = code < 256 ? SEXTETS[code]! : NONE;
     if (sextet === NONE || this.padding > 0) return code === PAD ? this.pad() : this.refuse(code);
@@ -79,10 +72,17 @@ export class Base64Decoder {
     return true;
   }
 
-  /** Ends the string. `fault` is set then if the string is not complete. */
-  end(): void {
-    if (this.fault || this.characters % 4 === 0) return;
-    this.fail('ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing');
+  /** Counts characters after the fault as if they were decoded: the limits apply to them too. */
+  skip(characters: number): void {
+    this.writer.count(characters * 0.75);
+  }
+
+  /** Ends the string, and returns its content or its fault. */
+  end(): FileContent | Base64Fault {
+    if (!this.fault && this.characters % 4 !== 0) {
+      this.fail('ends inside a group of 4 characters: it was cut off, or its padding ("=") is missing');
+    }
+    return this.fault ?? this.writer.finish();
   }
 
   /** Decodes whole groups with Node's decoder. It skips wrong characters: a short result shows that there are some. */
@@ -148,6 +148,7 @@ export class Base64Decoder {
 
   private fail(reason: string, offset = this.characters): false {
     this.fault = new Base64Fault(reason, offset);
+    this.writer.discard();
     return false;
   }
 }

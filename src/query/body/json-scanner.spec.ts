@@ -22,7 +22,7 @@ describe('The scanner of a query', () => {
   });
 
   afterEach(async () => {
-    for (const contents of opened) await contents.writes.discard();
+    for (const contents of opened) await contents.discard();
     opened = [];
     expect(await readdir(spool.directory).catch(() => [])).toEqual([]);
   });

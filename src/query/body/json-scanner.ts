@@ -1,12 +1,27 @@
-import type { FileContent } from '../files/content.js';
-import type { BodyContents } from '../files/body-contents.js';
+import { QueryError } from '../contract/errors.js';
 import { limitExceeded } from '../contract/refusals.js';
-import { DocumentBuilder, TokenText } from './document-builder.js';
-import { Role, StringToken } from './json-string.js';
-import { expectedIn, State, syntaxError } from './json-syntax-error.js';
-import { LiteralToken, NumberToken } from './json-tokens.js';
-import type { BodyLimits } from '../options/table.js';
-import { PartContents } from './part-contents.js';
+import type { BodyContents } from '../files/body-contents.js';
+import { NumberToken } from './json-number.js';
+import { StringToken } from './json-string.js';
+import { QueryDocument } from './query-document.js';
+
+/**
+ * What the grammar of RFC 8259 allows next, in words for an error: `{closer}` stands for the bracket that closes the array or
+ * object. Or the token that has begun and not ended.
+ */
+enum State {
+  Value = 'a value',
+  ValueOrClose = 'a value or "{closer}"',
+  Name = 'a name in double quotes',
+  NameOrClose = 'a name in double quotes or "{closer}"',
+  Colon = '":"',
+  CommaOrClose = '"," or "{closer}"',
+  End = 'nothing more',
+  InLiteral = 'literal',
+  InNumber = 'number',
+  InName = 'name',
+  InString = 'string',
+}
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -16,18 +31,22 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-const LOWER_F = 0x66;
-const LOWER_N = 0x6e;
-const LOWER_T = 0x74;
 
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-const ROLES = { text: Role.PartText, base64: Role.Content, other: Role.Other };
-const LITERALS = { true: true, false: false, null: null };
+const LITERALS = [
+  { text: 'true', value: true, expected: '"true"' },
+  { text: 'false', value: false, expected: '"false"' },
+  { text: 'null', value: null, expected: '"null"' },
+];
+/** Before the first value, scanned like a literal. */
+const BYTE_ORDER_MARK = { text: '\u00ef\u00bb\u00bf', value: undefined, expected: 'well-formed UTF-8' };
 const EMPTY = Buffer.alloc(0);
 
 /**
  * Reads a query's JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the `base64` of parts into contents,
  * and builds the rest of the document, with the outcome of `JSON.parse` for every text.
+ *
+ * It is our own because a file of 256 MiB is a string of the document: `JSON.parse` needs it whole in memory, and other
+ * incremental parsers build each string.
  *
  * A fault of the grammar or of UTF-8 is found at its byte: QueryError `invalid_json` states the offset of the byte in the
  * body and what was expected there. A byte order mark at the beginning is ignored.
@@ -39,23 +58,16 @@ export class JsonScanner {
   private chunkOffset = 0;
   /** Bytes of the document so far, without those of contents. */
   private documentBytes = 0;
-  /** Index in `chunk` of the first byte that `documentBytes` does not count yet. */
-  private uncounted = 0;
-  /** Index in `chunk` of the first byte of the string or number that has begun. */
-  private tokenStart = 0;
-  private byteOrderMarkBytes = 0;
-  private readonly limits: BodyLimits;
-  private readonly document = new DocumentBuilder();
-  private readonly text = new TokenText();
-  private readonly parts: PartContents;
+  private readonly document: QueryDocument;
   private readonly string: StringToken;
   private readonly number = new NumberToken();
-  private readonly literal = new LiteralToken();
+  private literal: (typeof LITERALS)[number] | typeof BYTE_ORDER_MARK = BYTE_ORDER_MARK;
+  /** How many bytes of the literal have come. */
+  private literalLength = 0;
 
-  constructor(contents: BodyContents) {
+  constructor(private readonly contents: BodyContents) {
     this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
-    this.limits = contents.limits;
-    this.parts = new PartContents(contents.limits, (content) => contents.drop(content));
+    this.document = new QueryDocument(contents.limits, (content) => contents.drop(content));
   }
 
   /**
@@ -66,40 +78,36 @@ export class JsonScanner {
   scan(chunk: Buffer): void {
     this.chunk = chunk;
     this.string.beginChunk();
-    let index = this.chunkOffset < BYTE_ORDER_MARK.length ? this.skipByteOrderMark() : 0;
-    this.uncounted = index;
-    this.tokenStart = index;
+    this.documentBytes += chunk.length;
+    let index = 0;
+    if (this.chunkOffset === 0 && chunk[0] === BYTE_ORDER_MARK.text.charCodeAt(0)) {
+      this.state = State.InLiteral;
+      this.documentBytes -= BYTE_ORDER_MARK.text.length;
+    }
     while (index < chunk.length) index = this.step(index);
-    if (!this.string.leftOut) this.count(chunk.length);
-    this.appendToken(chunk.length);
     this.chunkOffset += chunk.length;
+    const { documentBytes } = this.contents.limits;
+    if (this.documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
   }
 
-  /**
-   * Ends the body.
-   *
-   * @returns the document with its contents in their places, and those contents
-   * @throws {QueryError} `invalid_json` if something is missing
-   */
-  end(): { value: unknown; contents: FileContent[] } {
-    const complete = this.state === State.End || (this.state === State.Number && this.number.complete);
-    if (!complete || this.parts.closer !== undefined) {
-      this.chunk = EMPTY;
-      this.fail(0);
-    }
-    if (this.state === State.Number) this.document.add(Number(this.text.take()));
-    const { value } = this.document;
-    return { value, contents: this.parts.insertInto(value) };
+  /** Ends the body, and returns the document: see `QueryDocument.end`. @throws {QueryError} `invalid_json` if something is missing */
+  end(): ReturnType<QueryDocument['end']> {
+    this.chunk = EMPTY;
+    // Outside of arrays and objects, a number ends with the body.
+    if (this.state === State.InNumber) this.endNumber(0);
+    if (this.state !== State.End) this.fail(0);
+    return this.document.end();
   }
 
   /** Scans from an index on: one byte or more. Returns the index of the next byte to scan. */
   private step(index: number): number {
     switch (this.state) {
-      case State.String:
+      case State.InString:
+      case State.InName:
         return this.scanString(index);
-      case State.Number:
+      case State.InNumber:
         return this.scanNumber(index);
-      case State.Literal:
+      case State.InLiteral:
         return this.scanLiteral(index);
       default:
         return this.scanStructure(index);
@@ -126,175 +134,144 @@ export class JsonScanner {
         this.state = State.Value;
         return index + 1;
       case State.CommaOrClose:
-        if (byte === this.parts.closer) return this.close(index);
+        if (byte === this.closer) return this.close(index);
         if (byte !== COMMA) this.fail(index);
-        this.state = this.parts.closer === CLOSE_ARRAY ? State.Value : State.Name;
+        this.state = this.closer === CLOSE_ARRAY ? State.Value : State.Name;
         return index + 1;
       default:
         return this.fail(index);
     }
   }
 
+  /** A number and a literal begin with their first byte, a string after its quote. */
   private beginValue(index: number, byte: number): number {
-    this.parts.beginValue();
+    this.document.beginValue();
     switch (byte) {
       case QUOTE:
         return this.beginString(index);
       case OPEN_OBJECT:
-        this.parts.open(CLOSE_OBJECT);
         this.document.open({});
         this.state = State.NameOrClose;
         return index + 1;
       case OPEN_ARRAY:
-        this.parts.open(CLOSE_ARRAY);
         this.document.open([]);
         this.state = State.ValueOrClose;
         return index + 1;
-      case LOWER_T:
-        return this.beginLiteral(index, 'true');
-      case LOWER_F:
-        return this.beginLiteral(index, 'false');
-      case LOWER_N:
-        return this.beginLiteral(index, 'null');
     }
-    if (byte !== MINUS && (byte < 0x30 || byte > 0x39)) this.fail(index);
-    this.number.begin(byte);
-    this.tokenStart = index;
-    this.state = State.Number;
-    return index + 1;
+    if (byte === MINUS || (byte >= 0x30 && byte <= 0x39)) {
+      this.number.begin();
+      this.state = State.InNumber;
+      return index;
+    }
+    const literal = LITERALS.find(({ text }) => text.charCodeAt(0) === byte);
+    if (!literal) this.fail(index);
+    this.literal = literal;
+    this.literalLength = 0;
+    this.state = State.InLiteral;
+    return index;
   }
 
   private close(index: number): number {
-    this.parts.close();
     this.document.close();
     this.endValue();
     return index + 1;
   }
 
   private endValue(): void {
-    this.state = this.parts.closer === undefined ? State.End : State.CommaOrClose;
+    this.state = this.closer === undefined ? State.End : State.CommaOrClose;
   }
 
   private beginName(index: number, byte: number): number {
     if (byte !== QUOTE) this.fail(index);
-    this.tokenStart = index + 1;
-    this.state = State.String;
-    this.string.begin(Role.Name, -1);
+    this.string.begin();
+    this.state = State.InName;
     return index + 1;
   }
 
   private beginString(index: number): number {
-    const { partMember, partIndex } = this.parts;
-    this.tokenStart = index + 1;
-    this.state = State.String;
-    if (partMember === 'base64') this.count(index + 1);
-    this.string.begin(ROLES[partMember ?? 'other'], partIndex);
+    const { partMember } = this.document;
+    if (partMember) this.string.begin(partMember, this.document.partIndex);
+    else this.string.begin();
+    this.state = State.InString;
     return index + 1;
   }
 
   private scanString(from: number): number {
-    const { string } = this;
-    const index = string.scan(this.chunk, from);
-    if (index === this.chunk.length) return index;
+    const { chunk, string } = this;
+    const index = string.scan(chunk, from);
     // Of a content, the document has the two quotes.
-    if (string.leftOut) this.uncounted = index;
-    this.appendToken(index);
-    const text = this.text.take();
-    if (string.role === Role.Name) this.endName(text);
-    else this.endString(text);
+    if (string.isContent) this.documentBytes -= index - from;
+    if (index === chunk.length) return index;
+    if (this.state === State.InName) {
+      this.document.name(string.end() as string);
+      this.state = State.Colon;
+    } else {
+      this.document.add(string.end());
+      this.endValue();
+    }
     return index + 1;
   }
 
-  private endName(name: string): void {
-    this.string.end();
-    if (this.parts.namesMatter) this.parts.beginMember(name);
-    this.document.name(name);
-    this.state = State.Colon;
-  }
-
-  private endString(text: string): void {
-    const content = this.string.end();
-    if (content) this.parts.set(content);
-    this.document.add(text);
-    this.endValue();
-  }
-
   private scanNumber(from: number): number {
-    const { chunk, number } = this;
-    let index = from;
-    while (index < chunk.length && number.accept(chunk[index]!)) index++;
-    if (index === chunk.length) return index;
-    if (!number.complete) this.fail(index);
-    this.endNumber(index);
+    const index = this.number.scan(this.chunk, from);
+    if (index < this.chunk.length) this.endNumber(index);
     return index;
   }
 
   private endNumber(index: number): void {
-    this.appendToken(index);
-    this.document.add(Number(this.text.take()));
+    if (!this.number.isComplete) this.fail(index);
+    this.document.add(this.number.value);
     this.endValue();
-  }
-
-  private beginLiteral(index: number, text: LiteralToken['text']): number {
-    this.state = State.Literal;
-    this.literal.begin(text);
-    return index + 1;
   }
 
   private scanLiteral(index: number): number {
-    if (!this.literal.accept(this.chunk[index]!)) this.fail(index);
-    if (!this.literal.complete) return index + 1;
-    this.document.add(LITERALS[this.literal.text]);
-    this.endValue();
+    const { text, value } = this.literal;
+    if (this.chunk[index] !== text.charCodeAt(this.literalLength)) this.fail(index);
+    this.literalLength++;
+    if (this.literalLength < text.length) return index + 1;
+    if (value === undefined) {
+      this.state = State.Value;
+    } else {
+      this.document.add(value);
+      this.endValue();
+    }
     return index + 1;
   }
 
-  /** Returns the index of the first byte of the chunk after a byte order mark, which may be cut. */
-  private skipByteOrderMark(): number {
-    const { chunk, chunkOffset } = this;
-    if (this.byteOrderMarkBytes < chunkOffset) return 0;
-    let index = 0;
-    while (chunk[index] === BYTE_ORDER_MARK[this.byteOrderMarkBytes] && index < chunk.length) {
-      this.byteOrderMarkBytes++;
-      index++;
-    }
-    const isCut = this.byteOrderMarkBytes % BYTE_ORDER_MARK.length !== 0;
-    if (index < chunk.length && isCut) this.fail(index, 'well-formed UTF-8');
-    return index;
+  /** The byte that closes the innermost array or object; undefined outside of all. */
+  private get closer(): number | undefined {
+    const { container } = this.document;
+    if (container === undefined) return undefined;
+    return Array.isArray(container) ? CLOSE_ARRAY : CLOSE_OBJECT;
   }
 
-  /** Adds the bytes of the chunk before an index to the text of the string or number that has begun, if the document has it. */
-  private appendToken(to: number): void {
-    const { chunk, string, tokenStart } = this;
-    if ((this.state !== State.String && this.state !== State.Number) || string.leftOut) return;
-    this.text.append(chunk, tokenStart, to, string.ascii, string.escaped, string.isEscaping);
-    string.escaped = string.isEscaping;
-  }
-
-  /** Counts the bytes of the chunk before an index as bytes of the document. */
-  private count(to: number): void {
-    const { documentBytes } = this.limits;
-    this.documentBytes += to - this.uncounted;
-    this.uncounted = to;
-    if (this.documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
-  }
-
+  /** The body is not JSON: at this index of the chunk, which is its end if something is missing there. */
   private fail(index: number, expected = this.expected()): never {
-    throw syntaxError(this.chunkOffset + index, expected, this.chunk[index]);
+    const offset = this.chunkOffset + index;
+    const byte = this.chunk[index];
+    if (offset === 0 && byte === undefined) throw new QueryError('invalid_json', 'The body is empty.');
+    const found = byte === undefined ? 'the end of the body' : shown(byte);
+    const detail = `The body is not JSON: at byte ${offset}, expected ${expected}, found ${found}.`;
+    throw new QueryError('invalid_json', detail);
   }
 
   private expected(): string {
-    const { state } = this;
-    const { closer } = this.parts;
-    switch (state) {
-      case State.Literal:
-        return `"${this.literal.text}"`;
-      case State.Number:
-        return this.number.complete ? expectedIn(State.CommaOrClose, closer) : 'a digit';
-      case State.String:
+    switch (this.state) {
+      case State.InLiteral:
+        return this.literal.expected;
+      case State.InNumber:
+        return 'a digit';
+      case State.InName:
+      case State.InString:
         return this.string.expected;
       default:
-        return expectedIn(state, closer);
+        return this.state.replace('{closer}', String.fromCharCode(this.closer ?? 0));
     }
   }
+}
+
+function shown(byte: number): string {
+  if (byte === QUOTE) return 'a double quote';
+  if (byte > 0x20 && byte < 0x7f) return `"${String.fromCharCode(byte)}"`;
+  return `the byte 0x${byte.toString(16).padStart(2, '0').toUpperCase()}`;
 }

@@ -1,50 +1,55 @@
-import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
+import { StringDecoder } from 'node:string_decoder';
 import { limitExceeded } from '../contract/refusals.js';
-import type { FileContent } from '../files/content.js';
-import type { ContentWriter } from '../files/content-writer.js';
 import type { BodyContents } from '../files/body-contents.js';
-import { EscapeToken, Utf8Sequence } from './json-tokens.js';
-
-/** What a string of the JSON text is in the query. The roles from `Content` on are left out of the document. */
-export enum Role {
-  Other,
-  /** The name of a member. */
-  Name,
-  /** The `text` of a part. */
-  PartText,
-  /** The `base64` of a part. */
-  Content,
-  /** The rest of a `base64` after a fault in it: no longer decoded. */
-  Faulty,
-}
+import type { FileContent } from '../files/content.js';
+import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
 
 /** 1 for each ASCII byte that may stand in a string unescaped. */
 const UNESCAPED = new Uint8Array(256).fill(1, 0x20, 0x80);
 UNESCAPED[QUOTE] = UNESCAPED[BACKSLASH] = 0;
 
+/** The code unit that each letter after a backslash stands for; 0 for none, and for `u`. */
+const ESCAPED = new Uint8Array(256);
+const ESCAPES = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+for (const [letter, meaning] of Object.entries(ESCAPES))
+  ESCAPED[letter.charCodeAt(0)] = meaning.charCodeAt(0);
+
+const NO_DIGIT = 16;
+const HEX_DIGITS = new Uint8Array(256).fill(NO_DIGIT);
+for (const digit of '0123456789abcdefABCDEF') HEX_DIGITS[digit.charCodeAt(0)] = parseInt(digit, 16);
+
+/** Bytes of an escape such as `\u0041`. */
+const LONGEST_ESCAPE = 6;
+
 /**
- * A string (RFC 8259 §7) after its opening quote, in chunks that may be cut anywhere: checks it, counts a `text` against
- * its limit, and decodes a `base64`.
+ * A string (RFC 8259 §7) after its opening quote, in chunks that may be cut anywhere: checks it, counts the `text` of a part
+ * against its limit, and decodes the `base64` of a part.
  */
 export class StringToken {
-  /** What the string is; `Other` between strings. */
-  role = Role.Other;
-  /** False once a character came that is not ASCII. */
-  ascii = true;
   /** Indexes in the current chunk; -1 if they are not known. */
   private nextQuote = -1;
   private nextBackslash = -1;
-  private escaping = false;
-  private part = -1;
-  private textBytes = 0;
-  private afterHighSurrogate = false;
-  private writer: ContentWriter | undefined;
-  private decoder: Base64Decoder | undefined;
-  private readonly escape = new EscapeToken();
+  /** Bytes of the escape that has begun and not ended; 0 if there is none. */
+  private escapeLength = 0;
+  /** The code unit that the escape stands for, as far as its digits have come. */
+  private code = 0;
   private readonly utf8 = new Utf8Sequence();
+  /** The part whose `text` the string is; -1 for any other string. */
+  private textPart = -1;
+  private textBytes = 0;
+  private isAfterHighSurrogate = false;
+  private decoder: Base64Decoder | undefined;
+  private text = '';
+  /** Whether there was an escape, or a part of one, in the bytes that the text does not have yet. */
+  private hasEscape = false;
+  /** The beginning of an escape whose rest has not come. */
+  private unfinished = '';
+  /** Made for the first character that is not ASCII: all strings of most bodies are. */
+  private utf8Decoder: StringDecoder | undefined;
 
   /** @param refuse throws the error for the byte at an index of the chunk; `expected` says what was expected there */
   constructor(
@@ -52,22 +57,15 @@ export class StringToken {
     private readonly refuse: (index: number, expected: string) => never,
   ) {}
 
-  /** Whether the string had an escape, or a part of one, since this was last reset. */
-  escaped = false;
-
-  /** Whether an escape has begun and has not ended. */
-  get isEscaping(): boolean {
-    return this.escaping;
-  }
-
   /** What may come next, for an error. */
   get expected(): string {
-    return this.escaping ? this.escape.expected : 'the rest of a string';
+    if (this.escapeLength === 0) return 'the rest of a string';
+    return this.escapeLength === 1 ? 'one of " \\ / b f n r t u after a backslash' : 'a hexadecimal digit';
   }
 
-  /** True if the bytes of the string are left out of the document. */
-  get leftOut(): boolean {
-    return this.role >= Role.Content;
+  /** Whether the string is the `base64` of a part. */
+  get isContent(): boolean {
+    return this.decoder !== undefined;
   }
 
   /** A new chunk begins: what is known of the previous one no longer applies. */
@@ -75,137 +73,177 @@ export class StringToken {
     this.nextQuote = this.nextBackslash = -1;
   }
 
-  /** @param part the index of the part that the string belongs to, if it belongs to one */
-  begin(role: Role, part: number): void {
-    this.role = role;
-    this.part = part;
-    if (role === Role.PartText) {
+  /** @param member the member of a part that the string is the value of, if it is counted or decoded */
+  begin(member?: 'text' | 'base64', part = -1): void {
+    this.text = '';
+    this.hasEscape = false;
+    this.textPart = -1;
+    this.decoder = undefined;
+    if (member === 'base64') {
+      this.decoder = new Base64Decoder(this.contents.begin(part));
+    } else if (member === 'text') {
+      this.textPart = part;
       this.textBytes = 0;
-      this.afterHighSurrogate = false;
-    } else if (role === Role.Content) {
-      this.writer = this.contents.begin(part);
-      this.decoder = new Base64Decoder(this.writer);
+      this.isAfterHighSurrogate = false;
     }
   }
 
-  /**
-   * Scans the string from an index of the chunk on.
-   *
-   * @returns the index of the closing quote, or `bytes.length` if it has not come
-   * @throws {QueryError} `invalid_json` · `limit_exceeded`
-   */
+  /** Scans from an index of the chunk on. Returns the index of the closing quote, or the end of the chunk if it has not come. */
   scan(bytes: Buffer, from: number): number {
+    const { decoder } = this;
     let index = from;
     while (index < bytes.length) {
-      if (this.escaping) {
-        index = this.scanEscape(bytes, index);
+      if (this.escapeLength > 0) {
+        this.scanEscape(bytes[index]!, index);
+        index++;
         continue;
       }
-      index = this.role === Role.Content ? this.scanContent(bytes, index) : this.scanText(bytes, index);
-      if (!this.escaping && bytes[index] === QUOTE) return index;
+      if (decoder && !decoder.fault) {
+        index = this.scanContent(decoder, bytes, index);
+      } else {
+        const start = index;
+        index = this.scanText(bytes, start);
+        this.count(index - start);
+      }
+      if (bytes[index] === QUOTE) break;
+      if (bytes[index] !== BACKSLASH) continue;
+      this.escapeLength = 1;
+      this.hasEscape = true;
+      index++;
     }
+    if (!decoder) this.append(bytes, from, index);
     return index;
   }
 
-  /** Ends the string at its closing quote. Returns its content or its fault, if it is a `base64`. */
-  end(): FileContent | Base64Fault | undefined {
-    const { role, decoder } = this;
-    this.role = Role.Other;
-    if (role === Role.Faulty) return decoder!.fault;
-    if (role !== Role.Content) return undefined;
-    decoder!.end();
-    if (!decoder!.fault) return this.writer!.finish();
-    this.writer!.discard();
-    return decoder!.fault;
+  /** Ends the string at its closing quote, and returns its value. */
+  end(): string | FileContent | Base64Fault {
+    return this.decoder ? this.decoder.end() : this.text;
   }
 
-  /** Returns the index of the closing quote, the index after a backslash, or the end of the chunk. */
+  /** Returns the index of the closing quote, of a backslash, or of the end of the chunk. */
   private scanText(bytes: Buffer, from: number): number {
-    let index = this.utf8.open ? this.scanSequence(bytes, from) : from;
+    let index = this.utf8.isOpen ? this.scanSequence(bytes, from) : from;
     while (index < bytes.length) {
       const byte = bytes[index]!;
-      if (UNESCAPED[byte]) {
-        index++;
-      } else if (byte >= 0x80) {
-        index = this.scanSequence(bytes, index);
-      } else {
-        this.count(index - from);
-        if (byte === QUOTE) return index;
-        if (byte === BACKSLASH) return this.beginEscape(index);
-        this.refuse(index, 'the rest of a string, control characters being escaped');
-      }
+      if (UNESCAPED[byte]) index++;
+      else if (byte >= 0x80) index = this.scanSequence(bytes, index);
+      else if (byte === QUOTE || byte === BACKSLASH) return index;
+      else this.refuse(index, 'the rest of a string, control characters being escaped');
     }
-    this.count(index - from);
     return index;
   }
 
   /** Returns the index after the bytes of a character that is not ASCII. */
   private scanSequence(bytes: Buffer, from: number): number {
-    this.ascii = false;
+    this.utf8Decoder ??= new StringDecoder('utf8');
     let index = from;
     do {
       if (!this.utf8.accept(bytes[index]!)) this.refuse(index, 'well-formed UTF-8');
       index++;
-    } while (this.utf8.open && index < bytes.length);
+    } while (this.utf8.isOpen && index < bytes.length);
     return index;
   }
 
-  private scanContent(bytes: Buffer, from: number): number {
+  /** Returns the index of the closing quote, of a backslash, of the first byte that is not base64, or of the end of the chunk. */
+  private scanContent(decoder: Base64Decoder, bytes: Buffer, from: number): number {
     // Each search continues where the last one ended: a chunk of many short strings is searched only once.
     if (this.nextQuote < from) this.nextQuote = indexOrEnd(bytes, QUOTE, from);
     if (this.nextBackslash < from) this.nextBackslash = indexOrEnd(bytes, BACKSLASH, from);
-    const decoder = this.decoder!;
-    const index = decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
-    if (decoder.fault) this.discardContent();
-    else if (bytes[index] === BACKSLASH) return this.beginEscape(index);
-    return index;
+    return decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
   }
 
-  private discardContent(): void {
-    this.writer!.discard();
-    this.role = Role.Faulty;
+  /** A byte of an escape, after its backslash. */
+  private scanEscape(byte: number, index: number): void {
+    if (this.escapeLength === 1) {
+      this.code = ESCAPED[byte]!;
+      if (this.code > 0) return this.endEscape();
+      if (byte !== LOWER_U) this.refuse(index, this.expected);
+    } else {
+      const digit = HEX_DIGITS[byte]!;
+      if (digit === NO_DIGIT) this.refuse(index, this.expected);
+      this.code = this.code * 16 + digit;
+    }
+    this.escapeLength++;
+    if (this.escapeLength === LONGEST_ESCAPE) this.endEscape();
   }
 
-  private beginEscape(index: number): number {
-    this.escape.begin();
-    this.escaping = true;
-    this.escaped = true;
-    return index + 1;
+  private endEscape(): void {
+    const { decoder } = this;
+    this.escapeLength = 0;
+    if (decoder && !decoder.fault) decoder.decodeCharacter(this.code);
+    else if (this.textPart >= 0) this.countEscaped(this.code);
+    else this.count(1);
   }
 
-  private scanEscape(bytes: Buffer, index: number): number {
-    const { escape } = this;
-    if (!escape.accept(bytes[index]!)) this.refuse(index, escape.expected);
-    if (!escape.complete) return index + 1;
-    this.escaping = false;
-    if (this.role === Role.PartText) this.countEscaped(escape.code);
-    else if (this.role !== Role.Content) this.count(1);
-    else if (!this.decoder!.decodeCharacter(escape.code)) this.discardContent();
-    return index + 1;
+  /** Adds `bytes[from..to)` to the text. Their escapes are undone together, which is faster than one by one. */
+  private append(bytes: Buffer, from: number, to: number): void {
+    const piece = this.utf8Decoder?.write(bytes.subarray(from, to)) ?? bytes.toString('latin1', from, to);
+    const text = this.hasEscape ? this.unescaped(this.unfinished + piece) : piece;
+    this.text += text;
+  }
+
+  private unescaped(text: string): string {
+    this.hasEscape = this.escapeLength > 0;
+    const end = this.hasEscape ? text.lastIndexOf('\\') : text.length;
+    this.unfinished = text.slice(end);
+    return JSON.parse(`"${text.slice(0, end)}"`) as string;
   }
 
   /** Counts bytes of a string that are not part of an escape. */
   private count(bytes: number): void {
-    if (bytes === 0) return;
-    if (this.role === Role.PartText) {
-      this.afterHighSurrogate = false;
+    if (this.decoder) {
+      this.decoder.skip(bytes);
+    } else if (this.textPart >= 0 && bytes > 0) {
+      this.isAfterHighSurrogate = false;
       this.countText(bytes);
-    } else if (this.role === Role.Faulty) {
-      this.writer!.countUndecoded(bytes);
     }
   }
 
   /** Counts an escaped code unit as in UTF-8: the second of a surrogate pair adds one byte to the three of the first. */
   private countEscaped(code: number): void {
-    const pair = this.afterHighSurrogate && code >= 0xdc00 && code <= 0xdfff;
-    this.afterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
-    this.countText(code < 0x80 ? 1 : code < 0x800 ? 2 : pair ? 1 : 3);
+    const isPair = this.isAfterHighSurrogate && code >= 0xdc00 && code <= 0xdfff;
+    this.isAfterHighSurrogate = code >= 0xd800 && code <= 0xdbff;
+    if (code < 0x80 || isPair) this.countText(1);
+    else this.countText(code < 0x800 ? 2 : 3);
   }
 
   private countText(bytes: number): void {
     const { textBytes } = this.contents.limits;
     this.textBytes += bytes;
-    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.part);
+    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.textPart);
+  }
+}
+
+/** A character of two to four bytes, checked against table 3-7 of the Unicode Standard (well-formed UTF-8). */
+class Utf8Sequence {
+  private remaining = 0;
+  /** The range of the next byte. */
+  private lowest = 0x80;
+  private highest = 0xbf;
+
+  /** True inside a character. */
+  get isOpen(): boolean {
+    return this.remaining > 0;
+  }
+
+  /** Takes the next byte of a character, or the first of one. Returns false if it is ill-formed. */
+  accept(byte: number): boolean {
+    if (this.remaining === 0) return this.lead(byte);
+    if (byte < this.lowest || byte > this.highest) return false;
+    this.lowest = 0x80;
+    this.highest = 0xbf;
+    this.remaining--;
+    return true;
+  }
+
+  private lead(byte: number): boolean {
+    if (byte < 0xc2 || byte > 0xf4) return false;
+    this.remaining = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+    if (byte === 0xe0) this.lowest = 0xa0;
+    if (byte === 0xed) this.highest = 0x9f;
+    if (byte === 0xf0) this.lowest = 0x90;
+    if (byte === 0xf4) this.highest = 0x8f;
+    return true;
   }
 }
 

@@ -10,9 +10,8 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Base64Fault } from './base64-decoder.js';
 import { FileContent } from '../files/content.js';
 import { DEFAULT_BODY_LIMITS, type BodyLimits } from '../options/table.js';
-import { refuseByLength } from './refuse-by-length.js';
-import { drain } from './drain.js';
-import { BodyAborted, readBody, readParsed, type ReadDocument } from './read-body.js';
+import { readBody, readParsed, type ReadDocument } from './read-body.js';
+import { BodyAborted, drain, refuseByLength } from './request-bytes.js';
 import { Spool } from '../files/spool.js';
 
 describe('Reading a body', () => {

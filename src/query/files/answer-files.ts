@@ -5,8 +5,7 @@ import { limitExceeded } from '../contract/refusals.js';
 import type { EmittedContent, EmittedFileEnvelope } from 'nest-agent-query-client';
 import type { BodyLimits } from '../options/table.js';
 import type { FileContent } from './content.js';
-import type { ContentWriter } from './content-writer.js';
-import { BodyContents } from './body-contents.js';
+import { BodyContents, type ContentWriter } from './body-contents.js';
 import type { Spool } from './spool.js';
 
 /** The most bytes that a writer takes at once. */
@@ -27,10 +26,7 @@ export class AnswerFiles {
   #isStopped = false;
   #stopReading: (() => void) | undefined;
 
-  /**
-   * @param limits of one file and of all files of the answer, as those of a query
-   * @param spool has the temporary files
-   */
+  /** @param limits of one file and of all files of the answer, as those of a query */
   constructor(
     private readonly limits: BodyLimits,
     private readonly spool: Spool,
@@ -53,10 +49,10 @@ export class AnswerFiles {
       const writer = contents.begin();
       await this.#read(sourceOf(content), writer, contents);
       const received = writer.finish();
-      await contents.writes.settled();
+      await contents.settled();
       return { name, mimeType, content: received };
     } catch (error) {
-      await contents.writes.discard();
+      await contents.discard();
       throw ofAnswer(error);
     }
   }
@@ -74,25 +70,29 @@ export class AnswerFiles {
     if (this.#expectedBytes > filesBytes) throw ofAnswer(limitExceeded('filesBytes', filesBytes));
   }
 
-  async #read(source: ByteSource, writer: ContentWriter, { writes }: BodyContents): Promise<void> {
+  async #read(source: ByteSource, writer: ContentWriter, contents: BodyContents): Promise<void> {
     try {
       for (;;) {
-        const step = await new Promise<IteratorResult<unknown>>((resolve, reject) => {
-          this.#stopReading = () => reject(new Error('The run has stopped.'));
-          // It may have stopped while the disk wrote what was read before.
-          if (this.#isStopped) this.#stopReading();
-          else source.next().then(resolve, reject);
-        });
-        if (step.done) return;
-        write(writer, bytesOf(step.value));
-        if (writes.congested) await writes.settled();
+        const { done, value } = await this.#next(source);
+        if (done) return;
+        write(writer, bytesOf(value));
+        if (contents.isCongested) await contents.settled();
       }
     } catch (error) {
-      source.stop();
+      (async () => source.stop())().catch(() => undefined);
       throw error;
     } finally {
       this.#stopReading = undefined;
     }
+  }
+
+  #next(source: ByteSource): ReturnType<ByteSource['next']> {
+    return new Promise((resolve, reject) => {
+      this.#stopReading = () => reject(new Error('The run has stopped.'));
+      // It may have stopped while the disk wrote what was read before.
+      if (this.#isStopped) this.#stopReading();
+      else Promise.resolve(source.next()).then(resolve, reject);
+    });
   }
 
   #count(bytes: number): undefined {
@@ -129,14 +129,15 @@ export function emittedFile(data: unknown): EmittedFileEnvelope['data'] {
 
 function isContent(content: unknown): content is EmittedContent {
   if (typeof content !== 'object' || content === null) return false;
-  return content instanceof Uint8Array || isBlob(content) || isStream(content) || isAsyncIterable(content);
+  if (content instanceof Uint8Array || isBlob(content) || isStream(content)) return true;
+  return Symbol.asyncIterator in content;
 }
 
 /** Where the bytes of a content come from. */
 interface ByteSource {
-  next(): Promise<IteratorResult<unknown>>;
+  next(): Promise<{ done?: boolean | undefined; value?: unknown }>;
   /** No more bytes are wanted. */
-  stop(): void;
+  stop(): unknown;
 }
 
 function sourceOf(content: EmittedContent): ByteSource {
@@ -145,16 +146,10 @@ function sourceOf(content: EmittedContent): ByteSource {
   if (isBlob(content)) return sourceOf(content.stream());
   if (isStream(content)) {
     const reader = content.getReader();
-    return {
-      next: async () => (await reader.read()) as IteratorResult<unknown>,
-      stop: () => void reader.cancel().catch(() => undefined),
-    };
+    return { next: () => reader.read(), stop: () => reader.cancel() };
   }
   const iterator = content[Symbol.asyncIterator]();
-  return {
-    next: async () => iterator.next(),
-    stop: () => void (async () => iterator.return?.())().catch(() => undefined),
-  };
+  return { next: () => iterator.next(), stop: () => iterator.return?.() };
 }
 
 /** @throws {QueryError} `invalid_envelope` */
@@ -165,16 +160,11 @@ function bytesOf(chunk: unknown): Uint8Array {
   );
 }
 
-function isBlob(content: object): content is Blob {
-  return typeof (content as Partial<Blob>).stream === 'function';
-}
+const isBlob = (content: object): content is Blob => hasMethod(content, 'stream');
+const isStream = (content: object): content is ReadableStream<Uint8Array> => hasMethod(content, 'getReader');
 
-function isStream(content: object): content is ReadableStream<Uint8Array> {
-  return typeof (content as Partial<ReadableStream>).getReader === 'function';
-}
-
-function isAsyncIterable(content: object): content is AsyncIterable<Uint8Array> {
-  return Symbol.asyncIterator in content;
+function hasMethod(object: object, name: string): boolean {
+  return typeof (object as Record<string, unknown>)[name] === 'function';
 }
 
 /** The file of an answer exceeds a limit: the sentence says that it is not one of the query. */

@@ -51,7 +51,7 @@ describe('The content of a file part', () => {
       const bytes = Buffer.from('0123456789abcdef'.repeat(4096));
       const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes }, spool);
       const content = write(contents, bytes);
-      await contents.writes.settled();
+      await contents.settled();
       expect(await files()).toHaveLength(count);
 
       const file = await content.file('Ä b.txt', 'text/plain; charset=utf-8');
@@ -78,7 +78,7 @@ describe('The content of a file part', () => {
     const warned = jest.spyOn(process, 'emitWarning');
     const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     const content = write(contents, PNG);
-    await contents.writes.settled();
+    await contents.settled();
     await (await content.file('a.png', 'image/png')).arrayBuffer();
     expect(warned).not.toHaveBeenCalled();
     await content.discard();
@@ -91,21 +91,21 @@ describe('The content of a file part', () => {
       const [image, text, empty] = [PNG, Buffer.from('plain text'), Buffer.alloc(0)].map((b) =>
         write(contents, b),
       );
-      await contents.writes.settled();
+      await contents.settled();
       expect(await image!.detectType()).toBe('image/png');
       expect(await text!.detectType()).toBeUndefined();
       expect(await empty!.detectType()).toBeUndefined();
-      await contents.writes.discard();
+      await contents.discard();
     },
   );
 
   it('is written to disk if the other contents of the body fill their share of the memory', async () => {
     const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 1000 }, spool);
     const written = Array.from({ length: 100 }, () => write(contents, Buffer.alloc(1000, 'a')));
-    await contents.writes.settled();
+    await contents.settled();
     expect(await files()).toHaveLength(36);
     expect(await (await written[99]!.file('a', 'b/c')).text()).toBe('a'.repeat(1000));
-    await contents.writes.discard();
+    await contents.discard();
     expect(await files()).toEqual([]);
   });
 
@@ -122,16 +122,16 @@ describe('The content of a file part', () => {
       .mockRejectedValueOnce(Object.assign(new Error(code), { code, syscall: 'write' }));
     const contents = new BodyContents(DEFAULT_BODY_LIMITS, spool);
     write(contents, Buffer.alloc(2_000_000));
-    await expect(contents.writes.settled()).rejects.toMatchObject({ code: refusal });
+    await expect(contents.settled()).rejects.toMatchObject({ code: refusal });
     expect(await files()).toHaveLength(1);
-    await contents.writes.discard();
+    await contents.discard();
     expect(await files()).toEqual([]);
   });
 
   it('is refused with unavailable if the temporary file cannot be read', async () => {
     const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     const content = write(contents, PNG);
-    await contents.writes.settled();
+    await contents.settled();
     await rm(spool.directory, { recursive: true });
     await expect(content.detectType()).rejects.toMatchObject({ code: 'unavailable' });
     await content.discard();
@@ -141,7 +141,7 @@ describe('The content of a file part', () => {
     const contents = new BodyContents({ ...DEFAULT_BODY_LIMITS, memoryBytes: 0 }, spool);
     await spool.close();
     write(contents, PNG);
-    await expect(contents.writes.settled()).rejects.toThrow('The spool is closed.');
-    await contents.writes.discard();
+    await expect(contents.settled()).rejects.toThrow('The spool is closed.');
+    await contents.discard();
   });
 });

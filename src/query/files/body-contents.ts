@@ -1,65 +1,192 @@
-import { limitExceeded } from '../contract/refusals.js';
+import { createHash } from 'node:crypto';
+import { limitExceeded, refusalOfFiles } from '../contract/refusals.js';
 import type { BodyLimits } from '../options/table.js';
-import type { FileContent } from './content.js';
-import { ContentWriter } from './content-writer.js';
-import { SpoolWrites } from './spool-writes.js';
-import type { Spool } from './spool.js';
+import { FileContent } from './content.js';
+import type { Spool, SpoolFile } from './spool.js';
 import type { Upload } from './uploads.js';
 
 /** One body keeps at most so many contents of the largest size for memory there. Further ones are written to disk. */
 const FULL_CONTENTS_IN_MEMORY = 64;
 
-/** All contents of one body while it is read: enforces the limits that they share, and removes them together. */
+/** Steps that may wait for the disk before the sender is held back. */
+const MAX_WAITING_STEPS = 4;
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * All contents of one body while it is read: enforces the limits that they share, and removes them together. Their disk work is
+ * done in steps, one after another, beside the reading of the body.
+ */
 export class BodyContents {
-  /** The disk work of the contents. */
-  readonly writes: SpoolWrites;
-  private totalBytes = 0;
-  private inMemoryBytes = 0;
+  #totalBytes = 0;
+  #inMemoryBytes = 0;
+  #waitingSteps = 0;
+  #lastStep: Promise<void> = Promise.resolve();
+  #failure: unknown;
+  #isDiscarded = false;
+  #files: SpoolFile[] = [];
 
   constructor(
     readonly limits: BodyLimits,
-    private readonly spool: Spool,
+    readonly spool: Spool,
     private readonly upload?: Upload,
-  ) {
-    this.writes = new SpoolWrites(spool);
+  ) {}
+
+  /** True while the reader must wait for `settled` before it reads more. */
+  get isCongested(): boolean {
+    return this.#waitingSteps >= MAX_WAITING_STEPS || this.#failure !== undefined || this.#isDiscarded;
   }
 
-  /**
-   * Begins a content.
-   *
-   * @param part the index of its part, if it belongs to one
-   */
+  /** Begins a content. @param part the index of its part, if it belongs to one */
   begin(part?: number): ContentWriter {
-    return new ContentWriter({
-      memoryBytes: this.limits.memoryBytes,
-      writes: this.writes,
-      count: (bytes, size) => this.count(bytes, size, part),
-      reserveMemory: (size) => this.reserveMemory(size),
-    });
+    return new ContentWriter(this, part);
+  }
+
+  /** Counts `bytes` more of a content that now has `size` bytes. @throws {QueryError} `limit_exceeded` · `rate_limited` */
+  count(bytes: number, size: number, part: number | undefined): void {
+    const { fileBytes, filesBytes } = this.limits;
+    this.#totalBytes += bytes;
+    if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);
+    if (this.#totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, part);
+    const counted = this.upload?.count(bytes);
+    if (counted) this.addStep(() => counted);
+  }
+
+  /** Reserves memory for a finished content of `size` bytes. False: it must be written to disk. */
+  reserveMemory(size: number): boolean {
+    if (this.#inMemoryBytes + size > FULL_CONTENTS_IN_MEMORY * this.limits.memoryBytes) return false;
+    this.#inMemoryBytes += size;
+    return true;
+  }
+
+  /** A new temporary file, which `discard` removes. */
+  newFile(): SpoolFile {
+    const file = this.spool.newFile();
+    this.#files.push(file);
+    return file;
   }
 
   /** Removes one finished content, behind the disk work that is waiting. */
   drop(content: FileContent): void {
-    this.writes.add(() => content.discard());
+    this.addStep(() => content.discard());
   }
 
-  /** The body is complete, and has this content. */
-  receive(content: FileContent): void {
-    this.spool.receive(content.size);
+  /** Adds a step of disk work behind the others. After a failure no further step is executed. */
+  addStep(step: () => Promise<void>): void {
+    this.#waitingSteps++;
+    this.#lastStep = this.#lastStep
+      .then(() => (this.#isDiscarded || this.#failure !== undefined ? undefined : step()))
+      .catch((error: unknown) => {
+        this.#failure ??= refusalOfFiles(error);
+      })
+      .finally(() => this.#waitingSteps--);
   }
 
-  private count(bytes: number, size: number, part: number | undefined): void {
-    const { fileBytes, filesBytes } = this.limits;
-    this.totalBytes += bytes;
-    if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);
-    if (this.totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, part);
-    const counted = this.upload?.count(bytes);
-    if (counted) this.writes.add(() => counted);
+  /** Waits until no step is left. @throws what a step threw first; {QueryError} `storage_full` · `unavailable` for the disk */
+  async settled(): Promise<void> {
+    while (this.#waitingSteps > 0) await this.#lastStep;
+    if (this.#failure !== undefined) throw this.#failure as Error;
+    if (this.#isDiscarded) throw new Error('The body was discarded.');
   }
 
-  private reserveMemory(size: number): boolean {
-    if (this.inMemoryBytes + size > FULL_CONTENTS_IN_MEMORY * this.limits.memoryBytes) return false;
-    this.inMemoryBytes += size;
-    return true;
+  /**
+   * Removes all files, half-written ones too. Steps that have not begun are not executed. Does not reject because of a
+   * write that failed. Can be called again.
+   */
+  async discard(): Promise<void> {
+    this.#isDiscarded = true;
+    while (this.#waitingSteps > 0) await this.#lastStep;
+    for (const file of this.#files) await file.remove();
+    this.#files = [];
+  }
+}
+
+/**
+ * Receives the bytes of one content: in a buffer at first, on disk as soon as they exceed the limit for memory.
+ *
+ * Put bytes into the buffer that `reserve` returns, from `offset` on, then call `commit`.
+ */
+export class ContentWriter {
+  /** Index in the buffer at which the next byte belongs. */
+  offset = 0;
+  #buffer: Buffer = EMPTY;
+  #size = 0;
+  readonly #hash = createHash('sha256');
+  #file: SpoolFile | undefined;
+
+  constructor(
+    private readonly contents: BodyContents,
+    private readonly part: number | undefined,
+  ) {}
+
+  /** Returns the buffer, with space for so many bytes from `offset` on: at most 64 KiB. */
+  reserve(bytes: number): Buffer {
+    const needed = this.offset + bytes;
+    if (needed > this.#buffer.length) {
+      if (this.#file) this.#flush(this.#file);
+      else this.#grow(Math.max(needed, Math.min(2 * this.#buffer.length, this.contents.limits.memoryBytes)));
+    }
+    return this.#buffer;
+  }
+
+  /** Adds the bytes that were put into the buffer. @throws {QueryError} `limit_exceeded` · `rate_limited` */
+  commit(bytes: number): void {
+    this.offset += bytes;
+    this.count(bytes);
+    if (this.#file || this.#size <= this.contents.limits.memoryBytes) return;
+    this.#file = this.contents.newFile();
+    this.#flush(this.#file);
+  }
+
+  /** Counts bytes against the limits. @throws {QueryError} `limit_exceeded` · `rate_limited` */
+  count(bytes: number): void {
+    this.#size += bytes;
+    this.contents.count(bytes, this.#size, this.part);
+  }
+
+  /** Ends the content. A content on disk is complete once `BodyContents.settled` has resolved. */
+  finish(): FileContent {
+    if (!this.#file && !this.contents.reserveMemory(this.#size)) this.#file = this.contents.newFile();
+    const file = this.#file;
+    if (!file) {
+      const bytes = this.#buffer.subarray(0, this.offset);
+      return new FileContent(this.#size, this.#hash.update(bytes).digest('hex'), bytes);
+    }
+    this.#flush(file);
+    this.contents.addStep(() => file.close());
+    this.#freeBuffer();
+    return new FileContent(this.#size, this.#hash.digest('hex'), file);
+  }
+
+  discard(): void {
+    const file = this.#file;
+    if (file) this.contents.addStep(() => file.remove());
+    this.#freeBuffer();
+  }
+
+  #grow(capacity: number): void {
+    const grown = Buffer.allocUnsafe(capacity);
+    this.#buffer.copy(grown, 0, 0, this.offset);
+    this.#buffer = grown;
+  }
+
+  /** Hashes the buffer here while the disk writes the one before it. It is used again once it is written. */
+  #flush(file: SpoolFile): void {
+    const { spool } = this.contents;
+    const block = this.#buffer;
+    const bytes = block.subarray(0, this.offset);
+    this.#hash.update(bytes);
+    this.contents.addStep(async () => {
+      await file.write(bytes);
+      spool.returnBlock(block);
+    });
+    this.#buffer = spool.takeBlock();
+    this.offset = 0;
+  }
+
+  #freeBuffer(): void {
+    this.contents.spool.returnBlock(this.#buffer);
+    this.#buffer = EMPTY;
+    this.offset = 0;
   }
 }

@@ -1,6 +1,8 @@
 import { openAsBlob } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
+import { contradicts, isGenericType } from '../contract/media-types.js';
 import { refusalOfFiles } from '../contract/refusals.js';
+import type { FilePart } from '../ports/agent-handler.js';
 import type { SpoolFile } from './spool.js';
 
 /** Bytes at the beginning of a file that are enough to detect its type. */
@@ -26,7 +28,7 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   async file(name: string, mimeType: string): Promise<File> {
-    const bytes = this.bytes ?? (await openAsBlob((this.heldSource() as SpoolFile).path));
+    const bytes = this.bytes ?? (await openAsBlob((this.#heldSource() as SpoolFile).path));
     return new File([bytes], name, { type: mimeType });
   }
 
@@ -36,7 +38,7 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   get bytes(): Buffer | undefined {
-    const source = this.heldSource();
+    const source = this.#heldSource();
     return Buffer.isBuffer(source) ? source : undefined;
   }
 
@@ -48,7 +50,7 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   async detectType(): Promise<string | undefined> {
-    return typeOfHead(await this.head());
+    return typeOfHead(await this.#head());
   }
 
   /** Frees the memory or removes the temporary file. Can be called again. */
@@ -58,20 +60,52 @@ export class FileContent {
     if (source && !Buffer.isBuffer(source)) await source.remove();
   }
 
-  private heldSource(): Buffer | SpoolFile {
+  #heldSource(): Buffer | SpoolFile {
     if (this.source === undefined) throw new Error('The content was discarded.');
     return this.source;
   }
 
-  private async head(): Promise<Buffer> {
-    const source = this.heldSource();
+  async #head(): Promise<Buffer> {
+    const source = this.#heldSource();
     if (Buffer.isBuffer(source)) return source.subarray(0, HEAD_BYTES);
+    let handle: FileHandle | undefined;
     try {
-      return await headOf(source.path);
+      handle = await open(source.path);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES));
+      return buffer.subarray(0, bytesRead);
     } catch (error) {
       throw refusalOfFiles(error);
+    } finally {
+      await handle?.close();
     }
   }
+}
+
+/**
+ * A content as the part that a handler receives.
+ *
+ * @throws {QueryError} `storage_full` · `unavailable`: the temporary file cannot be read
+ */
+export async function filePartOf(content: FileContent, name: string, mimeType: string): Promise<FilePart> {
+  const part = { type: 'file', name, mimeType, sha256: content.sha256 } as FilePart;
+  const { bytes } = content;
+  if (bytes) addFile(part, bytes);
+  else part.file = await content.file(name, mimeType);
+  // Nothing contradicts such a type.
+  if (isGenericType(mimeType)) return part;
+  const detected = await content.detectType();
+  if (detected !== undefined && contradicts(mimeType, detected)) part.detectedMimeType = detected;
+  return part;
+}
+
+/** Adds the `File` when it is first read: to make one takes longer than to read the body of a small query. */
+function addFile(part: FilePart, bytes: Buffer): void {
+  let file: File | undefined;
+  Object.defineProperty(part, 'file', {
+    enumerable: true,
+    configurable: true,
+    get: () => (file ??= new File([bytes], part.name, { type: part.mimeType })),
+  });
 }
 
 /** Loaded with the first file: a service that receives no files does not need it. */
@@ -82,20 +116,7 @@ export async function typeOfHead(head: Buffer): Promise<string | undefined> {
   fileType ??= import('file-type/node');
   const { fileTypeFromBuffer } = await fileType;
   const mime = (await fileTypeFromBuffer(head))?.mime;
-  return mime === 'audio/mpeg' && isMarkedAsUtf16(head) ? undefined : mime;
-}
-
-/** `file-type` takes the byte order mark of UTF-16LE for the beginning of sound (MPEG-1 layer I with a checksum). */
-function isMarkedAsUtf16(head: Buffer): boolean {
-  return head[0] === 0xff && head[1] === 0xfe;
-}
-
-async function headOf(path: string): Promise<Buffer> {
-  const handle = await open(path);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+  // `file-type` takes the byte order mark of UTF-16LE for the beginning of sound (MPEG-1 layer I with a checksum).
+  const isMarkedAsUtf16 = head[0] === 0xff && head[1] === 0xfe;
+  return mime === 'audio/mpeg' && isMarkedAsUtf16 ? undefined : mime;
 }

@@ -4,7 +4,7 @@ import { FileContent } from './content.js';
 import type { Spool, SpoolFile } from './spool.js';
 import { QueryError } from '../contract/errors.js';
 import type { BodyLimits } from '../options/table.js';
-import type { FilePart, Query, QueryPart } from '../ports/agent-handler.js';
+import type { Query, QueryPart } from '../ports/agent-handler.js';
 import type { ByteRange, FileStore } from '../ports/file-store.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { TurnFile, TurnText } from 'nest-agent-query-client';
@@ -13,7 +13,7 @@ const logger = new Logger('Query');
 
 /** Moves the files of queries between the store that keeps them and the handlers that read them. */
 export class Files {
-  readonly #besides = new Map<string, Promise<void>>();
+  readonly #besides = new Map<string, Promise<unknown>>();
 
   /**
    * @param limits of the files of a query, and of those of an answer. A file up to `memoryBytes` is read into memory, a larger
@@ -44,14 +44,11 @@ export class Files {
   }
 
   /**
-   * Keeps the files of a query for downloads, beside the run, which does not wait for it. A failure is logged: then they cannot be
-   * downloaded.
-   *
-   * @param release called when the files are not needed for this any more
+   * Keeps the files of a query for downloads, beside the run, which does not wait for it. Calls `release` when it no longer needs
+   * the files. A failure is logged: then they cannot be downloaded.
    */
   keepBeside(runId: string, query: Query, release: () => void): void {
     const kept = this.keep(runId, query, true)
-      .then(() => undefined)
       .catch((error: Error) => logger.warn(`Run ${runId}: its files cannot be downloaded: ${error.message}`))
       .finally(() => {
         this.#besides.delete(runId);
@@ -87,17 +84,16 @@ export class Files {
     return new AnswerFiles(this.limits, this.spool);
   }
 
-  /**
-   * Restores the parts of a query as its handler receives them.
-   *
-   * @param opened receives the files
-   * @throws {QueryError} `not_found`: a file is no longer kept · `unavailable`
-   */
+  /** Restores the parts of a query as its handler receives them: see `open`. */
   async restore(runId: string, parts: (TurnText | TurnFile)[], opened: OpenedFiles): Promise<QueryPart[]> {
     const restored: QueryPart[] = [];
     for (const part of parts) {
-      if (part.type === 'text') restored.push({ ...part });
-      else restored.push(await this.#filePart(runId, part, opened));
+      if (part.type === 'text') {
+        restored.push({ ...part });
+      } else {
+        const { name, mimeType, sha256 } = part;
+        restored.push({ type: 'file', name, mimeType, sha256, file: await this.open(runId, part, opened) });
+      }
     }
     return restored;
   }
@@ -115,47 +111,31 @@ export class Files {
     return content.file(name, mimeType);
   }
 
-  async #filePart(runId: string, file: TurnFile, opened: OpenedFiles): Promise<FilePart> {
-    const { name, mimeType, sha256 } = file;
-    return { type: 'file', name, mimeType, sha256, file: await this.open(runId, file, opened) };
-  }
-
   async #fetch(bytes: AsyncIterable<Uint8Array>, size: number): Promise<Buffer | SpoolFile> {
-    if (size <= this.limits.memoryBytes) {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of bytes) chunks.push(chunk);
-      return Buffer.concat(chunks);
-    }
-    const file = this.spool.newFile();
-    try {
-      for await (const chunk of bytes) await file.write(chunk);
-      await file.close();
-      return file;
-    } catch (error) {
-      await file.remove();
-      throw error;
-    }
+    if (size > this.limits.memoryBytes) return this.spool.write(bytes);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of bytes) chunks.push(chunk);
+    return Buffer.concat(chunks);
   }
 }
 
 /** The files that a run has opened. They are removed when the run no longer needs them. */
 export class OpenedFiles {
-  static readonly #logger = new Logger('Query');
   #contents: FileContent[] = [];
-  #closed = false;
+  #isClosed = false;
 
   /** Adds a file. Once this is closed, the file is removed at once. */
   add(content: FileContent): void {
     this.#contents.push(content);
-    if (this.#closed) this.close();
+    if (this.#isClosed) this.close();
   }
 
   /** Removes all files, and those that are added later. Does not wait for it; a failure is logged. Can be called again. */
   close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const content of this.#contents) {
       content.discard().catch((error: Error) => {
-        OpenedFiles.#logger.warn(`A temporary file of a query could not be removed: ${error.message}`);
+        logger.warn(`A temporary file of a query could not be removed: ${error.message}`);
       });
     }
     this.#contents = [];

@@ -69,22 +69,18 @@ function isAlive(pid: number): boolean {
 
 /**
  * The start time of a process in clock ticks since boot (proc(5)): systems reuse process ids, but never an id and a start
- * time together. `0` on systems without `/proc`.
+ * time together. `0` on systems without `/proc`, and for a process that is gone.
  */
 function startOf(pid: number): string {
-  const stat = statOf(pid);
-  // The second field is the program's name, which may contain anything; the start time is the 20th field after it.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
-}
-
-function statOf(pid: number): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The second field is the program's name, which may contain anything; the start time is the 20th field after it.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
   } catch {
-    return '';
+    return '0';
   }
 }
 
-function ignoreMissing(error: unknown): undefined {
+export function ignoreMissing(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 }

@@ -16,6 +16,8 @@ export interface Upload {
 /** Reserves bytes of an owner among all processes: see `RunStore.reserveUploads`. */
 export type Reserve = (owner: string, bytes: number, maxBytes: number) => Promise<boolean>;
 
+const UNLIMITED: Upload = { count: () => undefined, end: () => undefined };
+
 /** How much more than it needs a process reserves for an owner, as a share of the limit: so that it asks less often. */
 const AHEAD = 1 / 16;
 
@@ -36,7 +38,7 @@ interface OwnerBytes {
 
 /** The bytes of files in transit of each owner: from their arrival until their run no longer needs them. */
 export class Uploads {
-  readonly #bytesOf = new Map<string, OwnerBytes>();
+  readonly #owners = new Map<string, OwnerBytes>();
   #isClosed = false;
 
   /**
@@ -53,28 +55,20 @@ export class Uploads {
     if (this.maxBytes === Infinity) return UNLIMITED;
     let own = 0;
     let hasEnded = false;
-    const give = () => {
+    const giveBack = () => {
       this.#giveBack(owner, own);
       own = 0;
     };
     return {
-      count: (bytes) => {
-        const asked = this.#take(owner, bytes);
-        if (!asked) {
+      count: (bytes) =>
+        this.#take(owner, bytes, () => {
           own += bytes;
-          return undefined;
-        }
-        const counted = asked.then(() => {
-          own += bytes;
-          if (hasEnded) give();
-        });
-        // The reader of a body that has ended waits for nothing.
-        counted.catch(() => undefined);
-        return counted;
-      },
+          // It may have ended while the store was asked.
+          if (hasEnded) giveBack();
+        }),
       end: () => {
         hasEnded = true;
-        give();
+        giveBack();
       },
     };
   }
@@ -82,67 +76,59 @@ export class Uploads {
   /** Reserves nothing from now on. What is reserved ends with the process. */
   close(): void {
     this.#isClosed = true;
-    for (const { returning } of this.#bytesOf.values()) clearTimeout(returning);
+    for (const { returning } of this.#owners.values()) clearTimeout(returning);
   }
 
-  #take(owner: string, bytes: number): Promise<void> | undefined {
+  #take(owner: string, bytes: number, taken: () => void): Promise<void> | undefined {
     const all = this.#of(owner);
-    if (all.questions > 0 || all.used + bytes > all.reserved) {
-      if (this.reserve && all.used + bytes <= this.maxBytes)
-        return this.#ask(owner, all, bytes, this.reserve);
-      throw filesOfOwnerExceeded(this.maxBytes);
+    if (all.used + bytes > this.maxBytes) throw filesOfOwnerExceeded(this.maxBytes);
+    if (all.questions === 0 && all.used + bytes <= all.reserved) {
+      all.used += bytes;
+      taken();
+      return undefined;
     }
-    all.used += bytes;
-    return undefined;
-  }
-
-  #ask(owner: string, all: OwnerBytes, bytes: number, reserve: Reserve): Promise<void> {
     return this.#inTurn(all, async () => {
       const needed = all.used + bytes;
-      const amounts = needed <= all.reserved ? [] : [Math.min(needed + this.#ahead, this.maxBytes), needed];
-      for (const amount of amounts) {
-        if (amount > this.maxBytes || !(await reserve(owner, amount, this.maxBytes))) continue;
-        all.reserved = amount;
-        break;
-      }
+      if (needed > all.reserved && needed <= this.maxBytes) await this.#reserve(owner, all, needed);
       if (needed > all.reserved) throw filesOfOwnerExceeded(this.maxBytes);
       all.used += bytes;
+      taken();
     });
   }
 
   #giveBack(owner: string, bytes: number): void {
-    const all = this.#bytesOf.get(owner);
+    const all = this.#owners.get(owner);
     if (!all) return;
     all.used -= bytes;
-    if (this.reserve) this.#returnLater(owner, all, this.reserve);
-    else if (all.used === 0) this.#bytesOf.delete(owner);
+    if (this.reserve) this.#returnLater(owner, all);
+    else if (all.used === 0) this.#owners.delete(owner);
   }
 
-  #returnLater(owner: string, all: OwnerBytes, reserve: Reserve): void {
+  #returnLater(owner: string, all: OwnerBytes): void {
     if (this.#isClosed) return;
     all.returning ??= setTimeout(() => {
       all.returning = undefined;
-      this.#inTurn(all, () => this.#return(owner, all, reserve)).catch(() =>
-        this.#returnLater(owner, all, reserve),
-      );
+      this.#inTurn(all, async () => {
+        if (this.#withAhead(all.used) < all.reserved) await this.#reserve(owner, all, all.used);
+        if (all.reserved === 0 && all.questions === 1) this.#owners.delete(owner);
+      }).catch(() => this.#returnLater(owner, all));
     }, KEEP_MS).unref();
   }
 
-  async #return(owner: string, all: OwnerBytes, reserve: Reserve): Promise<void> {
-    const before = all.reserved;
-    const amount = all.used === 0 ? 0 : Math.min(all.used + this.#ahead, this.maxBytes);
-    if (amount < before) {
+  /** Reserves so many bytes in place of those before, and some ahead if the others leave them. */
+  async #reserve(owner: string, all: OwnerBytes, bytes: number): Promise<void> {
+    for (const amount of [this.#withAhead(bytes), bytes]) {
+      if (!(await this.reserve!(owner, amount, this.maxBytes))) continue;
       all.reserved = amount;
-      try {
-        await reserve(owner, amount, this.maxBytes);
-      } catch (error) {
-        all.reserved = before;
-        throw error;
-      }
+      return;
     }
-    if (all.reserved === 0 && all.questions === 1) this.#bytesOf.delete(owner);
   }
 
+  #withAhead(bytes: number): number {
+    return bytes === 0 ? 0 : Math.min(bytes + Math.floor(this.maxBytes * AHEAD), this.maxBytes);
+  }
+
+  /** A rejection of the result need not be handled: the reader of a body that has ended waits for nothing. */
   #inTurn(all: OwnerBytes, question: () => Promise<void>): Promise<void> {
     all.questions++;
     const answered = all.lastQuestion.then(question).finally(() => all.questions--);
@@ -151,18 +137,13 @@ export class Uploads {
   }
 
   #of(owner: string): OwnerBytes {
-    let all = this.#bytesOf.get(owner);
+    let all = this.#owners.get(owner);
     if (!all) {
+      // A process that shares the limit with no other has the whole of it.
       const reserved = this.reserve ? 0 : this.maxBytes;
       all = { used: 0, reserved, lastQuestion: Promise.resolve(), questions: 0, returning: undefined };
-      this.#bytesOf.set(owner, all);
+      this.#owners.set(owner, all);
     }
     return all;
   }
-
-  get #ahead(): number {
-    return Math.floor(this.maxBytes * AHEAD);
-  }
 }
-
-const UNLIMITED: Upload = { count: () => undefined, end: () => undefined };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Optional } from '@nestjs/common';
 import type { ErrorCode, HostCode, Problem } from 'nest-agent-query-client';
-import { drain } from '../body/drain.js';
+import { drain } from '../body/request-bytes.js';
 import { QueryError, refusalOf, titleOf } from '../contract/errors.js';
 import { Settings } from '../options/query.options.js';
 import {

@@ -1,9 +1,9 @@
 import { MIMEType } from 'node:util';
 import { Injectable, type OnApplicationShutdown, type PipeTransform } from '@nestjs/common';
-import { refuseByLength } from '../body/refuse-by-length.js';
+import { refuseByLength } from '../body/request-bytes.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
 import { QueryError } from '../contract/errors.js';
-import { filePartOf } from '../files/file-part.js';
+import { filePartOf } from '../files/content.js';
 import { Spool } from '../files/spool.js';
 import { type Reserve, type Upload, Uploads } from '../files/uploads.js';
 import { Settings } from '../options/query.options.js';
