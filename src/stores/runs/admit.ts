@@ -2,43 +2,36 @@ import {
   type Admission,
   type Admitted,
   isRepeated,
+  type LongText,
   placeOf,
   refuseBehind,
   refuseToWait,
   type RunRecord,
-  titleOf,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/sql-file-store.js';
-import { keyOf, ownerHashOf } from '../schema/keys.js';
+import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { removeParts } from './erasure.js';
+import { insertion, newRecordOf, type NewRun } from './new-runs.js';
 import {
   countWaiting,
+  hasFreePlace,
   hasWaiting,
-  loadOf,
   lockOwners,
   nextRound,
   type OwnerRef,
   ownerRefOf,
-} from './owner-queue.js';
-import { insertRuns, recordOf, type RunToInsert, selectRuns } from './run-rows.js';
+  promoteAfter,
+  queueOf,
+  takeQueuePosition,
+} from './queues.js';
+import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
-import { promoteAfter, queueOf, type SessionRow, takeQueuePosition } from './session-queue.js';
-import type { WrittenQuery } from './stored-query.js';
 import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
 const NEAR_CAPACITY = 100;
-
-/** Who admits, and when. */
-export interface Admitting {
-  /** The process that executes the run if it starts at once. */
-  process: string;
-  now: number;
-  /** How many runs of the owner may execute. */
-  limit: number;
-}
 
 /** Whether there is nothing to be read for an admission, and nothing to be written but the run. */
 export function needsOnlyRun(admission: Admission): boolean {
@@ -47,35 +40,25 @@ export function needsOnlyRun(admission: Admission): boolean {
   return hasOnlyRun && admission.notices(undefined).length === 0;
 }
 
-/** The run that is made of a query for which `needsOnlyRun` holds, and its row. */
-export function startedAlone(
-  { process, now, limit }: Admitting,
-  admission: Admission,
-  query: WrittenQuery,
-): { run: RunRecord; row: RunToInsert } {
-  const run = newRun(admission, now, true);
-  const { owner, module = '' } = admission;
-  const owner_key = limit === Infinity ? null : ownerRefOf(owner, module).key;
-  return { run, row: { ...rowOf(run, admission, query), owner_key, process, ready_at: now } };
-}
-
 /**
  * Admits a query. This is the body of one transaction. It refuses before it writes anything, as group commits require.
  *
- * @param query the query of the admission as the tables have it
+ * @param started the run, as it is if it starts at once
+ * @param texts the texts that are cut in it
+ * @param limit how many runs of the owner may execute
  * @throws {QueryError} see `RunStore.admit`
  */
 export async function admit(
   db: Db,
   driver: Driver,
-  { process, now, limit }: Admitting,
   admission: Admission,
-  query: WrittenQuery,
+  started: NewRun,
+  texts: LongText[],
+  limit: number,
 ): Promise<Admitted> {
-  const { session, idempotency, module = '' } = admission;
-  const owner = ownerRefOf(admission.owner, module);
+  const { created_at: now, idempotency_key: idempotencyKey, session_key: sessionKey } = started;
+  const owner = ownerRefOf(admission.owner, started.module);
   let interrupted: RunRecord | undefined;
-  const idempotencyKey = idempotency ? keyOf(admission.owner, idempotency.key) : null;
   if (idempotencyKey !== null) {
     await driver.lock(db, `idempotency ${idempotencyKey}`);
     const row = await selectRuns(db)
@@ -83,12 +66,10 @@ export async function admit(
       .where('idempotency_key', '=', idempotencyKey)
       .executeTakeFirst();
     const run = row && recordOf(row);
-    if (run && isRepeated(run, row.digest === JSON.stringify(idempotency!.digest)))
-      return { run, created: false, ahead: [] };
+    if (run && isRepeated(run, row.digest === started.digest)) return { run, created: false, ahead: [] };
     interrupted = run;
   }
 
-  const sessionKey = session ? keyOf(admission.owner, session.id) : null;
   let ahead: RunRecord[] = [];
   if (sessionKey !== null) {
     await driver.lock(db, `session ${sessionKey}`);
@@ -96,37 +77,38 @@ export async function admit(
   }
   refuseBehind(ahead.length, admission);
   const isFirst = ahead.length === 0;
-  if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, [owner]);
+  if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
   const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
   if (!starts) await mayWait(db, driver, owner, admission);
 
-  if (interrupted) await forgetKey(db, interrupted.id);
+  // Its caller was asked to send the query again: the idempotency key starts a new run.
+  if (interrupted)
+    await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();
   const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
-  const record = { ...newRun(admission, now, starts), lastSeq: notices.length };
-  const row: RunToInsert = {
-    ...rowOf(record, admission, query),
-    session_key: sessionKey,
-    queue_position:
-      sessionKey === null ? null : await takeQueuePosition(db, sessionOf(admission, sessionKey), now),
-    idempotency_key: idempotencyKey,
-    owner_key: starts && limit === Infinity ? null : owner.key,
-    process: starts ? process : '',
-    ready_at: isReady ? now : null,
-    round: isReady && !starts ? await nextRound(db, owner) : 0,
-    deferred_at: isDeferred ? now : null,
+  const row: NewRun = {
+    ...started,
+    queue_position: sessionKey === null ? null : await takeQueuePosition(db, admission, sessionKey, now),
+    ...(!starts && {
+      status: 'waiting',
+      started_at: null,
+      process: '',
+      owner_key: owner.key,
+      ready_at: isReady ? now : null,
+      round: isReady ? await nextRound(db, owner) : 0,
+      deferred_at: isDeferred ? now : null,
+    }),
   };
-  await insertRuns(db, driver, [row]);
-  if (notices.length > 0) {
-    await insertSegments(db, driver, segmentsOf({ id: record.id, lastSeq: 0, endOffset: 0 }, notices));
-  }
-  await insertTexts(db, admission.owner, record.id, query.texts);
+  await insertion.execute(db, driver, [row]);
+  if (notices.length > 0)
+    await insertSegments(db, driver, segmentsOf(row.id, { last: 0, endOffset: 0 }, notices));
+  await insertTexts(db, admission.owner, row.id, texts);
   const files = admission.parts.filter((part) => part.type === 'file');
   if (files.length > 0) {
-    await insertFiles(db, admission.owner, record.id, files);
-    await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', record.id).execute();
+    await insertFiles(db, admission.owner, row.id, files);
+    await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', row.id).execute();
   }
-  return { run: record, created: true, ahead };
+  return { run: newRecordOf(row, notices.length), created: true, ahead };
 }
 
 /**
@@ -137,12 +119,14 @@ export async function admit(
 export async function undoAdmission(
   db: Db,
   driver: Driver,
-  { process, now, limit }: Admitting,
   { runId, owner: name, session, module = '' }: Admission,
+  process: string,
+  now: number,
+  limit: number,
 ): Promise<boolean> {
   const owner = ownerRefOf(name, module);
   if (session) await driver.lock(db, `session ${keyOf(name, session.id)}`);
-  if (limit !== Infinity) await lockOwners(db, driver, [owner]);
+  if (limit !== Infinity) await lockOwners(db, driver, owner.key);
   const run = await db
     .deleteFrom('runs')
     .where('id', '=', runId)
@@ -153,82 +137,12 @@ export async function undoAdmission(
   if (!run) return false;
   await removeParts(db, [runId]);
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
-  const { session_key: sessionKey, queue_position: queuePosition } = run;
-  const next = await promoteAfter(db, driver, { sessionKey, queuePosition, owner }, limit, now);
+  const next = await promoteAfter(db, driver, run, owner, limit, now);
+  const { session_key: key, queue_position: position } = run;
   // The session was made with this run.
-  if (sessionKey !== null && queuePosition === 1) {
-    await db.deleteFrom('sessions').where('key', '=', sessionKey).where('queue_positions', '=', 1).execute();
-  }
+  if (key !== null && position === 1)
+    await db.deleteFrom('sessions').where('key', '=', key).where('queue_positions', '=', 1).execute();
   return next !== undefined;
-}
-
-function newRun(admission: Admission, now: number, starts: boolean): RunRecord {
-  const { runId, owner, session, detached, trace, path } = admission;
-  return {
-    id: runId,
-    owner,
-    sessionId: session?.id,
-    status: starts ? 'running' : 'waiting',
-    createdAt: now,
-    startedAt: starts ? now : undefined,
-    endedAt: undefined,
-    lastSeq: 0,
-    end: undefined,
-    attempt: 1,
-    detached,
-    trace,
-    path,
-  };
-}
-
-/** The columns of a new run, as far as they follow from its admission. */
-function rowOf(run: RunRecord, { session, idempotency, module = '' }: Admission, query: WrittenQuery) {
-  return {
-    id: run.id,
-    owner: JSON.stringify(run.owner),
-    owner_hash: ownerHashOf(run.owner),
-    session_key: null,
-    session: session ? JSON.stringify(session.id) : null,
-    queue_position: null,
-    status: run.status,
-    created_at: run.createdAt,
-    started_at: run.startedAt ?? null,
-    parts: query.parts,
-    kwargs: query.kwargs,
-    idempotency_key: null,
-    digest: idempotency ? JSON.stringify(idempotency.digest) : null,
-    module,
-    owner_key: null,
-    detached: run.detached ? 1 : 0,
-    round: 0,
-    deferred_at: null,
-    trace: run.trace ?? null,
-    path: run.path ?? null,
-  };
-}
-
-/** How lists show the session of a query. */
-function sessionOf({ owner, session, parts }: Admission, key: string): SessionRow {
-  const title = titleOf(parts);
-  return {
-    key,
-    owner: JSON.stringify(owner),
-    owner_hash: ownerHashOf(owner),
-    id: JSON.stringify(session!.id),
-    title: title === undefined ? null : JSON.stringify(title),
-  };
-}
-
-/** The caller of an interrupted run was asked to send its query again: its idempotency key starts a new run. */
-async function forgetKey(db: Db, runId: string): Promise<void> {
-  await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', runId).execute();
-}
-
-/** Whether one more run of an owner may become active. */
-async function hasFreePlace(db: Db, owner: OwnerRef, limit: number): Promise<boolean> {
-  if (limit === Infinity) return true;
-  const { active, hasDeferred } = await loadOf(db, owner);
-  return active < limit && !hasDeferred;
 }
 
 /** @throws {QueryError} too many runs of the owner, or of its module, wait */

@@ -38,9 +38,9 @@ const LEAST_LIMIT_MS = 250;
  * - Orphaned → ended: the run has none, and ends as `interrupted`.
  *
  * A process that loses its lease may not notice: it was frozen, or cut off. Therefore every commit to a log reads the row of
- * the lease in the same transaction (`fence`), with a lock that delays the end of the lease. Either the commit comes first,
- * and then the recovery sees it; or the end comes first, and then the commit writes nothing. A process that finds its lease
- * ended gives up its runs, and acquires a lease with a new id: nothing of before can be written under it.
+ * the lease in the same transaction (`writeCommit`), with a lock that delays the end of the lease. Either the commit comes
+ * first, and then the recovery sees it; or the end comes first, and then the commit writes nothing. A process that finds its
+ * lease ended gives up its runs, and acquires a lease with a new id: nothing of before can be written under it.
  *
  * The clocks of machines are not compared. A process measures with its own monotonic clock how long it has seen the same
  * heartbeat. It measures anew when it could not reach the database, because the others may not have reached it either.
@@ -118,13 +118,6 @@ export class Lease {
     });
     if (heartbeat) this.#renewedAt = now;
     return heartbeat as Heartbeat | undefined;
-  }
-
-  /** Returns which of these leases have ended. The others cannot end before the transaction does. */
-  async fence(db: Db, processes: string[]): Promise<string[]> {
-    const rows = await selectLeases(db, processes).forKeyShare().execute();
-    const valid = new Set(rows.map(({ id }) => id));
-    return processes.filter((id) => !valid.has(id));
   }
 
   /** Ends the leases of processes that were silent for too long. Returns whether there was one. */

@@ -1,4 +1,4 @@
-import { doneText, EventLog, type RunEnd, type RunRecord } from '../../query/index.js';
+import { doneText, EventLog, type RunRecord } from '../../query/index.js';
 import type { LogExtent } from './segments.js';
 
 const TAIL_LENGTH = 256 * 1024;
@@ -11,14 +11,6 @@ const ENDED_RUNS = { count: 1_000, ms: 10_000 };
 export class LocalRun {
   /** The newest committed envelopes. The older ones are in the database only. */
   tail: EventLog;
-  /** Envelopes that wait for their commit. */
-  waiting: string[] = [];
-  /** The length of these envelopes, in characters. */
-  waitingLength = 0;
-  /** A checkpoint that waits for its commit: the state as JSON, and how many of the waiting envelopes are before it. */
-  checkpoint: { state: string; after: number } | undefined;
-  /** The end of the run, if it waits for the commit of these envelopes. The commit sets whether the run was ended. */
-  waitingEnd: { end: RunEnd; endedAt: number; isEnded: boolean } | undefined;
   /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
   isUnwritable = false;
   /** The lease of this process has ended: another process decides about the run. */

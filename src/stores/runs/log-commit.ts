@@ -1,94 +1,126 @@
-import { type QueryCreator, type RawBuilder, sql } from 'kysely';
+import { type QueryCreator, sql } from 'kysely';
 import { doneText, type RunEnd } from '../../query/index.js';
+import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
-import { type ColumnTypes, RowStatement, tableOf } from '../drivers/row-statement.js';
+import { tableOf } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { selectLeases } from './lease.js';
-import { insertSegments, type LogExtent, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES } from './segments.js';
+import { deferredOf } from './queues.js';
+import { type OwnedAttempt, statementWith } from './run-rows.js';
+import {
+  insertSegments,
+  type LogExtent,
+  type Segment,
+  SEGMENT_COLUMNS,
+  SEGMENT_TYPES,
+  segmentsOf,
+  statementsOf,
+} from './segments.js';
 
 /** What one commit writes of logs. */
 export interface LogCommit {
   segments: Segment[];
+  /** The checkpoints of runs that do not end. */
+  checkpoints: Checkpoint[];
   /** Runs without a session that end, behind these segments. */
   endings: RunEnding[];
 }
 
-/** The end of a run as a row: the new values of its columns, what they must be before, and the segment of `done`. */
-export type RunEnding = {
-  id: string;
-  process: string;
-  attempt: number;
-  status: string;
-  ended_at: number;
-  outcome: string;
-  log_length: number;
-} & Omit<Segment, 'run_id'>;
+/** What a commit has written. */
+export interface Written {
+  /** The leases that have ended. If there is one, nothing was written. */
+  expired: string[];
+  /**
+   * The runs that were ended: whether deferred runs of the owner may take the place. A run is not ended if it was not in the
+   * state that its ending requires, also because this is a repetition.
+   */
+  ended: Map<string, boolean>;
+}
 
-const ENDING_TYPES: ColumnTypes<RunEnding> = {
-  id: 'text',
+/** The state of a handler, as JSON, and the number of the newest envelope at that time. */
+export interface Checkpoint extends OwnedAttempt {
+  state: string;
+  seq: number;
+}
+
+const ENDING_TYPES = {
+  ...SEGMENT_TYPES,
   process: 'text',
   attempt: 'bigint',
   status: 'text',
   ended_at: 'bigint',
   outcome: 'text',
   log_length: 'bigint',
-  first: 'bigint',
-  last: 'bigint',
-  start_offset: 'bigint',
-  end_offset: 'bigint',
-  envelopes: 'text',
+} as const;
+
+/** The end of a run: the segment of `done`, the process and the attempt that the run must have before, and its new values. */
+export type RunEnding = {
+  [Name in keyof typeof ENDING_TYPES]: (typeof ENDING_TYPES)[Name] extends 'text' ? string : number;
 };
 
-/** The tables, with the endings of a statement. */
-type WithEndings = Tables & { ending: RunEnding };
+/** Whether a run is in the state that its ending requires. */
+const MAY_END = sql<boolean>`runs.id = ending.run_id and runs.process = ending.process
+  and runs.attempt = ending.attempt and runs.ended_at is null`;
 
-/** What a run no longer has when it has ended. */
-const FORGOTTEN = { parts: null, kwargs: null, checkpoint: null };
-
-/**
- * The ending of a run.
- *
- * @param owned the run, and what it must be before: unfinished, at this attempt, and owned by this process
- * @param log where its log ends before `done`
- */
+/** Makes the ending of a run whose log ends at `log`, before `done`. */
 export function endingOf(
-  owned: { id: string; process: string; attempt: number },
+  { id, process, attempt }: OwnedAttempt,
   log: LogExtent,
   end: RunEnd,
   endedAt: number,
 ): RunEnding {
   const done = doneText(end);
+  const [segment] = segmentsOf(id, log, [done]);
   return {
-    id: owned.id,
-    process: owned.process,
-    attempt: owned.attempt,
+    ...segment!,
+    process,
+    attempt,
     status: end.status,
     ended_at: endedAt,
     outcome: JSON.stringify(end),
     log_length: log.length + done.length,
-    first: log.last + 1,
-    last: log.last + 1,
-    start_offset: log.endOffset,
-    end_offset: log.endOffset + done.length,
-    envelopes: done,
   };
 }
 
+/** Ends a run, as a part of a transaction. Returns false if it is not in the state that this requires. */
+export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise<boolean> {
+  const ended = await updating.execute(db, driver, [ending]);
+  if (ended.length > 0) await insertSegments(db, driver, [ending]);
+  return ended.length > 0;
+}
+
+/** Writes a commit, if all these leases are valid, however long an outage lasts. */
+export function writeCommit(database: Database, leases: string[], commit: LogCommit): Promise<Written> {
+  const { driver } = database;
+  const { segments, checkpoints, endings } = commit;
+  if (!driver.isShared) return database.persistAtOnce((db) => writeAtOnce(db, driver, commit));
+  if (checkpoints.length === 0 && statementsOf(segments).length <= 1) {
+    return database.persistAtOnce((db) => writeUnder(db, leases, commit));
+  }
+  return database.persistTransaction(async (db) => {
+    // Locks the leases until the end of the transaction.
+    const written = await writeUnder(db, leases, { segments: [], endings });
+    if (written.expired.length > 0) return written;
+    await insertSegments(db, driver, segments);
+    for (const checkpoint of checkpoints) await storeCheckpoint(db, checkpoint);
+    return written;
+  });
+}
+
 /**
- * Writes a commit in one statement, if all these leases are valid. They cannot end before the statement has ended. For Postgres:
+ * Writes in one statement, if all these leases are valid. They cannot end before the statement has ended. For Postgres:
  * SQLite has no data-modifying `with`. A segment that was inserted before is left as it is.
- *
- * @returns the leases that have ended, and the runs that were ended. If a lease has ended, nothing was written. A run is not
- * ended if it was not in the state that its ending requires, also because this is a repetition
  */
-export async function writeUnder(
+async function writeUnder(
   db: Db,
   leases: string[],
-  { segments, endings }: LogCommit,
-): Promise<{ expired: string[]; ended: Set<string> }> {
+  { segments, endings }: Pick<LogCommit, 'segments' | 'endings'>,
+): Promise<Written> {
   const isOwner = sql<boolean>`(select count(*) from leased) = ${leases.length}`;
   const rows = await db
     .with('leased', (of) => selectLeases(of, leases).forKeyShare())
+    .with('ending', (of) => of.selectFrom(tableOf('row', ENDING_TYPES, endings)).selectAll())
+    .with('ended', (of) => updateRuns(of).where(isOwner).returning('runs.id'))
     .with('inserted', (of) =>
       of
         .insertInto('log')
@@ -97,99 +129,82 @@ export async function writeUnder(
           log
             .selectFrom(tableOf('segment', SEGMENT_TYPES, segments))
             .select(SEGMENT_COLUMNS)
-            .where(isOwner),
+            .where(isOwner)
+            .unionAll(
+              log
+                .selectFrom('ending')
+                .innerJoin('ended', 'ended.id', 'ending.run_id')
+                .select(SEGMENT_COLUMNS),
+            ),
         )
         .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
     )
-    .with('ending', (of) => of.selectFrom(tableOf('row', ENDING_TYPES, endings)).selectAll())
-    .with('ended', (of) => updateRuns(of).where(isOwner).returning('runs.id'))
-    .with('done', (of) =>
-      of
-        .insertInto('log')
-        .columns(SEGMENT_COLUMNS)
-        .expression((log) =>
-          log
-            .selectFrom('ending')
-            .innerJoin('ended', 'ended.id', 'ending.id')
-            .select(['ending.id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes']),
-        ),
-    )
     .selectFrom('leased')
-    .select(['id', sql<boolean>`true`.as('is_lease')])
-    .unionAll((of) => of.selectFrom('ended').select(['id', sql<boolean>`false`.as('is_lease')]))
+    .select('id')
+    .unionAll((of) => of.selectFrom('ended').select('id'))
     .execute();
-  const valid = new Set(rows.filter(({ is_lease }) => is_lease).map(({ id }) => id));
+  const ids = new Set(rows.map(({ id }) => id));
+  const ended = endings.filter((ending) => ids.has(ending.run_id));
   return {
-    expired: leases.filter((lease) => !valid.has(lease)),
-    ended: new Set(rows.filter(({ is_lease }) => !is_lease).map(({ id }) => id)),
+    expired: leases.filter((lease) => !ids.has(lease)),
+    // An admission that does not see the end yet may defer a run.
+    ended: new Map(ended.map((ending) => [ending.run_id, true])),
   };
 }
 
-/**
- * Writes a commit with statements that are passed at once. For SQLite, where no other process can own a run.
- *
- * @returns the runs that were ended; see `writeUnder`
- */
-export async function writeAtOnce(
+/** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */
+async function writeAtOnce(
   db: Db,
   driver: Driver,
-  { segments, endings }: LogCommit,
-): Promise<Set<string>> {
-  const [ended] = await Promise.all([
-    updating.execute<{ id: string }>(db, driver, endings),
+  { segments, checkpoints, endings }: LogCommit,
+): Promise<Written> {
+  const [, ended] = await Promise.all([
     insertingDone.execute(db, driver, endings),
+    updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
     insertSegments(db, driver, segments),
+    ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
   ]);
-  return new Set(ended.map(({ id }) => id));
+  return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
 }
 
-const ENDING_COLUMNS = Object.keys(ENDING_TYPES) as (keyof RunEnding)[];
-
-const withEndings = (db: Db, rows: RawBuilder<RunEnding>) =>
-  db.with(`ending(${ENDING_COLUMNS.join(', ')})` as 'ending', () => sql<RunEnding>`(${rows})`);
-
-const updating = new RowStatement<RunEnding>(ENDING_TYPES, (db, rows) =>
-  updateRuns(withEndings(db, rows)).returning('runs.id'),
-);
-
-/** Inserts `done`, where `updateRuns` has ended the run. */
-const insertingDone = new RowStatement<RunEnding>(ENDING_TYPES, (db, rows) =>
-  withEndings(db, rows)
+/** Inserts `done` where `updating` is going to end the run. */
+const insertingDone = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
+  db
     .insertInto('log')
     .columns(SEGMENT_COLUMNS)
-    .expression((of) =>
-      of
-        .selectFrom('ending')
-        .innerJoin('runs', (on) =>
-          on
-            .onRef('runs.id', '=', 'ending.id')
-            .onRef('runs.process', '=', 'ending.process')
-            .onRef('runs.attempt', '=', 'ending.attempt')
-            .onRef('runs.ended_at', '=', 'ending.ended_at')
-            .onRef('runs.outcome', '=', 'ending.outcome'),
-        )
-        .select(['ending.id', 'first', 'last', 'start_offset', 'end_offset', 'envelopes'])
-        // Without a condition, SQLite takes what follows for a part of the join.
-        .where(sql<boolean>`true`),
-    )
-    .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
+    .expression((of) => of.selectFrom(['ending', 'runs']).select(SEGMENT_COLUMNS).where(MAY_END)),
 );
 
-/** Sets the ends of runs, where the runs are in the state that their endings require. */
-function updateRuns(db: Pick<QueryCreator<WithEndings>, 'updateTable'>) {
+const updating = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
+  updateRuns(db)
+    .returning('runs.id')
+    .returning((of) => deferredOf(of.ref('runs.owner_key'))),
+);
+
+/** Sets the ends of the runs that may end. */
+function updateRuns(db: Pick<QueryCreator<Tables & { ending: RunEnding }>, 'updateTable'>) {
   return db
     .updateTable('runs')
     .from('ending')
     .set((row) => ({
-      ...FORGOTTEN,
+      parts: null,
+      kwargs: null,
+      checkpoint: null,
       status: row.ref('ending.status'),
       ended_at: row.ref('ending.ended_at'),
       outcome: row.ref('ending.outcome'),
       last_seq: row.ref('ending.last'),
       log_length: row.ref('ending.log_length'),
     }))
-    .whereRef('runs.id', '=', 'ending.id')
-    .whereRef('runs.process', '=', 'ending.process')
-    .whereRef('runs.attempt', '=', 'ending.attempt')
-    .where('runs.ended_at', 'is', null);
+    .where(MAY_END);
+}
+
+async function storeCheckpoint(db: Db, { id, process, attempt, state, seq }: Checkpoint): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ checkpoint: state, checkpoint_seq: seq })
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('attempt', '=', attempt)
+    .execute();
 }

@@ -11,7 +11,7 @@ import { keyOf, ownerHashOf } from '../schema/keys.js';
 import { sqliteDialect } from '../drivers/sqlite-thread.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { listRuns } from './lists.js';
-import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './owner-queue.js';
+import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './queues.js';
 
 /** So many runs have the owner and the session of the tests, and have completed. */
 const RUNS = 3_000;

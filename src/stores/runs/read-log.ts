@@ -10,9 +10,9 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db, Tables } from '../schema/tables.js';
-import type { VoidRange } from './attempts.js';
 import { Batches } from './batches.js';
 import { isRunId } from './run-rows.js';
+import type { VoidRange } from './transitions.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
 const SLICE_LENGTH = 64 * 1024;

@@ -10,12 +10,12 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { type OwnedAttempt, returnToQueue, handOver, voidRanges } from './attempts.js';
-import { finish } from './finish.js';
 import { type Heartbeat, type Lease, orphanedRuns, unfinishedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { readAnswer } from './read-log.js';
+import type { OwnedAttempt } from './run-rows.js';
+import { finish, handOver, voidRanges } from './transitions.js';
 
 const BATCH = 100;
 /** How many runs are recovered at the same time. */
@@ -55,7 +55,7 @@ export class Recovery {
   async start(events: RecoveryEvents): Promise<void> {
     await this.lease.acquire();
     this.#events = events;
-    this.limits.use((module) => events.maxRunningPerOwner(module));
+    this.limits.of = (module) => events.maxRunningPerOwner(module);
     await this.#recoverOrphaned();
     await this.limits.balanceAll();
     this.#watching = this.#watch();
@@ -186,9 +186,9 @@ export class Recovery {
   }
 
   async #end(run: OrphanedRun, end: RunEnd, answer: TurnAnswer | undefined): Promise<void> {
-    const { id: runId, attempt, process } = run;
+    const { id, attempt, process } = run;
     const endedAt = this.database.now();
-    const ending = { runId, process, attempt, log: undefined, end, endedAt, answer };
+    const ending = { id, process, attempt, log: undefined, end, endedAt, answer };
     const ended = await this.database.attemptTransaction((db) =>
       finish(db, this.database.driver, ending, this.limits.of),
     );
@@ -209,16 +209,16 @@ export class Recovery {
     const { processId } = this.lease;
     const { driver } = this.database;
     const owned = await this.database.attempt((db) =>
-      unfinishedRuns(db).select('id').where('process', '=', processId).execute(),
+      unfinishedRuns(db).select(['id', 'attempt', 'process']).where('process', '=', processId).execute(),
     );
     const isKnown = (id: string) => this.localRuns.unfinished.has(id) || this.isStarting(id);
-    const strays = owned.map(({ id }) => id).filter((id) => !isKnown(id));
-    for (const id of strays.filter((stray) => this.#strays.has(stray))) {
+    const strays = owned.filter(({ id }) => !isKnown(id));
+    for (const run of strays.filter(({ id }) => this.#strays.has(id))) {
       await this.database.attemptTransaction((db) =>
-        returnToQueue(db, driver, { id, process: processId }, this.limits.of, this.database.now()),
+        handOver(db, driver, run, this.limits.of, this.database.now(), false),
       );
     }
-    this.#strays = new Set(strays);
+    this.#strays = new Set(strays.map(({ id }) => id));
   }
 }
 

@@ -8,13 +8,12 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import { handOver } from './attempts.js';
-import { type Ending, finish } from './finish.js';
 import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import type { OwnerLimits } from './owner-limits.js';
-import { ownerRefOf } from './owner-queue.js';
+import { ownerRefOf } from './queues.js';
 import { findRun, isRunId } from './run-rows.js';
+import { type Ending, finish, handOver } from './transitions.js';
 
 const END_NOT_STORED: RunEnd = {
   status: 'failed',
@@ -43,8 +42,12 @@ export class RunEnder {
     if (run.isFinishing || run.attempt !== attempt) return undefined;
     run.isFinishing = true;
     const endedAt = this.database.now();
-    const finished =
-      (await this.#finishWithLog(run, end, endedAt)) ?? (await this.#finishLocal(run, end, endedAt, answer));
+    let finished = await this.#finishWithLog(run, end, endedAt);
+    if (!finished) {
+      await this.writer.settled(run);
+      const { id, process, logExtent: log } = run;
+      if (!run.isLost) finished = await this.#finish({ id, process, attempt, log, end, endedAt, answer });
+    }
     if (!finished) {
       // Another process has the run: its state is in the database only.
       this.localRuns.drop(runId);
@@ -59,9 +62,8 @@ export class RunEnder {
     if (run?.attempt !== attempt || run.isFinishing) return false;
     run.isFinishing = true;
     await this.writer.settled(run);
-    const owned = { id, attempt, process: run.process };
     const isHandedOver = await this.database.persistTransaction((db) =>
-      handOver(db, this.database.driver, owned, this.limits.of, this.database.now()),
+      handOver(db, this.database.driver, run, this.limits.of, this.database.now()),
     );
     this.localRuns.drop(id);
     return isHandedOver;
@@ -69,41 +71,30 @@ export class RunEnder {
 
   /** Ends a run that has no session in the commit of its last envelopes. Undefined if that is not possible. */
   async #finishWithLog(run: LocalRun, end: RunEnd, endedAt: number): Promise<Ended | undefined> {
-    if (run.record.sessionId !== undefined || run.isUnwritable) return undefined;
+    const { owner, sessionId } = run.record;
+    if (sessionId !== undefined || run.isUnwritable) return undefined;
+    let mayPromote: boolean | undefined;
     try {
-      if (!(await this.writer.end(run, end, endedAt))) return undefined;
+      mayPromote = await this.writer.end(run, end, endedAt);
     } catch (error) {
+      // `#finish` meets any other error too, and reports it.
       if (error instanceof QueryError && !run.isLost) throw error;
-      // `#finish` meets the same error, and reports it.
-      return undefined;
     }
-    const ended = { ...run.record, status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 };
+    if (mayPromote === undefined) return undefined;
     const isLimited = this.limits.of(run.module) !== Infinity;
     return {
-      run: ended,
-      next: isLimited ? await this.limits.ended(ownerRefOf(run.record.owner, run.module)) : undefined,
+      run: { ...run.record, status: end.status, end, endedAt, lastSeq: run.lastSeq + 1 },
+      next: mayPromote && isLimited ? await this.limits.ended(ownerRefOf(owner, run.module)) : undefined,
     };
   }
 
-  async #finishLocal(
-    run: LocalRun,
-    end: RunEnd,
-    endedAt: number,
-    answer: TurnAnswer,
-  ): Promise<Ended | undefined> {
-    await this.writer.settled(run);
-    if (run.isLost) return undefined;
-    const { id: runId, process, attempt, logExtent: log } = run;
-    return this.#finish({ runId, process, attempt, log, end, endedAt, answer });
-  }
-
   async #finishWaiting(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
-    const { owner, id: runId, attempt } = name;
-    if (!isRunId(runId)) return undefined;
-    const run = await this.database.attempt((db) => findRun(db, owner, runId));
-    if (run?.status !== 'waiting' || run.attempt !== attempt) return undefined;
+    const { owner, id, attempt } = name;
+    if (!isRunId(id)) return undefined;
+    const run = await this.database.attempt((db) => findRun(db, owner, id));
+    if (run?.status !== 'waiting') return undefined;
     const endedAt = this.database.now();
-    return this.#finish({ runId, process: undefined, attempt, log: undefined, end, endedAt, answer });
+    return this.#finish({ id, process: '', attempt, log: undefined, end, endedAt, answer });
   }
 
   /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
@@ -114,7 +105,7 @@ export class RunEnder {
     } catch (error) {
       if (error instanceof QueryError) throw error;
       RunEnder.#logger.error(
-        `The end of run ${ending.runId} cannot be stored. It is stored as failed.`,
+        `The end of run ${ending.id} cannot be stored. It is stored as failed.`,
         (error as Error).stack,
       );
       const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };

@@ -1,7 +1,13 @@
 import { Logger } from '@nestjs/common';
-import type { ExpressionBuilder, Selectable, SelectQueryBuilder } from 'kysely';
+import {
+  type Compilable,
+  type ExpressionBuilder,
+  type QueryCreator,
+  type Selectable,
+  type SelectQueryBuilder,
+  sql,
+} from 'kysely';
 import { INTERRUPTED, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
-import type { Driver } from '../drivers/driver.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 
@@ -38,30 +44,23 @@ export function selectRuns(db: Db): SelectQueryBuilder<Tables, 'runs', RunRow> {
     .select((of) => of.fn.coalesce('runs.last_seq', newestOf(of, 'last'), of.lit(0)).as('last_seq'));
 }
 
-const INSERTED_TEXTS = [
-  ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
-  ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
-];
-const INSERTED_NUMBERS = [
-  ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
-  ...(['round', 'deferred_at'] as const),
-];
+/** A statement with a table of rows, which has this name and these columns in it. */
+export function statementWith<Row extends object, Name extends string>(
+  name: Name,
+  types: ColumnTypes<Row>,
+  build: (db: QueryCreator<Tables & Record<Name, Row>>) => Compilable,
+): RowStatement<Row> {
+  const columns = Object.keys(types).join(', ');
+  return new RowStatement<Row>(types, (db, rows) =>
+    build(db.with(`${name}(${columns})`, () => sql<Row>`(${rows})` as never) as never),
+  );
+}
 
-export type RunToInsert = Record<(typeof INSERTED_TEXTS)[number], string | null> &
-  Record<(typeof INSERTED_NUMBERS)[number], number | null>;
-
-export const INSERTED_TYPES = Object.fromEntries([
-  ...INSERTED_TEXTS.map((name) => [name, 'text']),
-  ...INSERTED_NUMBERS.map((name) => [name, 'bigint']),
-]) as ColumnTypes<RunToInsert>;
-export const INSERTED = Object.keys(INSERTED_TYPES) as (keyof RunToInsert)[];
-
-const insertion = new RowStatement<RunToInsert>(INSERTED_TYPES, (db, rows) =>
-  db.insertInto('runs').columns(INSERTED).expression(rows),
-);
-
-export async function insertRuns(db: Db, driver: Driver, rows: RunToInsert[]): Promise<void> {
-  await insertion.execute(db, driver, rows);
+/** Names an attempt of a run, and the process that owns the run. */
+export interface OwnedAttempt {
+  id: string;
+  attempt: number;
+  process: string;
 }
 
 /** What was told to have damaged values: each once, and so many at most. */

@@ -1,17 +1,31 @@
 import { Logger } from '@nestjs/common';
-import { type Admission, type Admitted, QueryError, type RunRecord } from '../../query/index.js';
+import {
+  type Admission,
+  type Admitted,
+  type LongText,
+  QueryError,
+  type RunRecord,
+} from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { admit, type Admitting, needsOnlyRun, startedAlone, undoAdmission } from './admit.js';
-import { startWaiting } from './attempts.js';
+import { admit, needsOnlyRun, undoAdmission } from './admit.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun, type LocalRuns } from './local-runs.js';
-import { OneByOne } from './one-by-one.js';
-import type { OwnerLimits } from './owner-limits.js';
-import { ownerRefOf } from './owner-queue.js';
-import { insertRuns, type RunToInsert } from './run-rows.js';
-import { type WrittenQuery, writtenQuery } from './stored-query.js';
+import {
+  insertion,
+  insertionWithinLimits,
+  type LimitedRun,
+  newRecordOf,
+  type NewRun,
+  startedRun,
+} from './new-runs.js';
+import { LOCKED_AT_ONCE, type OwnerLimits } from './owner-limits.js';
+import { lockOwners } from './queues.js';
+import { writtenQuery } from './stored-query.js';
+import { startWaiting } from './transitions.js';
+
+const lengthOf = ({ parts, kwargs }: NewRun) => parts!.length + kwargs!.length;
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
 export class RunStarter {
@@ -20,8 +34,13 @@ export class RunStarter {
   readonly #inTurn = new OneByOne();
   /** How many calls of `take` are under way. */
   #taking = 0;
-  /** Admits the queries for which only a run is written. */
-  readonly #insertions: Batches<RunToInsert, undefined>;
+  /** Admit the queries for which only a run is written. They tell whether it was inserted. */
+  readonly #insertions = new Batches((runs: NewRun[]) => this.#insert(runs), lengthOf);
+  readonly #limitedInsertions = new Batches(
+    (runs: LimitedRun[]) => this.#insertWithinLimits(runs),
+    lengthOf,
+    LOCKED_AT_ONCE,
+  );
 
   /** @param renewLate makes sure that the lease is valid; see `Recovery` */
   constructor(
@@ -30,13 +49,7 @@ export class RunStarter {
     private readonly localRuns: LocalRuns,
     private readonly limits: OwnerLimits,
     private readonly renewLate: () => Promise<void>,
-  ) {
-    const insert = async (rows: RunToInsert[]) => {
-      await database.attemptAtOnce((db) => insertRuns(db, database.driver, rows));
-      return rows.map(() => undefined);
-    };
-    this.#insertions = new Batches(insert, ({ parts, kwargs }) => parts!.length + kwargs!.length);
-  }
+  ) {}
 
   /** Whether the database may have started this run, and this process has not heard of it yet. */
   isStarting(runId: string): boolean {
@@ -70,9 +83,8 @@ export class RunStarter {
       const started = await this.database.attemptAtOnce((db) =>
         startWaiting(db, driver, processId, module, count, this.database.now()),
       );
-      for (const { run, endOffset } of started)
-        this.localRuns.add(new LocalRun(run, module, processId, endOffset));
-      return started.map(({ run }) => run);
+      for (const run of started) this.localRuns.add(run);
+      return started.map(({ record }) => record);
     } finally {
       this.#taking--;
     }
@@ -81,61 +93,71 @@ export class RunStarter {
   async #admit(admission: Admission): Promise<Admitted> {
     const query = await writtenQuery(admission);
     await this.renewLate();
-    const admitting = this.#admittingOf(admission);
-    const started = await this.#admitAlone(admitting, admission, query);
-    if (!started) this.limits.mayWait(ownerRefOf(admission.owner, admission.module ?? ''));
-    const admitted = started ?? (await this.#admitInTurn(admitting, admission, query));
+    const limit = this.#limitOf(admission);
+    const started = startedRun(admission, query, this.lease.processId, this.database.now(), limit);
+    const isAdmitted = needsOnlyRun(admission) && (await this.#insertAlone(started, limit));
+    const admitted = isAdmitted
+      ? { run: newRecordOf(started), created: true, ahead: [] }
+      : await this.#admitInTurn(admission, started, query.texts, limit);
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
-    const { process } = admitting;
-    const local = new LocalRun({ ...run, lastSeq: 0 }, admission.module ?? '', process, 0);
+    const local = new LocalRun({ ...run, lastSeq: 0 }, started.module, started.process, 0);
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
     this.localRuns.add(local);
     return admitted;
   }
 
+  #limitOf({ module = '' }: Admission): number {
+    return this.limits.of(module) ?? Infinity;
+  }
+
+  /** Returns false if the owner is at the limit. */
+  #insertAlone(run: NewRun, limit: number): Promise<boolean> {
+    if (limit === Infinity) return this.#insertions.add(run);
+    return this.#limitedInsertions.add({ ...run, max_active: limit });
+  }
+
+  async #insert(runs: NewRun[]): Promise<boolean[]> {
+    await this.database.attemptAtOnce((db) => insertion.execute(db, this.database.driver, runs));
+    return runs.map(() => true);
+  }
+
+  /** Inserts those of these runs whose owners are below the limit. */
+  async #insertWithinLimits(runs: LimitedRun[]): Promise<boolean[]> {
+    const { driver } = this.database;
+    const insert = (db: Db) => insertionWithinLimits.execute<{ id: string }>(db, driver, runs);
+    const inserted = driver.isShared
+      ? await this.database.attemptTransaction(async (db) => {
+          await lockOwners(db, driver, ...runs.map((run) => run.owner_key!));
+          return insert(db);
+        })
+      : await this.database.attemptAtOnce(insert);
+    const ids = new Set(inserted.map(({ id }) => id));
+    return runs.map(({ id }) => ids.has(id));
+  }
+
   /** An owner that sends many queries at once must not keep the others from the database. */
-  #admitInTurn(admitting: Admitting, admission: Admission, query: WrittenQuery): Promise<Admitted> {
+  #admitInTurn(admission: Admission, started: NewRun, texts: LongText[], limit: number): Promise<Admitted> {
     const { driver } = this.database;
     const admitIt = () =>
-      this.database.attemptTransaction((db) => admit(db, driver, admitting, admission, query));
-    const lock = driver.isShared ? longestLock(admission, admitting) : undefined;
+      this.database.attemptTransaction((db) => admit(db, driver, admission, started, texts, limit));
+    const lock = driver.isShared ? longestLock(admission, limit) : undefined;
     return lock === undefined ? admitIt() : this.#inTurn.do(lock, admitIt);
-  }
-
-  #admittingOf({ module = '' }: Admission): Admitting {
-    const limit = this.limits.of(module) ?? Infinity;
-    return { process: this.lease.processId, now: this.database.now(), limit };
-  }
-
-  /** Undefined if there is more to do than to insert the run, or if its owner is at the limit. */
-  async #admitAlone(
-    admitting: Admitting,
-    admission: Admission,
-    query: WrittenQuery,
-  ): Promise<Admitted | undefined> {
-    if (!needsOnlyRun(admission)) return undefined;
-    const { run, row } = startedAlone(admitting, admission, query);
-    const { limit } = admitting;
-    if (limit === Infinity) await this.#insertions.add(row);
-    else if (!(await this.limits.start({ row, limit }))) return undefined;
-    return { run, created: true, ahead: [] };
   }
 
   /** Undoes an admission that may have been committed, as soon as the database can be used. Never rejects. */
   async #undo(admission: Admission): Promise<void> {
-    const { runId } = admission;
     const { driver } = this.database;
-    const { process } = this.#admittingOf(admission);
+    const { processId } = this.lease;
     const undo = (db: Db) =>
-      undoAdmission(db, driver, { ...this.#admittingOf(admission), process }, admission);
+      undoAdmission(db, driver, admission, processId, this.database.now(), this.#limitOf(admission));
     try {
       if (await this.database.persistTransaction(undo)) driver.signals.send({ type: 'ready' });
     } catch (error) {
       // The store was closed during an outage, which was logged.
       if (error instanceof QueryError) return;
       new Logger('RunStarter').error(
-        `The admission of run ${runId} cannot be undone.`,
+        `The admission of run ${admission.runId} cannot be undone.`,
         (error as Error).stack,
       );
     }
@@ -143,7 +165,26 @@ export class RunStarter {
 }
 
 /** For what an admission waits in the database while others of the same owner are under way; undefined if for nothing. */
-function longestLock({ owner, session, mayStart }: Admission, { limit }: Admitting): string | undefined {
+function longestLock({ owner, session, mayStart }: Admission, limit: number): string | undefined {
   if (!mayStart || limit !== Infinity) return JSON.stringify([owner]);
   return session && JSON.stringify([owner, session.id]);
+}
+
+/**
+ * Does work of the same name one after another. Transactions that would wait for one another in the database wait here instead,
+ * so that they do not occupy the connections that others need.
+ */
+class OneByOne {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** @returns what the work returns, when its turn has come */
+  do<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#last.get(name) ?? Promise.resolve()).then(work);
+    const forget = () => {
+      if (this.#last.get(name) === settled) this.#last.delete(name);
+    };
+    const settled: Promise<void> = done.then(forget, forget);
+    this.#last.set(name, settled);
+    return done;
+  }
 }

@@ -10,51 +10,40 @@ const STATEMENT_LENGTH = 8 * 1024 * 1024;
 
 export type Segment = Tables['log'];
 
-export const SEGMENT_TYPES: ColumnTypes<Segment> = {
+export const SEGMENT_TYPES = {
   run_id: 'text',
   first: 'bigint',
   last: 'bigint',
   start_offset: 'bigint',
   end_offset: 'bigint',
   envelopes: 'text',
-};
+} as const satisfies ColumnTypes<Segment>;
 
 export const SEGMENT_COLUMNS = Object.keys(SEGMENT_TYPES) as (keyof Segment)[];
 
-/**
- * Makes the segments that continue a log.
- *
- * @param run `lastSeq` and `endOffset` tell where its committed log ends
- */
+/** Makes the segments that continue a log, which ends here. */
 export function segmentsOf(
-  run: { id: string; lastSeq: number; endOffset: number },
+  runId: string,
+  log: Pick<LogExtent, 'last' | 'endOffset'>,
   envelopes: string[],
 ): Segment[] {
   const segments: Segment[] = [];
-  let last = run.lastSeq;
-  let { endOffset } = run;
-  let startOffset = endOffset;
-  let texts: string[] = [];
-  const close = () => {
-    if (texts.length === 0) return;
+  let { endOffset } = log;
+  for (let start = 0; start < envelopes.length;) {
+    let end = start;
+    let length = 0;
+    while (end < envelopes.length && length < SEGMENT_LENGTH) length += envelopes[end++]!.length;
     segments.push({
-      run_id: run.id,
-      first: last - texts.length + 1,
-      last,
-      start_offset: startOffset,
-      end_offset: endOffset,
-      envelopes: texts.join('\n'),
+      run_id: runId,
+      first: log.last + start + 1,
+      last: log.last + end,
+      start_offset: endOffset,
+      end_offset: endOffset + length,
+      envelopes: envelopes.slice(start, end).join('\n'),
     });
-    texts = [];
-    startOffset = endOffset;
-  };
-  for (const envelope of envelopes) {
-    texts.push(envelope);
-    last++;
-    endOffset += envelope.length;
-    if (endOffset - startOffset >= SEGMENT_LENGTH) close();
+    endOffset += length;
+    start = end;
   }
-  close();
   return segments;
 }
 

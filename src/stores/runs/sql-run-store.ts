@@ -39,7 +39,7 @@ import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { findRun, isDigest, isRunId } from './run-rows.js';
-import { queueOf } from './session-queue.js';
+import { queueOf } from './queues.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
 import { Sweeper } from './sweeper.js';
@@ -100,8 +100,7 @@ export class SqlRunStore extends RunStore {
     this.#starter = new RunStarter(database, lease, localRuns, limits, () => this.#recovery.renewLate());
     this.#recovery = new Recovery(database, lease, localRuns, limits, (id) => this.#starter.isStarting(id));
     this.#reader = new LogReader(database);
-    const fence = driver.isShared ? lease.fence.bind(lease) : undefined;
-    this.#writer = new LogWriter(database, fence, (run) => {
+    this.#writer = new LogWriter(database, (run) => {
       localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });

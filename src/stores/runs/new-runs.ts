@@ -1,0 +1,99 @@
+import { type Selectable, sql } from 'kysely';
+import type { Admission, RunRecord } from '../../query/index.js';
+import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
+import { keyOf, ownerHashOf } from '../schema/keys.js';
+import type { Tables } from '../schema/tables.js';
+import { loadOf, ownerRefOf } from './queues.js';
+import { recordOf, statementWith } from './run-rows.js';
+import type { WrittenQuery } from './stored-query.js';
+
+const TEXTS = [
+  ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
+  ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
+];
+const NUMBERS = [
+  ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
+  ...(['round', 'deferred_at'] as const),
+];
+
+/** A run as its admission inserts it. */
+export type NewRun = Pick<Selectable<Tables['runs']>, (typeof TEXTS | typeof NUMBERS)[number]>;
+
+const TYPES = Object.fromEntries([
+  ...TEXTS.map((name) => [name, 'text']),
+  ...NUMBERS.map((name) => [name, 'bigint']),
+]) as ColumnTypes<NewRun>;
+const COLUMNS = Object.keys(TYPES) as (keyof NewRun)[];
+
+/** A run that is inserted if fewer runs of its owner are active. */
+export type LimitedRun = NewRun & { max_active: number };
+
+const LIMITED_TYPES: ColumnTypes<LimitedRun> = { ...TYPES, max_active: 'bigint' };
+
+/** A run that starts with its admission in this process, but for its position in the queue of its session. */
+export function startedRun(
+  { runId, owner, session, idempotency, module = '', detached, trace, path }: Admission,
+  { parts, kwargs }: WrittenQuery,
+  process: string,
+  now: number,
+  limit: number,
+): NewRun {
+  return {
+    id: runId,
+    owner: JSON.stringify(owner),
+    owner_hash: ownerHashOf(owner),
+    owner_key: limit === Infinity ? null : ownerRefOf(owner, module).key,
+    session_key: session ? keyOf(owner, session.id) : null,
+    session: session ? JSON.stringify(session.id) : null,
+    queue_position: null,
+    status: 'running',
+    created_at: now,
+    started_at: now,
+    ready_at: now,
+    round: 0,
+    deferred_at: null,
+    parts,
+    kwargs,
+    idempotency_key: idempotency ? keyOf(owner, idempotency.key) : null,
+    digest: idempotency ? JSON.stringify(idempotency.digest) : null,
+    module,
+    process,
+    detached: detached ? 1 : 0,
+    trace: trace ?? null,
+    path: path ?? null,
+  };
+}
+
+/** Makes the record of a new run. */
+export function newRecordOf(row: NewRun, lastSeq = 0): RunRecord {
+  return recordOf({ ...row, ended_at: null, outcome: null, attempt: 1, last_seq: lastSeq });
+}
+
+export const insertion = new RowStatement<NewRun>(TYPES, (db, rows) =>
+  db.insertInto('runs').columns(COLUMNS).expression(rows),
+);
+
+/**
+ * Inserts those of these runs whose owners are below their limits then, and returns their ids. On a shared database, the owners
+ * must be locked. On Postgres it takes twice as long as `insertion`.
+ */
+export const insertionWithinLimits = statementWith('candidate', LIMITED_TYPES, (db) =>
+  db
+    .with('placed', (of) =>
+      of
+        .selectFrom('candidate')
+        .selectAll()
+        .select(sql<number>`row_number() over (partition by owner_key order by id)`.as('place'))
+        .select((candidate) => loadOf(candidate.ref('candidate.owner_key'))),
+    )
+    .insertInto('runs')
+    .columns(COLUMNS)
+    .expression((of) =>
+      of
+        .selectFrom('placed')
+        .select(COLUMNS)
+        .where((row) => row(row('active', '+', row.ref('place')), '<=', row.ref('max_active')))
+        .where('deferred', 'is', null),
+    )
+    .returning('runs.id'),
+);

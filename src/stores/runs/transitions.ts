@@ -1,0 +1,174 @@
+import { type Ended, KeptAnswer, restartedText, type RunEnd, type TurnAnswer } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
+import type { Db } from '../schema/tables.js';
+import { selectLeases } from './lease.js';
+import { LocalRun } from './local-runs.js';
+import { endingOf, endRun } from './log-commit.js';
+import { balance, lockOwners, nextRound, ownerRefOf, promoteAfter, WAITING } from './queues.js';
+import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
+import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
+import { addTurn } from './turns.js';
+
+/** The first and the last number of envelopes that are void. */
+export type VoidRange = [first: number, last: number];
+
+/** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
+export async function startWaiting(
+  db: Db,
+  { isShared }: Driver,
+  process: string,
+  module: string,
+  count: number,
+  now: number,
+): Promise<LocalRun[]> {
+  const rows = await db
+    .with('lease', (of) => {
+      const lease = selectLeases(of, [process]);
+      return isShared ? lease.forKeyShare() : lease;
+    })
+    .with('ready', (of) => {
+      const ready = of
+        .selectFrom('runs')
+        .select('id')
+        .where('status', '=', WAITING)
+        .where('module', '=', module)
+        .where('process', '=', '')
+        .where('ready_at', 'is not', null)
+        .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))
+        .orderBy('round')
+        .orderBy('ready_at')
+        .orderBy('created_at')
+        .limit(count);
+      // Runs that another process is starting at this moment are passed over.
+      return isShared ? ready.forUpdate().skipLocked() : ready;
+    })
+    .updateTable('runs')
+    .set((of) => ({ status: 'running', process, started_at: of.fn.coalesce('started_at', of.val(now)) }))
+    .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
+    .returning(COLUMNS)
+    .returning((of) => [
+      'round',
+      'ready_at',
+      newestOf(of, 'last').as('last_seq'),
+      newestOf(of, 'end_offset').as('end_offset'),
+    ])
+    .execute();
+  rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
+  return rows.map((row) => {
+    const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
+    return new LocalRun(run, module, process, row.end_offset ?? 0);
+  });
+}
+
+/**
+ * Returns a run to the queue: it is ready, before all runs of its owner that are younger. This is the body of one transaction.
+ *
+ * @param wasExecuted whether this ends the attempt. Then the log continues with `restarted`, and the run waits for the next one
+ * @returns false if the run has ended, or the process does not own it at this attempt
+ */
+export async function handOver(
+  db: Db,
+  driver: Driver,
+  { id, attempt, process }: OwnedAttempt,
+  limitOf: LimitOf,
+  now: number,
+  wasExecuted = true,
+): Promise<boolean> {
+  const run = await db
+    .selectFrom('runs')
+    .select(['owner', 'module', 'checkpoint_seq', 'void'])
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (!run) return false;
+  const log = await readLogExtent(db, id);
+  const from = run.checkpoint_seq ?? 0;
+  const written: VoidRange[] = log.last > from ? [[from + 1, log.last]] : [];
+  const owner = ownerRefOf(valueOf(run.owner, id) ?? '', run.module);
+  await lockOwners(db, driver, owner.key);
+  const round = await nextRound(db, owner, true);
+  const { numUpdatedRows } = await db
+    .updateTable('runs')
+    .set((of) => ({
+      status: 'waiting',
+      process: '',
+      owner_key: owner.key,
+      ready_at: of.ref('created_at'),
+      round,
+      ...(wasExecuted && {
+        attempt: attempt + 1,
+        void: JSON.stringify([...voidRanges(run.void), ...written]),
+      }),
+    }))
+    .where('id', '=', id)
+    .where('process', '=', process)
+    .where('status', '=', 'running')
+    .where('attempt', '=', attempt)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (wasExecuted) await insertSegments(db, driver, segmentsOf(id, log, [restartedText(attempt + 1, from)]));
+  // The run was not counted before, if it was started while there was no limit.
+  const limit = limitOf(run.module) ?? Infinity;
+  if (limit !== Infinity) await balance(db, driver, owner, limit, now);
+  return true;
+}
+
+/** The ranges of void envelopes, as the column `void` has them. */
+export function voidRanges(column: string | null): VoidRange[] {
+  return column === null ? [] : (JSON.parse(column) as VoidRange[]);
+}
+
+/** The end of a run. Its process is empty if the run must be waiting. */
+export interface Ending extends OwnedAttempt {
+  /** Undefined if it is not known yet. */
+  log: LogExtent | undefined;
+  end: RunEnd;
+  endedAt: number;
+  /** What the turn keeps of the answer. Undefined if what the run has written is damaged: its turn is empty, parts included. */
+  answer: TurnAnswer | undefined;
+}
+
+/** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
+export type LimitOf = (module: string) => number | undefined;
+
+/**
+ * Ends a run. This is the body of one transaction: `done` in the log, the status, the turn, and the promotion of the next
+ * run. It is repeatable: an attempt that was committed is recognised by its end and its time.
+ *
+ * @returns undefined if the run does not exist, has ended in another way, belongs to another process, or is at another attempt
+ */
+export async function finish(
+  db: Db,
+  driver: Driver,
+  ending: Ending,
+  limitOf: LimitOf,
+): Promise<Ended | undefined> {
+  const { answer } = ending;
+  const found = await selectRuns(db)
+    .select(['session_key', 'queue_position', 'module'])
+    .$if(answer !== undefined, (of) => of.select('parts'))
+    .where('id', '=', ending.id)
+    .where('owner', 'is not', null)
+    .executeTakeFirst();
+  if (!found) return undefined;
+  const { session_key: sessionKey } = found;
+  if (sessionKey !== null) await driver.lock(db, `session ${sessionKey}`);
+  let run = recordOf(found);
+  const owner = ownerRefOf(run.owner, found.module);
+  const limit = limitOf(found.module);
+  // Before the row is locked: who balances the owner's runs has this lock, and may wait for the row.
+  if (limit !== Infinity) await lockOwners(db, driver, owner.key);
+
+  if (run.endedAt === undefined) {
+    const { end, endedAt } = ending;
+    const log = ending.log ?? (await readLogExtent(db, run.id));
+    if (!(await endRun(db, driver, endingOf(ending, log, end, endedAt)))) return undefined;
+    run = { ...run, status: end.status, end, endedAt, lastSeq: log.last + 1 };
+    if (sessionKey !== null)
+      await addTurn(db, sessionKey, run, found.parts ?? '[]', answer ?? new KeptAnswer().value);
+  } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
+    return undefined;
+  }
+  return { run, next: await promoteAfter(db, driver, found, owner, limit, ending.endedAt) };
+}
