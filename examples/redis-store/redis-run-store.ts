@@ -205,15 +205,15 @@ export class RedisRunStore extends RunStore {
     );
     runs.sort((a, b) => b.number - a.number);
     const lengthOf = (run: StoredRun) => 256 + (run.sessionId?.length ?? 0);
-    const { entries, next } = rules.pageOf(runs, page, ({ number }) => number, lengthOf);
+    const { entries, next } = rules.pageOf(runs, page, lengthOf);
     return { runs: entries, next };
   }
 
   sessions(owner: string, page: port.ListPage) {
     const own = [...this.#sessions.values()].filter((session) => session.owner === owner);
-    own.sort((a, b) => b.used - a.used);
+    own.sort((a, b) => b.number - a.number);
     const lengthOf = ({ id }: StoredSession) => 256 + id.length;
-    const { entries, next } = rules.pageOf(own, page, ({ used }) => used, lengthOf);
+    const { entries, next } = rules.pageOf(own, page, lengthOf);
     const sessions = entries.map(({ id, title, turns, usedAt }) => {
       const active = this.queue(owner, id).find(({ status }) => status === 'running')?.id;
       return { id, title, turns: turns.length, usedAt, active };
@@ -363,7 +363,7 @@ export class RedisRunStore extends RunStore {
       command: ['HSET', 'sessions', key, JSON.stringify(session)],
       apply: () => {
         this.#sessions.set(key, session);
-        this.#number = Math.max(this.#number, session.used);
+        this.#number = Math.max(this.#number, session.number);
       },
     };
   }
@@ -390,7 +390,7 @@ export class RedisRunStore extends RunStore {
   #used({ owner, sessionId: id, parts }: StoredRun, newTurns: string[] = []) {
     if (id === undefined) return [];
     const { title, turns = [] } = this.#sessions.get(keyOf(owner, id)) ?? {};
-    const used = { turns: [...turns, ...newTurns], usedAt: Date.now(), used: ++this.#number };
+    const used = { turns: [...turns, ...newTurns], usedAt: Date.now(), number: ++this.#number };
     return [this.#putSession({ owner, id, title: title ?? rules.titleOf(parts), ...used })];
   }
 

@@ -36,7 +36,7 @@ export interface StoredSession {
   readonly turns: readonly string[];
   readonly usedAt: number;
   /** The place in the order of uses. */
-  readonly used: number;
+  readonly number: number;
 }
 
 /** A turn as Redis has it, in the hash `turns`. */

@@ -1,12 +1,11 @@
 /** The hub as the spokes see it. What users of the package see is a part of it: `src/index.ts`. */
 export * from './agent-token.js';
-export { pageOf } from './memory/pages.js';
 export * from './ports/turn-rules.js';
 export { SHAPES } from './contract/envelope-shapes.js';
 export { envelopeText } from './contract/envelope-text.js';
 export * from './contract/envelopes.js';
 export { HandedOver, QueryError, STATUS_OF_CODE } from './contract/errors.js';
-export { pageFrom } from './contract/list-page.js';
+export { pageFrom, pageOf } from './contract/list-page.js';
 export { bareType, isGenericType, isTextType } from './contract/media-types.js';
 export * from './contract/refusals.js';
 export * from './contract/trace-context.js';

@@ -45,3 +45,22 @@ export function pageFrom<Entry>(
   const hasMore = fitting.length < entries.length;
   return { entries: fitting, next: last !== undefined && hasMore ? positionOf(last) : undefined };
 }
+
+/**
+ * Cuts a page of a list that is in memory.
+ *
+ * @param listed all entries, those with greater numbers first. No two have the same number
+ * @param lengthOf what an entry adds to the length of the page
+ *
+ * @example
+ * const { entries, next } = pageOf(newestFirst, page, () => 256);
+ */
+export function pageOf<Entry extends { readonly number: number }>(
+  listed: Entry[],
+  page: { after: ListPosition | undefined; limit: number; maxLength?: number },
+  lengthOf: (entry: Entry) => number,
+): { entries: Entry[]; next: ListPosition | undefined } {
+  const end = page.after?.at ?? Infinity;
+  const rest = listed.filter(({ number }) => number < end);
+  return pageFrom(rest, page, lengthOf, ({ number }) => ({ at: number, key: '' }));
+}

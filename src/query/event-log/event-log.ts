@@ -8,16 +8,16 @@ import type { LogSlice } from '../ports/run-store.js';
  */
 const SEGMENT_LENGTH = 16 * 1024;
 
-/** A segment is also closed when it has so many texts: joined, they take half the memory. */
-const SEGMENT_TEXTS = 64;
+/** A segment is also closed when it has so many groups: joined, their texts take half the memory. */
+const SEGMENT_GROUPS = 64;
 
 /** Consecutive envelopes. */
 interface Segment {
   first: number;
   last: number;
-  /** Where it starts, in characters of JSON since the beginning of the log. */
+  /** Where it starts and ends, in characters of JSON since the beginning of the log. */
   startOffset: number;
-  length: number;
+  endOffset: number;
   /** One text, because thousands of small ones take twice the memory. */
   lines: string;
 }
@@ -27,85 +27,69 @@ interface Segment {
  * one segment at a time. The cost of both does not depend on the length of the log.
  *
  * The newest segment is open. It keeps a text for each group of envelopes that was appended between two reads, because a
- * follower of a growing log reads only the last group.
+ * follower of a growing log reads only the last group. Only the log itself changes its public members.
  */
 export class EventLog {
-  #closed: Segment[] = [];
+  readonly #closed: Segment[] = [];
   /** The number of the first envelope of the open segment. */
   #first: number;
-  /** Where the open segment starts, in characters of JSON. */
+  /** Where the open segment starts. */
   #startOffset: number;
   /** The groups of the open segment, as lines. */
-  #texts: string[] = [];
+  #groups: string[] = [];
   /** The number of the first envelope of the last group. */
-  #firstOfLastText = 0;
-  /** Envelopes that were appended since the last read, as lines. */
-  #unread = '';
-  /** The number of the first of them. */
-  #firstUnread: number;
-  #last: number;
-  #newestLength = 0;
-  #endOffset: number;
-  #ended = false;
+  #firstOfGroup = 0;
+  /** Whether the last group was read, so that the next envelope begins another one. */
+  #isRead = true;
+  /** How many characters of JSON the newest envelope has; 0 if the log is empty. */
+  newestLength = 0;
+  ended = false;
 
   /**
-   * @param last the number of the envelope before the first one of this log
-   * @param endOffset where that envelope ends, in characters of JSON
+   * @param last the number of the newest envelope; 0 before the first
+   * @param endOffset where the log ends, in characters of JSON since its beginning
    */
-  constructor(last = 0, endOffset = 0) {
+  constructor(
+    public last = 0,
+    public endOffset = 0,
+  ) {
     this.#first = last + 1;
-    this.#firstUnread = last + 1;
-    this.#last = last;
     this.#startOffset = endOffset;
-    this.#endOffset = endOffset;
-  }
-
-  /** The number of the newest envelope; 0 before the first. */
-  get last(): number {
-    return this.#last;
   }
 
   get oldest(): number {
     return this.#closed[0]?.first ?? this.#first;
   }
 
-  /** Where the log ends, in characters of JSON since its beginning. */
-  get endOffset(): number {
-    return this.#endOffset;
-  }
-
   /** How many characters of JSON are kept. */
   get length(): number {
-    return this.#endOffset - (this.#closed[0]?.startOffset ?? this.#startOffset);
-  }
-
-  /** How many characters of JSON the newest envelope has; 0 if the log is empty. */
-  get newestLength(): number {
-    return this.#newestLength;
-  }
-
-  get ended(): boolean {
-    return this.#ended;
+    return this.endOffset - (this.#closed[0]?.startOffset ?? this.#startOffset);
   }
 
   /** Appends one envelope. Returns whether a segment was closed, and so may be trimmed. */
   append(envelope: string): boolean {
     const isFull =
-      this.#endOffset - this.#startOffset >= SEGMENT_LENGTH || this.#texts.length >= SEGMENT_TEXTS;
+      this.endOffset - this.#startOffset >= SEGMENT_LENGTH ||
+      (this.#isRead && this.#groups.length >= SEGMENT_GROUPS);
     if (isFull) this.#close();
-    this.#unread = this.#unread === '' ? envelope : `${this.#unread}\n${envelope}`;
-    this.#newestLength = envelope.length;
-    this.#endOffset += envelope.length;
-    this.#last++;
+    this.last++;
+    if (this.#isRead) {
+      this.#firstOfGroup = this.last;
+      this.#groups.push(envelope);
+      this.#isRead = false;
+    } else {
+      const newest = this.#groups.length - 1;
+      this.#groups[newest] = `${this.#groups[newest]}\n${envelope}`;
+    }
+    this.newestLength = envelope.length;
+    this.endOffset += envelope.length;
     return isFull;
   }
 
   end(): void {
-    this.#ended = true;
-    this.#gather();
-    if (this.#texts.length === 0) return;
-    this.#texts = [this.#joined()];
-    this.#firstOfLastText = this.#first;
+    this.ended = true;
+    this.#groups = [this.#joined()];
+    this.#firstOfGroup = this.#first;
   }
 
   /**
@@ -116,9 +100,9 @@ export class EventLog {
    */
   trim(kept = 0): number {
     const oldest = this.#closed[0];
-    if (!oldest || this.length - oldest.length - this.#newestLength < kept) return 0;
+    if (!oldest || this.endOffset - oldest.endOffset - this.newestLength < kept) return 0;
     this.#closed.shift();
-    return oldest.length;
+    return oldest.endOffset - oldest.startOffset;
   }
 
   /**
@@ -127,64 +111,45 @@ export class EventLog {
    * @throws {QueryError} `cursor_expired`: they were trimmed
    */
   read(after: number): LogSlice {
-    const endOffset = this.#endOffset;
-    const ended = this.#ended;
-    if (after >= this.#last) return { first: after + 1, count: 0, lines: '', endOffset, ended };
-    if (after + 1 >= this.#first) {
-      this.#gather();
-      return {
-        first: after + 1,
-        count: this.#last - after,
-        lines: this.#linesAfter(after),
-        endOffset,
-        ended,
-      };
-    }
-    if (after + 1 < this.oldest) throw cursorExpired(after, this.oldest, this.#last);
-    const { first, last, startOffset, length, lines } = this.#find(after + 1);
-    return {
-      first: after + 1,
-      count: last - after,
-      lines: dropLines(lines, after + 1 - first),
-      endOffset: startOffset + length,
-      ended: false,
-    };
+    const first = after + 1;
+    if (first < this.#first) return this.#readClosed(first);
+    const count = Math.max(0, this.last - after);
+    const lines = count === 0 ? '' : this.#readOpen(first);
+    return { first, count, lines, endOffset: this.endOffset, ended: this.ended };
+  }
+
+  #readOpen(first: number): string {
+    this.#isRead = true;
+    if (first >= this.#firstOfGroup) return dropLines(this.#groups.at(-1)!, first - this.#firstOfGroup);
+    return dropLines(this.#groups.join('\n'), first - this.#first);
+  }
+
+  #readClosed(first: number): LogSlice {
+    if (first < this.oldest) throw cursorExpired(first - 1, this.oldest, this.last);
+    const { last, endOffset, lines, ...segment } = this.#find(first);
+    const count = last - first + 1;
+    return { first, count, lines: dropLines(lines, first - segment.first), endOffset, ended: false };
   }
 
   #close(): void {
-    this.#gather();
     this.#closed.push({
       first: this.#first,
-      last: this.#last,
+      last: this.last,
       startOffset: this.#startOffset,
-      length: this.#endOffset - this.#startOffset,
+      endOffset: this.endOffset,
       lines: this.#joined(),
     });
-    this.#first = this.#last + 1;
-    this.#startOffset = this.#endOffset;
-    this.#texts = [];
-  }
-
-  #gather(): void {
-    if (this.#unread === '') return;
-    this.#texts.push(this.#unread);
-    this.#firstOfLastText = this.#firstUnread;
-    this.#firstUnread = this.#last + 1;
-    this.#unread = '';
+    this.#first = this.last + 1;
+    this.#startOffset = this.endOffset;
+    this.#groups = [];
+    this.#isRead = true;
   }
 
   #joined(): string {
-    const lines = this.#texts.join('\n');
+    const lines = this.#groups.join('\n');
     // V8 keeps a joined string as a tree of its pieces until something reads through it.
     Buffer.byteLength(lines);
     return lines;
-  }
-
-  /** What follows an envelope in the open segment. */
-  #linesAfter(after: number): string {
-    if (after + 1 >= this.#firstOfLastText)
-      return dropLines(this.#texts.at(-1)!, after + 1 - this.#firstOfLastText);
-    return dropLines(this.#texts.join('\n'), after + 1 - this.#first);
   }
 
   #find(seq: number): Segment {

@@ -2,12 +2,6 @@ import type { Awaitable, LogSlice } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
 import { isThenable } from '../ports/file-store.js';
 
-/** A log that can be followed. */
-export interface ReadableLog {
-  /** Returns the envelopes after this number. */
-  read(after: number): Awaitable<LogSlice>;
-}
-
 /** Where a follower writes what it reads. */
 export interface Sink {
   /** Writes a slice of the log. Returns false if it takes no more until it has called `Follower.drained`. */
@@ -33,9 +27,12 @@ export class Follower {
   #isBlocked = false;
   #hasLeft = false;
 
-  /** @param cursor the number of the last envelope that the reader has */
+  /**
+   * @param log `read` returns the envelopes after a number
+   * @param cursor the number of the last envelope that the reader has
+   */
   constructor(
-    private readonly log: ReadableLog,
+    private readonly log: { read(after: number): Awaitable<LogSlice> },
     private cursor: number,
     private readonly sink: Sink,
     private readonly group: Followers,
@@ -65,16 +62,16 @@ export class Follower {
     this.group.advanced(this);
   }
 
-  /** The reader has gone: nothing more is written. */
-  leave(): void {
+  /** The reader has gone: nothing more is written. Returns false if it had gone before. */
+  leave(): boolean {
+    if (this.#hasLeft) return false;
     this.#hasLeft = true;
     this.group.leave(this);
+    return true;
   }
 
   disconnect(): void {
-    if (this.#hasLeft) return;
-    this.leave();
-    this.sink.disconnect();
+    if (this.leave()) this.sink.disconnect();
   }
 
   #await(reading: Promise<LogSlice>): void {
@@ -96,16 +93,11 @@ export class Follower {
       this.cursor = slice.first + slice.count - 1;
       this.#isBlocked = !this.sink.write(slice);
     }
-    if (slice.ended && !this.#hasLeft) {
-      this.leave();
-      this.sink.end();
-    }
+    if (slice.ended && this.leave()) this.sink.end();
     return slice.count > 0;
   }
 
   #fail(error: unknown): void {
-    if (this.#hasLeft) return;
-    this.leave();
-    this.sink.fail(error);
+    if (this.leave()) this.sink.fail(error);
   }
 }

@@ -1,18 +1,35 @@
-/** A follower as its group sees it. */
-export interface AnyFollower {
-  /** How far it has read, in characters of JSON since the beginning of the log. */
-  readonly offset: number;
-  /** The log has news: reads on, if its connection takes more. */
-  notify(): void;
-  /** Ends its stream in a way that can be resumed. */
-  disconnect(): void;
-}
+import type { FollowerChanged } from '../ports/run-listener.js';
+import type { RunRecord } from '../ports/run-store.js';
+import type { Signals } from '../ports/other-processes.js';
 
 /**
  * The most groups that wait for the end of the tick. When there are more, they are flushed at once: after thousands of other
  * runs, the processor's caches would no longer hold the data of the first.
  */
 const MAX_PENDING = 64;
+
+/** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */
+const ROUND_MS = 5_000;
+
+/** A process that has not repeated `follow` for so many rounds has no followers of the run any more. */
+const MISSED_ROUNDS = 3;
+
+/** The process that executes a run is told that its followers have read on after so many characters of JSON. */
+const REPORTED_LENGTH = 16 * 1024;
+
+/** What a run does when its followers come and go. */
+export interface FollowersListener {
+  followed(): void;
+  unfollowed(): void;
+}
+
+/** A follower as its group sees it. */
+interface Member {
+  /** How far it has read, in characters of JSON since the beginning of the log. */
+  readonly offset: number;
+  notify(): void;
+  disconnect(): void;
+}
 
 /** Groups whose log has news in this tick of the event loop. */
 let pending: Followers[] = [];
@@ -24,44 +41,127 @@ function flushAll(): void {
 }
 
 /**
- * The followers of one log.
+ * The followers of one run, in this process and, if this process has the run, in others.
  *
  * Everything that is appended in one tick of the event loop leaves in one write. For this, `notify` only marks the group,
  * and one `setImmediate` flushes all marked groups.
+ *
+ * The process that executes the run is the one that has news. It sends a signal to the processes that follow the run. Each
+ * answers with how far its fastest follower has read, so that the handler is held back for the followers of all processes.
  */
 export class Followers {
-  /** In the order in which they joined. */
-  readonly #members: AnyFollower[] = [];
+  readonly #local = new Set<Member>();
+  /** Of each other process, how far its fastest follower has read. */
+  readonly #remote = new Map<string, { offset: number; missedRounds: number }>();
+  #listener: FollowersListener | undefined;
+  #isLive = false;
+  #hasEnded = false;
+  #isPending = false;
+  #reportedOffset = 0;
   #onAdvance: (() => void) | undefined;
   #emptied: Promise<void> | undefined;
   #onEmptied: (() => void) | undefined;
-  #isPending = false;
+
+  constructor(
+    readonly run: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
+    private readonly groups: FollowerGroups,
+  ) {}
 
   get size(): number {
-    return this.#members.length;
+    return this.#local.size + this.#remote.size;
   }
 
-  join(member: AnyFollower): void {
-    if (this.#members.push(member) === 1) this.onFirst();
+  /** Whether the news of the run comes from another process. */
+  get isElsewhere(): boolean {
+    return !this.#isLive && !this.#hasEnded && this.#local.size > 0;
   }
 
-  protected onFirst(): void {}
+  /** The run is in this process from now on. */
+  attach(listener: FollowersListener): void {
+    this.#listener = listener;
+  }
 
-  protected onEmpty(): void {}
+  /**
+   * This process executes the run.
+   *
+   * @param isAwaited whether there may be followers in other processes that this one has not heard of
+   */
+  goLive(isAwaited: boolean): void {
+    this.#isLive = true;
+    if (isAwaited && this.groups.signals.isShared) this.followedBy('unknown', 0);
+    this.#send('started');
+  }
 
-  leave(member: AnyFollower): void {
-    const index = this.#members.indexOf(member);
-    if (index === -1) return;
-    this.#members.splice(index, 1);
-    this.advanced(member);
-    if (this.#members.length > 0) return;
-    this.#onEmptied?.();
-    this.#emptied = this.#onEmptied = undefined;
-    this.onEmpty();
+  /**
+   * The run is not in this process any more.
+   *
+   * @param hasEnded whether the log has its end; if not, news comes from another process from now on
+   */
+  detach(hasEnded: boolean): void {
+    this.#listener = undefined;
+    this.#isLive = false;
+    this.#hasEnded = hasEnded;
+    if (this.#remote.size > 0) this.#send('news');
+    this.#remote.clear();
+    this.#left();
+    this.report();
+  }
+
+  /** The log has its end: no news will come. Whoever follows already may not have been told. */
+  end(): void {
+    this.#hasEnded = true;
+    this.notify();
+  }
+
+  join(follower: Member): void {
+    this.#local.add(follower);
+    this.groups.size++;
+    this.#joined();
+    this.#tell('followed');
+    if (this.#local.size === 1) this.report();
+  }
+
+  leave(follower: Member): void {
+    const wasElsewhere = this.isElsewhere;
+    if (!this.#local.delete(follower)) return;
+    this.groups.size--;
+    this.#left(follower);
+    this.#tell('unfollowed');
+    if (wasElsewhere && !this.isElsewhere) this.#send('leave');
+  }
+
+  /** Another process has followers of the run. */
+  followedBy(process: string, offset: number): void {
+    if (!this.#listener) return;
+    const isKnown = this.#remote.has(process);
+    this.#remote.set(process, { offset, missedRounds: 0 });
+    if (isKnown) return this.advanced();
+    this.#joined();
+    if (process === 'unknown') return;
+    this.leftBy('unknown');
+    // What was appended before this process heard of the followers.
+    if (this.#isLive) this.#send('news');
+  }
+
+  leftBy(process: string): void {
+    if (this.#remote.delete(process)) this.#left();
+  }
+
+  /** Forgets the followers of processes that have not been heard of for long. */
+  checkRemote(): void {
+    for (const [process, remote] of this.#remote)
+      if (++remote.missedRounds > MISSED_ROUNDS) this.leftBy(process);
+  }
+
+  /** Tells the process that executes the run about the followers here. */
+  report(): void {
+    if (!this.isElsewhere) return;
+    this.#reportedOffset = this.offset;
+    this.groups.signals.send({ type: 'follow', runId: this.run.id, offset: this.#reportedOffset });
   }
 
   notify(): void {
-    if (this.#isPending || this.#members.length === 0) return;
+    if (this.#isPending || this.size === 0) return;
     if (pending.length === MAX_PENDING) flushAll();
     this.#isPending = true;
     if (pending.push(this) === 1) setImmediate(flushAll);
@@ -69,24 +169,21 @@ export class Followers {
 
   flush(): void {
     this.#isPending = false;
-    // Backwards, because a follower that has read everything leaves.
-    for (let index = this.#members.length - 1; index >= 0; index--) this.#members[index]?.notify();
+    if (this.#remote.size > 0) this.#send('news');
+    for (const follower of this.#local) follower.notify();
     this.advanced();
   }
 
-  /**
-   * How far the fastest follower is behind.
-   *
-   * @returns characters of JSON; 0 without followers
-   */
+  /** How far the fastest follower is behind, in characters of JSON; 0 without followers. */
   lag(endOffset: number): number {
-    return this.#members.length === 0 ? 0 : endOffset - this.offset;
+    return this.size === 0 ? 0 : endOffset - this.offset;
   }
 
   /** How far the fastest follower has read, in characters of JSON; 0 without followers. */
   get offset(): number {
     let fastest = 0;
-    for (const member of this.#members) fastest = Math.max(fastest, member.offset);
+    for (const { offset } of this.#local) fastest = Math.max(fastest, offset);
+    for (const { offset } of this.#remote.values()) fastest = Math.max(fastest, offset);
     return fastest;
   }
 
@@ -95,24 +192,106 @@ export class Followers {
     return new Promise((resolve) => (this.#onAdvance = resolve));
   }
 
-  /**
-   * Followers have read on.
-   *
-   * @param member the one that has, or that leaves. Default: several may have
-   */
-  advanced(member?: AnyFollower): void {
-    void member;
+  /** A follower has read on, or leaves. Default: several may have read on. */
+  advanced(follower?: Member): void {
     this.#onAdvance?.();
     this.#onAdvance = undefined;
+    if (this.#isLive || !this.groups.signals.isShared) return;
+    // The fastest of thousands of followers is not looked for with each slice that one of them reads.
+    const { offset } = follower ?? this;
+    if (offset - this.#reportedOffset >= REPORTED_LENGTH) this.report();
   }
 
   /** Resolves when all followers have left. */
   emptied(): Promise<void> {
-    if (this.#members.length === 0) return Promise.resolve();
+    if (this.size === 0) return Promise.resolve();
     return (this.#emptied ??= new Promise<void>((resolve) => (this.#onEmptied = resolve)));
   }
 
   disconnectAll(): void {
-    for (const member of [...this.#members]) member.disconnect();
+    for (const follower of this.#local) follower.disconnect();
+  }
+
+  #joined(): void {
+    if (this.size === 1) this.#listener?.followed();
+  }
+
+  #left(follower?: Member): void {
+    this.advanced(follower);
+    if (this.size > 0) return;
+    this.#onEmptied?.();
+    this.#emptied = this.#onEmptied = undefined;
+    this.#listener?.unfollowed();
+    if (!this.#listener) this.groups.remove(this);
+  }
+
+  #tell(event: 'followed' | 'unfollowed'): void {
+    this.groups.onChange(event, { runId: this.run.id, followers: this.#local.size });
+  }
+
+  #send(type: 'news' | 'started' | 'leave'): void {
+    this.groups.signals.send({ type, runId: this.run.id });
+  }
+}
+
+/** The followers of all runs that somebody follows, or that this process has. */
+export class FollowerGroups {
+  /** How many callers of this process follow runs. */
+  size = 0;
+  readonly #groups = new Map<string, Followers>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param onChange called when a follower in this process has come or gone */
+  constructor(
+    readonly signals: Signals,
+    readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,
+  ) {}
+
+  of(run: Followers['run']): Followers {
+    let group = this.#groups.get(run.id);
+    if (!group) {
+      group = new Followers(run, this);
+      this.#groups.set(run.id, group);
+      if (this.signals.isShared) this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
+    }
+    return group;
+  }
+
+  /** The followers of a run, if there are any or this process has the run. */
+  get(runId: string): Followers | undefined {
+    return this.#groups.get(runId);
+  }
+
+  /** Resolves when the followers of the runs of a session have left, which they do at the end of the log. */
+  async emptied(owner: string, sessionId: string): Promise<void> {
+    const groups = [...this.#groups.values()].filter(
+      ({ run }) => run.owner === owner && run.sessionId === sessionId,
+    );
+    await Promise.all(groups.map((group) => group.emptied()));
+  }
+
+  remove({ run }: Followers): void {
+    this.#groups.delete(run.id);
+    if (this.#groups.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Signals may have been lost: all followers of runs in other processes look at the log. */
+  catchUp(): void {
+    for (const group of this.#groups.values()) {
+      if (!group.isElsewhere) continue;
+      group.report();
+      group.notify();
+    }
+  }
+
+  disconnectElsewhere(): void {
+    for (const group of this.#groups.values()) if (group.isElsewhere) group.disconnectAll();
+  }
+
+  #round(): void {
+    for (const group of this.#groups.values()) group.checkRemote();
+    this.catchUp();
   }
 }

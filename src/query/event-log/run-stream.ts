@@ -1,11 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { Observable, type Subscription } from 'rxjs';
+import { catchError, concatWith, map, Observable, of, type Subscription, takeWhile } from 'rxjs';
+import { LocalSignals } from '../ports/other-processes.js';
 import { envelopeText } from '../contract/envelope-text.js';
 import { doneText } from '../contract/envelopes.js';
 import type { Envelope, RunEnd, RunView } from 'nest-agent-query-client';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
-import { Followers } from './followers.js';
+import { FollowerGroups } from './followers.js';
 
 /** A run that can be followed. */
 export interface FollowedRun {
@@ -21,12 +22,10 @@ export interface FollowedRun {
  * Each subscriber follows the log on its own. Unsubscribing only leaves the run; its disconnect policy then applies. The
  * stream fails with a `QueryError` if the query is not admitted or the run is not found.
  *
- * **Why there is a fast path beside the Observable.** An Observable pushes: it calls a function per envelope, and cannot wait
- * for a slow connection. A connection needs the opposite: text of many envelopes at once, when it can take it. The SSE
- * interceptor therefore does not subscribe. It calls `RunStream.from`, waits for `admitted`, and follows the log directly: a
- * thousand envelopes of one tick then cost one write, and a client that stops reading costs a cursor. Measured, this makes
- * bursts more than ten times as fast as `@Sse()`. An Observable that is not a `RunStream`, for example the stub of a test,
- * gets a log of its own in `RunStream.from`, so that there is only one way to write a stream.
+ * **Why there is a fast path beside the Observable.** An Observable calls a function per envelope, and cannot wait for a slow
+ * connection. The SSE interceptor therefore does not subscribe. It calls `RunStream.from`, waits for `admitted`, and follows
+ * the log directly: a thousand envelopes of one tick then cost one write, and a client that stops reading costs a cursor.
+ * Measured, this makes bursts more than ten times as fast as `@Sse()`.
  *
  * @example
  * agentService.query(query).subscribe(({ type, data }) => console.log(type, data));
@@ -61,8 +60,9 @@ export class RunStream extends Observable<Envelope> {
   }
 
   /**
-   * Any Observable of envelopes as a `RunStream`: a `RunStream` is returned unchanged, another one is written into a log of
-   * its own while it is followed. A `done` of its own ends it; otherwise `done` says how the Observable ended.
+   * Any Observable of envelopes as a `RunStream`, so that there is one way to write a stream. Another one than a `RunStream`,
+   * for example the stub of a test, is written into a log of its own while it is followed. A `done` of its own ends it;
+   * otherwise `done` says how it ended.
    */
   static from(envelopes: Observable<Envelope>): RunStream {
     return envelopes instanceof RunStream ? envelopes : new RunStream(Promise.resolve(logged(envelopes)));
@@ -72,38 +72,30 @@ export class RunStream extends Observable<Envelope> {
 function logged(envelopes: Observable<Envelope>): FollowedRun {
   const log = new EventLog();
   let subscription: Subscription | undefined;
-  const followers = new (class extends Followers {
-    protected override onEmpty(): void {
-      subscription?.unsubscribe();
-    }
-  })();
-  const append = (text: string) => {
-    log.append(text);
-    followers.notify();
-  };
-  const end = (runEnd: RunEnd) => {
-    if (!log.ended) append(doneText(runEnd));
-    log.end();
-  };
-  const fail = (error: unknown) => {
-    new Logger('Query').error('A stream of envelopes failed.', error instanceof Error ? error.stack : error);
-    end({ status: 'failed', error: { code: 'internal', message: 'The service failed.' } });
-  };
+  const groups = new FollowerGroups(new LocalSignals(), (event) => {
+    if (event === 'unfollowed') subscription?.unsubscribe();
+  });
+  const followers = groups.of({ id: '', owner: '', sessionId: undefined });
+  const texts = envelopes.pipe(
+    concatWith(of<Envelope>({ type: 'done', data: { status: 'completed' } })),
+    takeWhile(({ type }) => type !== 'done', true),
+    map((each) => (each.type === 'done' ? doneText(each.data as RunEnd) : envelopeText(each, Infinity))),
+    catchError((error: unknown) => {
+      const cause = error instanceof Error ? error.stack : error;
+      new Logger('Query').error('A stream of envelopes failed.', cause);
+      return of(doneText({ status: 'failed', error: { code: 'internal', message: 'The service failed.' } }));
+    }),
+  );
   return {
     run: undefined,
     follow: (sink) => {
       const follower = new Follower(log, 0, sink, followers);
-      subscription = envelopes.subscribe({
-        next: (envelope) => {
-          try {
-            if (envelope.type === 'done') end(envelope.data as RunEnd);
-            else if (!log.ended) append(envelopeText(envelope, Infinity));
-          } catch (error) {
-            fail(error);
-          }
+      subscription = texts.subscribe({
+        next: (text) => {
+          log.append(text);
+          followers.notify();
         },
-        error: fail,
-        complete: () => end({ status: 'completed' }),
+        complete: () => log.end(),
       });
       return follower;
     },

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import type { TurnFile } from 'nest-agent-query-client';
 import { Spool, type SpoolFile } from '../files/spool.js';
 import { type ByteRange, FileStore } from '../ports/file-store.js';
 
@@ -15,12 +14,6 @@ interface Content {
   runs: Set<string>;
 }
 
-/** The files of a run or of its turn. */
-interface FilesOfRun {
-  owner: string;
-  files: Map<string, TurnFile>;
-}
-
 /**
  * Keeps contents of files in the memory of this process, and large ones in temporary files, within a limit for each: the oldest are
  * dropped first.
@@ -28,9 +21,8 @@ interface FilesOfRun {
 export class MemoryFileStore extends FileStore {
   /** In the order in which they were stored. */
   readonly #contents = new Map<string, Content>();
-  /** The digests of the contents that a run uses. */
+  /** The digests of the contents that a run or its turn uses. */
   readonly #uses = new Map<string, Set<string>>();
-  readonly #files = new Map<string, FilesOfRun>();
   readonly #bytes = { memory: 0, disk: 0 };
   /** Where the temporary files are. Default: in the system's directory for temporary files. */
   spoolDirectory: string | undefined;
@@ -54,7 +46,6 @@ export class MemoryFileStore extends FileStore {
   release(runId: string): void {
     const digests = this.#uses.get(runId) ?? [];
     this.#uses.delete(runId);
-    this.#files.delete(runId);
     for (const sha256 of digests) {
       this.#contents.get(sha256)?.runs.delete(runId);
       this.#dropUnused(sha256);
@@ -68,19 +59,6 @@ export class MemoryFileStore extends FileStore {
     if (source instanceof Uint8Array)
       return once(range ? source.subarray(range.start, range.end + 1) : source);
     return createReadStream(source.path, range);
-  }
-
-  /** A run has these files. A file whose content the run has already is left out. */
-  describe(runId: string, owner: string, files: TurnFile[]): void {
-    if (files.length === 0) return;
-    const known = this.#files.get(runId) ?? { owner, files: new Map<string, TurnFile>() };
-    this.#files.set(runId, known);
-    for (const file of files) if (!known.files.has(file.sha256)) known.files.set(file.sha256, file);
-  }
-
-  find(owner: string, runId: string, sha256: string): TurnFile | undefined {
-    const known = this.#files.get(runId);
-    return known?.owner === owner ? known.files.get(sha256) : undefined;
   }
 
   async close(): Promise<void> {

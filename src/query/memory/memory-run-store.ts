@@ -1,5 +1,4 @@
 import { isRepeated, placeOf, refuseBehind, refuseToWait } from '../ports/admission-rules.js';
-import { doneText } from '../contract/envelopes.js';
 import { interrupted, runNotFound, sessionBusy } from '../contract/refusals.js';
 import {
   type Admission,
@@ -15,13 +14,13 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
-import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type { RunEnd, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import { OPTIONS, withDefaults } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run, Runs } from './runs.js';
-import { keyOf, Sessions } from './sessions.js';
+import { fileOf, Sessions } from './sessions.js';
 
 /**
  * Keeps runs and sessions in the memory of this process, within limits: what ended longest ago is dropped first.
@@ -60,29 +59,24 @@ export class MemoryRunStore extends RunStore {
   admit(admission: Admission): Admitted {
     this.#sweep();
     const { owner, idempotency, module = '', maxWaitingPerOwner = Infinity } = admission;
-    const key = idempotency && keyOf(owner, idempotency.key);
-    const repeated = key === undefined ? undefined : this.#runs.withKey(key);
-    if (repeated && isRepeated(repeated, repeated.digest === idempotency!.digest))
+    const repeated = idempotency && this.#runs.withKey(owner, idempotency.key);
+    if (repeated && isRepeated(repeated, repeated.idempotency!.digest === idempotency.digest))
       return { run: repeated, created: false, ahead: [] };
 
     const { session } = admission;
     const ahead = session ? [...this.#sessions.queue(owner, session.id)] : [];
     refuseBehind(ahead.length, admission);
     const queues = this.#queuesOf(module);
-    const limit = this.#limit(module);
-    const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner, limit));
+    const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
-    const run = new Run(admission, key);
-    const files = admission.parts.filter((part) => part.type === 'file');
-    this.files.describe(run.id, owner, files);
-    if (repeated) this.#runs.forgetKey(repeated);
+    const run = new Run(admission);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
     queues.add(run);
     const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
     for (const notice of notices) this.#runs.append(run, notice);
-    if (starts) this.#start(run, run.createdAt);
-    else if (ahead.length === 0) queues.promote(run, limit);
+    if (starts) queues.start(run, run.createdAt);
+    else if (ahead.length === 0) queues.promote(owner, run);
     return { run, created: true, ahead };
   }
 
@@ -90,7 +84,7 @@ export class MemoryRunStore extends RunStore {
     const taken: Run[] = [];
     const queues = this.#queuesOf(module);
     for (let run = queues.next; run && taken.length < count; run = queues.next) {
-      this.#start(run, Date.now());
+      queues.start(run, Date.now());
       taken.push(run);
     }
     return taken;
@@ -114,33 +108,25 @@ export class MemoryRunStore extends RunStore {
     if (!run || run.end) throw interrupted();
     const { file, content } = kept;
     await this.files.keep(run.id, file.sha256, content);
-    this.files.describe(run.id, run.owner, [file]);
+    if (!fileOf(run.files, file.sha256)) run.files.push(file);
   }
 
   part(owner: string, runId: string, sha256: string): TurnFile | TurnText | undefined {
     this.#sweep();
-    const text = this.#sessions.text(owner, runId, sha256);
-    return this.files.find(owner, runId, sha256) ?? (text === undefined ? undefined : { type: 'text', text });
+    const files = this.#runs.get(owner, runId)?.files ?? [];
+    return fileOf(files, sha256) ?? this.#sessions.part(owner, runId, sha256);
   }
 
   end(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     const run = this.#run(name);
     if (!run || run.end || run.attempt !== name.attempt) return undefined;
     const queues = this.#queuesOf(run.module);
-    queues.end(run, run.status === 'waiting');
-    this.#runs.append(run, doneText(end));
-    run.end = end;
-    run.status = end.status;
-    run.endedAt = Date.now();
-    this.#runs.end(run);
-    const behind =
-      run.sessionId === undefined ? undefined : this.#sessions.finish(run, turnOf(run, end, answer));
-    run.parts = undefined;
-    const limit = this.#limit(run.module);
-    if (behind) queues.promote(behind, limit);
-    const promoted = queues.balance(run.owner, limit);
+    queues.leave(run);
+    this.#runs.end(run, end);
+    const behind = this.#sessions.finish(run, answer);
+    const next = queues.promote(run.owner, behind);
     this.#sweep();
-    return { run, next: promoted ?? (behind && queues.isReady(behind) ? behind : undefined) };
+    return { run, next };
   }
 
   find(owner: string, runId: string): RunRecord | undefined {
@@ -157,6 +143,7 @@ export class MemoryRunStore extends RunStore {
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
+    this.#sweep();
     return this.#sessions.turns(owner, sessionId, page);
   }
 
@@ -170,6 +157,7 @@ export class MemoryRunStore extends RunStore {
   }
 
   sessions(owner: string, page: ListPage) {
+    this.#sweep();
     return this.#sessions.page(owner, page);
   }
 
@@ -188,21 +176,10 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
-  #start(run: Run, startedAt: number): void {
-    this.#queuesOf(run.module).start(run);
-    run.status = 'running';
-    run.startedAt = startedAt;
-  }
-
   #queuesOf(module: string): OwnerQueues {
-    const queues = this.#queues.get(module) ?? new OwnerQueues();
+    const queues = this.#queues.get(module) ?? new OwnerQueues(() => this.#limitOf(module) ?? Infinity);
     this.#queues.set(module, queues);
     return queues;
-  }
-
-  /** How many runs of an owner may execute. */
-  #limit(module: string): number {
-    return this.#limitOf(module) ?? Infinity;
   }
 
   #run(name: RunRef): Run | undefined {
@@ -215,15 +192,4 @@ export class MemoryRunStore extends RunStore {
     this.#runs.sweep();
     this.#sessions.sweep();
   }
-}
-
-function turnOf(run: Run, end: RunEnd, answer: TurnAnswer): Turn {
-  return {
-    runId: run.id,
-    parts: run.parts ?? [],
-    ...answer,
-    end,
-    createdAt: new Date(run.createdAt).toISOString(),
-    endedAt: new Date(run.endedAt!).toISOString(),
-  };
 }

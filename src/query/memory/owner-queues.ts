@@ -4,10 +4,8 @@ import type { Run } from './runs.js';
 interface OwnerRuns {
   waiting: number;
   running: number;
-  /** Those that are ready, by their rounds. */
-  readonly ready: Map<number, Run>;
-  /** The last round of these; -1 if there is none. */
-  lastRound: number;
+  /** Those that are ready, in the order of their rounds. */
+  readonly ready: Run[];
   /** The first runs of their sessions, which wait because the owner has reached the limit of active runs. */
   readonly deferred: Set<Run>;
 }
@@ -19,112 +17,93 @@ interface OwnerRuns {
  * rounds. A run is active when it executes or is ready. A run that would exceed the limit of active runs is deferred.
  */
 export class OwnerQueues {
+  /** How many runs wait. */
+  waiting = 0;
   readonly #owners = new Map<string, OwnerRuns>();
-  readonly #rounds = new Map<number, Set<Run>>();
-  /** The round of each run that is ready. */
-  readonly #roundOf = new Map<Run, number>();
-  /** The first round that may have ready runs. */
-  #present = 0;
-  #waiting = 0;
+  /** The runs that are ready, by their rounds. The first round is never empty; cancelled runs may leave a later one empty. */
+  readonly #rounds: Set<Run>[] = [];
+  /** The number of the first round. */
+  #firstRound = 0;
 
-  get waiting(): number {
-    return this.#waiting;
-  }
+  /** @param limit how many runs of one owner may be active. Asked again and again */
+  constructor(private readonly limit: () => number) {}
 
   waitingOf(owner: string): number {
     return this.#owners.get(owner)?.waiting ?? 0;
   }
 
   /** Whether one more run of an owner may become active. */
-  hasFreePlace(owner: string, limit: number): boolean {
+  hasFreePlace(owner: string): boolean {
     const runs = this.#owners.get(owner);
-    return !runs || (activeOf(runs) < limit && runs.deferred.size === 0);
-  }
-
-  add(run: Run): void {
-    this.#waiting++;
-    this.#of(run.owner).waiting++;
-  }
-
-  /** A run that waits is the first of its session. It becomes ready, or is deferred. */
-  promote(run: Run, limit: number): void {
-    if (this.hasFreePlace(run.owner, limit)) this.#makeReady(run);
-    else this.#of(run.owner).deferred.add(run);
-  }
-
-  isReady(run: Run): boolean {
-    return this.#roundOf.has(run);
+    return !runs || (activeOf(runs) < this.limit() && runs.deferred.size === 0);
   }
 
   /** The run that is to be started next, if one is ready. */
   get next(): Run | undefined {
-    if (this.#roundOf.size === 0) return undefined;
-    while (!this.#rounds.has(this.#present)) this.#present++;
-    const [first] = this.#rounds.get(this.#present)!;
-    return first;
+    return this.#rounds[0]?.values().next().value;
+  }
+
+  add(run: Run): void {
+    this.waiting++;
+    this.#of(run.owner).waiting++;
   }
 
   /** A run that waits executes from now on. */
-  start(run: Run): void {
-    this.#leave(run);
+  start(run: Run, startedAt: number): void {
+    this.leave(run);
     this.#of(run.owner).running++;
+    run.status = 'running';
+    run.startedAt = startedAt;
   }
 
-  end(run: Run, isWaiting: boolean): void {
-    if (isWaiting) this.#leave(run);
-    else this.#of(run.owner).running--;
-  }
-
-  /** Makes deferred runs of an owner ready, as far as the limit allows. Returns the first of them. */
-  balance(owner: string, limit: number): Run | undefined {
-    const runs = this.#of(owner);
-    let first: Run | undefined;
-    for (const run of runs.deferred) {
-      if (activeOf(runs) >= limit) break;
-      runs.deferred.delete(run);
-      this.#makeReady(run);
-      first ??= run;
-    }
-    if (runs.waiting + runs.running === 0) this.#owners.delete(owner);
-    return first;
-  }
-
-  #makeReady(run: Run): void {
+  /** A run no longer does what its status says: wait or execute. */
+  leave(run: Run): void {
     const runs = this.#of(run.owner);
-    const round = Math.max(this.#firstRound, runs.lastRound + 1);
-    runs.ready.set(round, run);
-    runs.lastRound = round;
-    this.#roundOf.set(run, round);
-    const others = this.#rounds.get(round) ?? new Set();
-    this.#rounds.set(round, others.add(run));
-  }
-
-  /** The first round that has ready runs. */
-  get #firstRound(): number {
-    if (this.next === undefined) this.#present = 0;
-    return this.#present;
-  }
-
-  #leave(run: Run): void {
-    this.#waiting--;
-    const runs = this.#of(run.owner);
+    if (run.status === 'running') return void runs.running--;
+    this.waiting--;
     runs.waiting--;
     runs.deferred.delete(run);
-    const round = this.#roundOf.get(run);
-    if (round === undefined) return;
-    this.#roundOf.delete(run);
-    const others = this.#rounds.get(round)!;
-    others.delete(run);
-    if (others.size === 0) this.#rounds.delete(round);
-    runs.ready.delete(round);
-    if (runs.ready.size === 0) runs.lastRound = -1;
-    else while (!runs.ready.has(runs.lastRound)) runs.lastRound--;
+    const index = runs.ready.indexOf(run);
+    if (index === -1) return;
+    runs.ready.splice(index, 1);
+    this.#rounds[run.round - this.#firstRound]!.delete(run);
+    while (this.#rounds[0]?.size === 0) {
+      this.#rounds.shift();
+      this.#firstRound++;
+    }
+  }
+
+  /**
+   * Makes runs of an owner ready, as far as the limit allows. Call it when a run has ended or is the first of its session.
+   *
+   * @param first the run that is the first of its session now
+   * @returns the first run that became ready
+   */
+  promote(owner: string, first?: Run): Run | undefined {
+    const runs = this.#of(owner);
+    if (first) runs.deferred.add(first);
+    let promoted: Run | undefined;
+    for (const run of runs.deferred) {
+      if (activeOf(runs) >= this.limit()) break;
+      runs.deferred.delete(run);
+      this.#makeReady(run, runs);
+      promoted ??= run;
+    }
+    if (runs.waiting + runs.running === 0) this.#owners.delete(owner);
+    return promoted;
+  }
+
+  #makeReady(run: Run, { ready }: OwnerRuns): void {
+    const ownLast = ready.at(-1)?.round ?? -1;
+    run.round = Math.max(this.#firstRound, ownLast + 1);
+    ready.push(run);
+    (this.#rounds[run.round - this.#firstRound] ??= new Set()).add(run);
   }
 
   #of(owner: string): OwnerRuns {
     let runs = this.#owners.get(owner);
     if (!runs) {
-      runs = { waiting: 0, running: 0, ready: new Map(), lastRound: -1, deferred: new Set() };
+      runs = { waiting: 0, running: 0, ready: [], deferred: new Set() };
       this.#owners.set(owner, runs);
     }
     return runs;
@@ -132,5 +111,5 @@ export class OwnerQueues {
 }
 
 function activeOf({ running, ready }: OwnerRuns): number {
-  return running + ready.size;
+  return running + ready.length;
 }

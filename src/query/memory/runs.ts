@@ -1,7 +1,8 @@
+import { doneText } from '../contract/envelopes.js';
+import { pageOf } from '../contract/list-page.js';
 import { type Admission, KEPT_LENGTH, type RunRecord, type RunsPage } from '../ports/run-store.js';
-import type { RunEnd, RunStatus } from 'nest-agent-query-client';
+import type { RunEnd, RunStatus, TurnFile } from 'nest-agent-query-client';
 import { EventLog } from '../event-log/event-log.js';
-import { pageOf } from './pages.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a run costs besides its log, in characters: its fields and the entries of the maps. */
@@ -20,39 +21,38 @@ export class Run implements RunRecord {
   readonly module: string;
   readonly trace: string | undefined;
   readonly path: string | undefined;
-  readonly digest: string | undefined;
+  readonly idempotency: Admission['idempotency'];
   readonly createdAt = Date.now();
   status: RunStatus = 'waiting';
   startedAt: number | undefined;
   endedAt: number | undefined;
   end: RunEnd | undefined;
   detached: boolean;
-  /** The parts of the query, for the turn. Dropped when the turn exists. */
-  parts: Admission['parts'] | undefined;
+  /** The parts of the query, for the turn of a session. Dropped when the turn exists. */
+  parts: Admission['parts'];
+  /** The files of the query and of the answer. In a session, the turn has them when it exists. */
+  files: TurnFile[];
   /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
   /** The place in the order of admissions. */
   number = 0;
+  /** See `OwnerQueues`. */
+  round = 0;
+  readonly attempt = 1;
   readonly log = new EventLog();
 
-  constructor(
-    { runId, owner, session, parts, idempotency, detached, module = '', trace, path }: Admission,
-    public key: string | undefined,
-  ) {
+  constructor({ runId, owner, session, parts, idempotency, detached, module = '', trace, path }: Admission) {
     this.id = runId;
     this.owner = owner;
     this.sessionId = session?.id;
-    this.parts = session && parts;
-    this.digest = idempotency?.digest;
+    this.parts = session ? parts : [];
+    this.files = parts.filter((part) => part.type === 'file');
+    this.idempotency = idempotency;
     this.detached = detached;
     this.module = module;
     this.trace = trace;
     this.path = path;
-  }
-
-  get attempt(): number {
-    return 1;
   }
 
   get lastSeq(): number {
@@ -106,23 +106,15 @@ export class Runs {
   page(owner: string, { sessionId, status, ...page }: RunsPage) {
     const listed = [...(this.#byOwner.get(owner) ?? [])]
       .reverse()
-      .filter(
-        (run) =>
-          (sessionId === undefined || run.sessionId === sessionId) && (!status || run.status === status),
-      );
-    const { entries, next } = pageOf(listed, page, (run) => run.number, lengthOf);
+      .filter((run) => sessionId === undefined || run.sessionId === sessionId)
+      .filter((run) => status === undefined || run.status === status);
+    const { entries, next } = pageOf(listed, page, lengthOf);
     return { runs: entries, next };
   }
 
-  /** Returns the run that was started with an idempotency key. */
-  withKey(key: string): Run | undefined {
-    return this.#byKey.get(key);
-  }
-
-  /** The idempotency key of a run may start another one. */
-  forgetKey(run: Run): void {
-    this.#byKey.delete(run.key!);
-    run.key = undefined;
+  /** Returns the newest run that an idempotency key of an owner has started. */
+  withKey(owner: string, key: string): Run | undefined {
+    return this.#byKey.get(keyOf(owner, key));
   }
 
   add(run: Run): void {
@@ -130,7 +122,7 @@ export class Runs {
     this.#byId.set(run.id, run);
     const ofOwner = this.#byOwner.get(run.owner) ?? new Set();
     this.#byOwner.set(run.owner, ofOwner.add(run));
-    if (run.key !== undefined) this.#byKey.set(run.key, run);
+    if (run.idempotency) this.#byKey.set(keyOf(run.owner, run.idempotency.key), run);
     this.#length += run.length;
   }
 
@@ -141,11 +133,16 @@ export class Runs {
     if (!hasGrown) return;
     this.#long.add(run);
     while (run.log.length > this.retention.logLength && this.#trim(run));
-    if (this.#length > this.retention.totalLength) this.#dropExcess();
+    this.#dropExcess();
   }
 
-  end(run: Run): void {
+  /** Appends `done`, and ends a run. */
+  end(run: Run, end: RunEnd): void {
+    this.append(run, doneText(end));
     run.log.end();
+    run.end = end;
+    run.status = end.status;
+    run.endedAt = Date.now();
     this.#ended.add(run);
     this.#endedLength += run.length;
   }
@@ -157,7 +154,7 @@ export class Runs {
       if (run.endedAt! > old) break;
       this.#drop(run);
     }
-    if (this.#length > this.retention.totalLength) this.#dropExcess();
+    this.#dropExcess();
   }
 
   erase(owner: string, sessionId: string): void {
@@ -167,8 +164,10 @@ export class Runs {
   }
 
   #dropExcess(): void {
+    const { totalLength } = this.retention;
+    if (this.#length <= totalLength) return;
     // A sixteenth more than necessary is dropped, so that this is not repeated with every envelope.
-    const goal = this.retention.totalLength * (1 - 1 / 16);
+    const goal = totalLength * (1 - 1 / 16);
     const settled = Date.now() - SETTLING_MS;
     for (const run of this.#ended) {
       if (this.#length <= goal) return;
@@ -212,11 +211,17 @@ export class Runs {
     if (ofOwner.size === 0) this.#byOwner.delete(run.owner);
     this.#ended.delete(run);
     this.#long.delete(run);
-    if (run.key !== undefined) this.#byKey.delete(run.key);
+    const key = run.idempotency && keyOf(run.owner, run.idempotency.key);
+    if (key !== undefined && this.#byKey.get(key) === run) this.#byKey.delete(key);
     this.#length -= run.length;
     this.#endedLength -= run.length;
     this.onDropped(run);
   }
+}
+
+/** One key for an owner and a name. As JSON, two different pairs never have the same key. */
+export function keyOf(owner: string, name: string): string {
+  return JSON.stringify([owner, name]);
 }
 
 /** What a run adds to a page, in characters of JSON. */

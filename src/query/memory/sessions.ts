@@ -1,23 +1,28 @@
+import { pageOf } from '../contract/list-page.js';
 import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
-import type { Envelope, Turn } from 'nest-agent-query-client';
+import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
-import { pageOf } from './pages.js';
+import { pageOfTurns, turnOfRun } from '../ports/turn-rules.js';
 import type { RetentionOptions } from './retention.js';
-import type { Run } from './runs.js';
+import { keyOf, type Run } from './runs.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;
 
-/** A turn, and what pages show of it. */
+/** A turn in one of its forms, and what it costs in characters: the contents of messages are a part of the text. */
+interface TurnForm {
+  readonly turn: Turn;
+  readonly length: number;
+}
+
 interface KeptTurn {
   readonly owner: string;
-  readonly whole: Turn;
-  readonly shown: Turn;
+  readonly whole: TurnForm;
+  /** As pages show the turn. */
+  readonly shown: TurnForm;
+  readonly files: TurnFile[];
   /** The texts that pages show cut, by their digests. */
   readonly longTexts: ReadonlyMap<string, string>;
-  /** What the turn costs, in characters: the contents of messages are a part of the text. */
-  readonly length: number;
-  readonly shownLength: number;
 }
 
 interface Session {
@@ -31,7 +36,6 @@ interface Session {
   dropped: number;
   /** The unfinished runs. The first one executes. */
   queue: Run[];
-  length: number;
   usedAt: number;
   /** The place in the order of last uses. */
   number: number;
@@ -42,6 +46,7 @@ export class Sessions {
   readonly #sessions = new Map<string, Session>();
   /** The turns of all sessions, by the ids of their runs. */
   readonly #turns = new Map<string, KeptTurn>();
+  /** What all sessions cost, in characters. */
   #length = 0;
   #uses = 0;
 
@@ -58,59 +63,50 @@ export class Sessions {
   enqueue(run: Run): void {
     if (run.sessionId === undefined) return;
     const session = this.#use(run.owner, run.sessionId);
-    session.title ??= titleOf(run.parts ?? []);
+    session.title ??= titleOf(run.parts);
     session.queue.push(run);
   }
 
   /** Removes a run from the queue, and adds its turn. Returns the run that is now the first, if that has changed. */
-  finish(run: Run, turn: Turn): Run | undefined {
+  finish(run: Run, answer: TurnAnswer): Run | undefined {
     if (run.sessionId === undefined) return undefined;
     const session = this.#use(run.owner, run.sessionId);
     const position = session.queue.indexOf(run);
     session.queue.splice(position, 1);
-    const kept = keptTurn(run.owner, turn);
+    const kept = keptTurn(run, answer);
+    run.parts = [];
+    run.files = [];
     session.turns.push(kept);
-    this.#turns.set(turn.runId, kept);
-    this.#grow(session, kept.length);
-    this.sweep();
+    this.#turns.set(run.id, kept);
+    this.#length += kept.whole.length;
     return position === 0 ? session.queue[0] : undefined;
   }
 
-  turns(
-    owner: string,
-    sessionId: string,
-    { after, limit, maxLength = Infinity, cutTexts = false }: TurnsPage,
-  ) {
-    this.sweep();
+  turns(owner: string, sessionId: string, page: TurnsPage) {
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (!session) return undefined;
-    const total = session.dropped + session.turns.length;
-    const from = Math.min(total, Math.max(session.dropped, after ?? total - limit));
-    const kept = session.turns.slice(from - session.dropped, from - session.dropped + limit);
-    const isNewest = after === undefined;
-    const length = cutTexts ? 'shownLength' : 'length';
-    const fitting = fit(isNewest ? kept.toReversed() : kept, length, maxLength);
-    const turns = fitting.map(({ shown, whole }) => (cutTexts ? shown : whole));
-    if (!isNewest) return { turns, last: from + turns.length, total };
-    return { turns: turns.reverse(), last: from + kept.length, total };
+    const { after, limit, cutTexts = false } = page;
+    const { dropped } = session;
+    const total = dropped + session.turns.length;
+    const from = Math.min(total, Math.max(dropped, after ?? total - limit));
+    const kept = session.turns.slice(from - dropped, from - dropped + limit);
+    const forms = kept.map((turn) => (cutTexts ? turn.shown : turn.whole));
+    const { turns, last } = pageOfTurns(forms, page, from + kept.length, total, ({ length }) => length);
+    return { turns: turns.map(({ turn }) => turn), last, total };
   }
 
   page(owner: string, page: ListPage) {
-    this.sweep();
     const listed = [...this.#sessions.values()].filter((session) => session.owner === owner).reverse();
-    const { entries, next } = pageOf(
-      listed,
-      page,
-      ({ number }) => number,
-      ({ key }) => OVERHEAD + key.length,
-    );
+    const { entries, next } = pageOf(listed, page, ({ key }) => OVERHEAD + key.length);
     return { sessions: entries.map(recordOf), next };
   }
 
-  text(owner: string, runId: string, sha256: string): string | undefined {
-    this.sweep();
+  /** A file of a turn, or a text of it that pages show cut. */
+  part(owner: string, runId: string, sha256: string): TurnFile | TurnText | undefined {
     const turn = this.#turns.get(runId);
-    return turn?.owner === owner ? turn.longTexts.get(sha256) : undefined;
+    if (turn?.owner !== owner) return undefined;
+    const text = turn.longTexts.get(sha256);
+    return fileOf(turn.files, sha256) ?? (text === undefined ? undefined : { type: 'text', text });
   }
 
   erase(owner: string, sessionId: string): boolean {
@@ -138,9 +134,9 @@ export class Sessions {
     let session = this.#sessions.get(key);
     if (session) this.#sessions.delete(key);
     else {
-      const empty = { turns: [], dropped: 0, queue: [], length: 0 };
+      const empty = { turns: [], dropped: 0, queue: [] };
       session = { key, owner, id: sessionId, title: undefined, ...empty, usedAt: 0, number: 0 };
-      this.#grow(session, OVERHEAD + key.length);
+      this.#length += OVERHEAD + key.length;
     }
     session.usedAt = Date.now();
     session.number = ++this.#uses;
@@ -150,33 +146,27 @@ export class Sessions {
 
   #shorten(session: Session): void {
     while (this.#length > this.retention.sessionsLength && session.turns.length > 0) {
-      const { whole, length } = session.turns.shift()!;
-      this.#grow(session, -length);
+      this.#dropTurn(session.turns.shift()!);
       session.dropped++;
-      this.#dropTurn(whole);
     }
   }
 
-  #drop(session: Session): void {
-    this.#sessions.delete(session.key);
-    this.#length -= session.length;
-    for (const { whole } of session.turns) this.#dropTurn(whole);
+  #drop({ key, turns }: Session): void {
+    this.#sessions.delete(key);
+    this.#length -= OVERHEAD + key.length;
+    for (const turn of turns) this.#dropTurn(turn);
   }
 
-  #dropTurn({ runId }: Turn): void {
-    this.#turns.delete(runId);
-    this.onDropped(runId);
-  }
-
-  #grow(session: Session, length: number): void {
-    session.length += length;
-    this.#length += length;
+  #dropTurn({ whole: { turn, length } }: KeptTurn): void {
+    this.#length -= length;
+    this.#turns.delete(turn.runId);
+    this.onDropped(turn.runId);
   }
 }
 
-/** One key for an owner and a name. As JSON, two different pairs never have the same key. */
-export function keyOf(owner: string, name: string): string {
-  return JSON.stringify([owner, name]);
+/** The file with a digest. Of several, the first has the name that is kept. */
+export function fileOf(files: TurnFile[], sha256: string): TurnFile | undefined {
+  return files.find((file) => file.sha256 === sha256);
 }
 
 function recordOf({ id, title, turns, dropped, queue, usedAt }: Session): SessionRecord {
@@ -185,23 +175,19 @@ function recordOf({ id, title, turns, dropped, queue, usedAt }: Session): Sessio
 }
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */
-function keptTurn(owner: string, whole: Turn): KeptTurn {
+function keptTurn(run: Run, answer: TurnAnswer): KeptTurn {
+  const { owner, files } = run;
+  const whole = turnOfRun(run, run.parts, answer);
   const { shown, longTexts } = shownTurn(whole);
   const envelopes = withoutMessageTexts(whole);
+  const shownLength = lengthOf(shown, envelopes) + shown.text.length;
   return {
     owner,
-    whole,
-    shown,
+    files,
+    whole: { turn: whole, length: lengthOf(whole, envelopes) },
+    shown: { turn: shown, length: shownLength },
     longTexts,
-    length: lengthOf(whole, envelopes),
-    shownLength: lengthOf(shown, envelopes) + shown.text.length,
   };
-}
-
-/** Takes turns from the beginning until the length is used up, but at least one. */
-function fit(turns: KeptTurn[], member: 'length' | 'shownLength', maxLength: number): KeptTurn[] {
-  let length = 0;
-  return turns.filter((turn, index) => (length += turn[member]) <= maxLength || index === 0);
 }
 
 /** @param envelopes those of the turn without the texts of its messages; undefined if the text is the only message */

@@ -1,4 +1,4 @@
-import type { FollowersListener } from '../event-log/run-followers.js';
+import type { FollowersListener } from '../event-log/followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';

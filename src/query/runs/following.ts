@@ -38,7 +38,7 @@ export class Following {
     return {
       run: viewOf(record),
       follow: (sink) => {
-        const group = groups.of(record.id);
+        const group = groups.of(record);
         if (record.endedAt !== undefined) group.end();
         return new Follower(log, cursor, sink, group);
       },

@@ -1,6 +1,6 @@
 import type { Logger } from '@nestjs/common';
 import type { RunEnd } from 'nest-agent-query-client';
-import { FollowerGroups, type RunFollowers } from '../event-log/run-followers.js';
+import { FollowerGroups, type Followers } from '../event-log/followers.js';
 import { Files } from '../files/files.js';
 import type { Spool } from '../files/spool.js';
 import { MemoryFileStore } from '../memory/memory-file-store.js';
@@ -38,7 +38,7 @@ export interface RunnerServices {
 export interface LiveRun {
   readonly id: string;
   readonly owner: string;
-  readonly followers: RunFollowers;
+  readonly followers: Followers;
   readonly observation: Observation;
   /** Whether the end of the run is decided: then nothing more is written. */
   readonly hasEnded: boolean;

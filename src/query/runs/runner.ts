@@ -1,7 +1,7 @@
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/errors.js';
 import type { RunEnd } from 'nest-agent-query-client';
-import type { RunFollowers } from '../event-log/run-followers.js';
+import type { Followers } from '../event-log/followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
 import type { Query } from '../ports/agent-handler.js';
@@ -58,7 +58,7 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
  */
 export class Runner implements LiveRun {
-  readonly followers: RunFollowers;
+  readonly followers: Followers;
   readonly observation: Observation;
   readonly disconnects: Disconnects;
   /** Resolves when the run has ended or has left this process. */
@@ -89,11 +89,11 @@ export class Runner implements LiveRun {
     releaseFiles: () => void = () => undefined,
     private readonly trace?: RunTrace,
   ) {
-    this.followers = services.groups.of(run.id);
+    this.followers = services.groups.of(run);
     this.observation = new Observation(services.observers);
     this.#execution = new Execution(services, this, query, releaseFiles, trace);
     this.disconnects = new Disconnects(services, this, disconnect);
-    this.followers.attach(this.disconnects, run);
+    this.followers.attach(this.disconnects);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 

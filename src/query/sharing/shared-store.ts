@@ -1,10 +1,9 @@
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
-import type { Signal, SignalReceiver } from '../ports/other-processes.js';
+import type { SignalReceiver } from '../ports/other-processes.js';
 import { overriding } from '../platform/overriding.js';
 import { ownerOfModule } from './owners.js';
 
-/** A module that uses the store. */
 interface SharingModule {
   handler: Pick<AgentHandler, 'restarts'>;
   /** Undefined until the module has started. */
@@ -38,9 +37,8 @@ export class SharedStore {
   }
 
   /**
-   * Returns the store as one module sees it: with its own runs only.
+   * Returns the store as one module sees it: with its own runs only. The handler is not asked before the store is recovered.
    *
-   * @param handler of the module. It is not asked before the store is recovered
    * @throws {TypeError} another module of this name uses the store
    */
   join(name: string, handler: SharingModule['handler']): RunStore {
@@ -69,16 +67,11 @@ export class SharedStore {
 
   #listen(receiver: SignalReceiver): Promise<void> {
     this.#receivers.push(receiver);
-    return (this.#listening ??= Promise.resolve(
-      this.store.signals.listen({
-        receive: (signal: Signal, from) => {
-          for (const each of this.#receivers) each.receive(signal, from);
-        },
-        missed: () => {
-          for (const each of this.#receivers) each.missed();
-        },
-      }),
-    ));
+    const all: SignalReceiver = {
+      receive: (signal, from) => this.#receivers.forEach((each) => each.receive(signal, from)),
+      missed: () => this.#receivers.forEach((each) => each.missed()),
+    };
+    return (this.#listening ??= Promise.resolve(this.store.signals.listen(all)));
   }
 
   /** The last module closes the store. */

@@ -73,7 +73,7 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     const sse = new SseResponse(raw, profile, run?.id, this.settings.streams.retryMs);
     const follower = follow(sse);
     sse.follower = follower;
-    if (raw.destroyed) return follower.leave();
+    if (raw.destroyed) return void follower.leave();
     raw.once('close', () => {
       this.#open.delete(sse);
       follower.leave();

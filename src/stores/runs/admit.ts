@@ -2,6 +2,7 @@ import {
   type Admission,
   type Admitted,
   isRepeated,
+  recordOfAdmission,
   type LongText,
   placeOf,
   refuseBehind,
@@ -13,7 +14,7 @@ import { insertFiles } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { removeParts } from './erasure.js';
-import { insertion, newRecordOf, type NewRun } from './new-runs.js';
+import { insertion, type NewRun } from './new-runs.js';
 import {
   countWaiting,
   hasFreePlace,
@@ -108,7 +109,8 @@ export async function admit(
     await insertFiles(db, admission.owner, row.id, files);
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', row.id).execute();
   }
-  return { run: newRecordOf(row, notices.length), created: true, ahead };
+  const run = { ...recordOfAdmission(admission, starts, now), lastSeq: notices.length };
+  return { run, created: true, ahead };
 }
 
 /**

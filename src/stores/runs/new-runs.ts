@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import type { Admission, RunRecord } from '../../query/index.js';
+import type { Admission } from '../../query/index.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Tables } from '../schema/tables.js';
 import { loadOf, ownerRefOf } from './queues.js';
-import { recordOf, statementWith } from './run-rows.js';
+import { statementWith } from './run-rows.js';
 import type { WrittenQuery } from './stored-query.js';
 
 const TEXTS = [
@@ -62,11 +62,6 @@ export function startedRun(
     trace: trace ?? null,
     path: path ?? null,
   };
-}
-
-/** Makes the record of a new run. */
-export function newRecordOf(row: NewRun, lastSeq = 0): RunRecord {
-  return recordOf({ ...row, ended_at: null, outcome: null, attempt: 1, last_seq: lastSeq });
 }
 
 export const insertion = new RowStatement<NewRun>(TYPES, (db, rows) =>

@@ -1,7 +1,6 @@
 import { type SelectQueryBuilder, sql } from 'kysely';
 import {
   cursorExpired,
-  type Envelope,
   KeptAnswer,
   type LogSlice,
   QueryError,
@@ -194,12 +193,7 @@ export async function readAnswer(db: Db, runId: string, voids: VoidRange[]): Pro
     const log = db.selectFrom('log').where('log.run_id', '=', runId);
     const segments = await nextSegments(log.where('log.last', '>', after), ROWS).execute();
     if (segments.length === 0) break;
-    for (const { first, envelopes } of segments) {
-      for (const [index, envelope] of envelopes.split('\n').entries()) {
-        const isVoid = voids.some(([from, to]) => first + index >= from && first + index <= to);
-        if (!isVoid) answer.add(JSON.parse(envelope) as Envelope, envelope);
-      }
-    }
+    for (const { first, envelopes } of segments) answer.addLines(envelopes, first, voids);
     after = segments.at(-1)!.last;
   }
   return answer.value;

@@ -4,6 +4,7 @@ import {
   type Admitted,
   type LongText,
   QueryError,
+  recordOfAdmission,
   type RunRecord,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
@@ -12,14 +13,7 @@ import { admit, needsOnlyRun, undoAdmission } from './admit.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun, type LocalRuns } from './local-runs.js';
-import {
-  insertion,
-  insertionWithinLimits,
-  type LimitedRun,
-  newRecordOf,
-  type NewRun,
-  startedRun,
-} from './new-runs.js';
+import { insertion, insertionWithinLimits, type LimitedRun, type NewRun, startedRun } from './new-runs.js';
 import { LOCKED_AT_ONCE, type OwnerLimits } from './owner-limits.js';
 import { lockOwners } from './queues.js';
 import { writtenQuery } from './stored-query.js';
@@ -97,7 +91,7 @@ export class RunStarter {
     const started = startedRun(admission, query, this.lease.processId, this.database.now(), limit);
     const isAdmitted = needsOnlyRun(admission) && (await this.#insertAlone(started, limit));
     const admitted = isAdmitted
-      ? { run: newRecordOf(started), created: true, ahead: [] }
+      ? { run: recordOfAdmission(admission, true, started.created_at), created: true, ahead: [] }
       : await this.#admitInTurn(admission, started, query.texts, limit);
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;

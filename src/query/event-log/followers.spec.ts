@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Signals } from '../ports/other-processes.js';
-import { FollowerGroups } from './run-followers.js';
+import { FollowerGroups } from './followers.js';
 
 /** Signals to other processes that all get lost. */
 class LostSignals extends Signals {
@@ -13,9 +13,12 @@ class LostSignals extends Signals {
   async close(): Promise<void> {}
 }
 
+const RUN = { id: 'r', owner: 'ann', sessionId: undefined };
+
 describe('The followers of a run that another process executes', () => {
   it('read on when one of them finds that the run has ended, although no signal has come', async () => {
-    const group = new FollowerGroups(new LostSignals()).of('r');
+    const groups = new FollowerGroups(new LostSignals());
+    const group = groups.of(RUN);
     const told = new EventTarget();
     const follower = {
       ...{ offset: 0, disconnect: () => undefined },
@@ -26,11 +29,11 @@ describe('The followers of a run that another process executes', () => {
     group.end();
     await notified;
     group.leave(follower);
-    expect(group.isUnused).toBe(true);
+    expect(groups.get(RUN.id)).toBeUndefined();
   });
 
   it('cost the same with each slice, however many there are', () => {
-    const group = new FollowerGroups(new LostSignals()).of('r');
+    const group = new FollowerGroups(new LostSignals()).of(RUN);
     let looks = 0;
     let read = 0;
     const followers = Array.from({ length: 2_000 }, () => ({
