@@ -48,4 +48,3 @@ export type { RunListOptions } from './runs/agent.service.js';
 export { KeptAnswer } from './runs/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';
-export type { Load } from './runs/load.js';

@@ -44,16 +44,13 @@ export class Files {
   }
 
   /**
-   * Keeps the files of a query for downloads, beside the run, which does not wait for it. Calls `release` when it no longer needs
-   * the files. A failure is logged: then they cannot be downloaded.
+   * Keeps the files of a query for downloads, beside the run, which does not wait for it. A failure is logged: then they cannot be
+   * downloaded.
    */
-  keepBeside(runId: string, query: Query, release: () => void): void {
+  keepBeside(runId: string, query: Query): void {
     const kept = this.keep(runId, query, true)
       .catch((error: Error) => logger.warn(`Run ${runId}: its files cannot be downloaded: ${error.message}`))
-      .finally(() => {
-        this.#besides.delete(runId);
-        release();
-      });
+      .finally(() => this.#besides.delete(runId));
     this.#besides.set(runId, kept);
   }
 

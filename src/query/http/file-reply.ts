@@ -9,7 +9,7 @@ import { QueryError } from '../contract/errors.js';
 import { fileExpired } from '../contract/refusals.js';
 import { header, type HostRequest, type HostResponse } from '../platform/host.js';
 import type { ByteRange } from '../ports/file-store.js';
-import type { DownloadedFile } from '../runs/downloads.js';
+import type { DownloadedFile } from '../runs/agent.service.js';
 
 const logger = new Logger('Query');
 

@@ -4,7 +4,7 @@ import { IsIn, IsInt, IsOptional, IsString, Max, Min, validateSync } from 'class
 import type { RunStatus } from 'nest-agent-query-client';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
-import { PAGE_ENTRIES } from '../runs/lists.js';
+import { PAGE_ENTRIES } from '../runs/views.js';
 import { HasNoFault } from './query.dto.js';
 
 const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];

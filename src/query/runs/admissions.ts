@@ -1,18 +1,17 @@
-import { Buffer } from 'node:buffer';
-import { randomUUID } from 'node:crypto';
+import { AsyncResource } from 'node:async_hooks';
+import { log } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
-import type { CallerRequest, Settings } from '../options/query.options.js';
+import type { CallerRequest } from '../options/query.options.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
+import type { Admission, Admitted, RunRecord } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
-import type { Admission, RunRecord } from '../ports/run-store.js';
-import { queryDigest, storedParts } from './digest.js';
 import { storedOwner } from '../sharing/owners.js';
-import { noticesOf } from './notices.js';
 import type { Processes } from './processes.js';
-import { Runner } from './runner.js';
+import type { NewRun, Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
+import { mismatchesOf, newRunId, queryDigest, sessionIdOf, storedParts } from './submitted-query.js';
 import { codeOf, traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
@@ -40,15 +39,6 @@ export interface QueryOptions {
   release?: () => void;
 }
 
-/** A query that was admitted: its run, and whether the query made it. */
-interface AdmittedQuery {
-  run: RunRecord;
-  created: boolean;
-}
-
-/** The run that a query asks for. */
-type SubmittedRun = Pick<RunRecord, 'id' | 'sessionId' | 'trace'>;
-
 /** The query is not admitted because the service shuts down. */
 export function draining(): QueryError {
   const detail = 'The service is shutting down and takes no new queries. Try again in a moment.';
@@ -57,92 +47,83 @@ export function draining(): QueryError {
 
 /** Turns queries into runs. */
 export class Admissions {
+  /** Whether the service shuts down. Looked at before and after what an admission waits for. */
+  isDraining = false;
+
   constructor(
     private readonly services: RunnerServices,
-    private readonly settings: Settings,
     private readonly scheduler: Scheduler,
-    private readonly processes: Pick<Processes, 'cancelAll'>,
+    private readonly processes: Processes,
   ) {}
 
   /**
    * Admits a query as a run, and starts it if there is a free slot; or finds the run that the same idempotency key started.
    *
-   * @param isDraining whether the service shuts down, asked also after what had to be waited for
    * @throws {QueryError} see `AgentService.query`
    */
-  admit(query: Query, options: QueryOptions, isDraining: () => boolean): Promise<AdmittedQuery> {
-    const incoming = traceOfRequest(options.request);
-    const named = { id: newRunId(), sessionId: sessionIdOf(query), trace: incoming };
-    const trace = this.services.traces.submitted(named);
-    if (!trace) return this.#admit(named, query, options, isDraining, undefined);
-    return traced(trace, () =>
-      this.#admit({ ...named, trace: trace.trace }, query, options, isDraining, trace),
-    );
+  admit(query: Query, options: QueryOptions): Promise<Admitted> {
+    const { owner = ANONYMOUS, detached = false } = options;
+    const asked: NewRun = {
+      id: newRunId(),
+      owner: storedOwner(this.services.settings.name, owner),
+      sessionId: sessionIdOf(query),
+      detached,
+      trace: traceOfRequest(options.request),
+    };
+    const trace = this.services.traces.submitted(asked);
+    if (!trace) return this.#admit(asked, query, options, undefined);
+    return traced(trace, () => this.#admit({ ...asked, trace: trace.trace }, query, options, trace));
   }
 
   async #admit(
-    submitted: SubmittedRun,
+    asked: NewRun,
     query: Query,
     options: QueryOptions,
-    isDraining: () => boolean,
     trace: RunTrace | undefined,
-  ): Promise<AdmittedQuery> {
-    const { owner = ANONYMOUS, detached = false, release = () => undefined } = options;
-    const { store, files, kwargs } = this.services;
+  ): Promise<Admitted> {
+    const { idempotencyKey: key, release = () => undefined } = options;
+    const { store, files, settings } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
     let hasSlot = false;
+    let admitted: Admitted | undefined;
     try {
-      const typed = kwargs ? await kwargs.typed(query) : query;
-      const key = options.idempotencyKey;
+      const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
       const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
-      const refused = isDraining()
-        ? draining()
-        : this.#refusal(typed as Query, { owner, detached, ...options });
+      const refused = this.#refusal(typed, options);
       const refusal = isThenable(refused) ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = isThenable(reserved) ? await reserved : reserved;
-      const path = this.#pathOf(options.path);
-      const stored = storedOwner(this.settings.name, owner);
-      const asked = { owner: stored, module: this.settings.name, idempotency, detached, path };
-      const admission = this.#admission(submitted, query, asked, hasSlot, refusal);
-      if (isDraining()) admission.refusal = draining();
-      const named = { id: submitted.id, owner: stored, sessionId: submitted.sessionId };
-      const disconnect = detached ? 'continue' : this.services.options.disconnect;
-      // Created before the store has the run, so that every event of the run finds its runner.
-      const uses = hasFiles(query) ? new Uses(release) : undefined;
-      runner = new Runner(
-        this.services,
-        this.scheduler,
-        named,
-        query,
-        disconnect,
-        uses?.begin() ?? release,
-        trace,
-      );
-      this.scheduler.add(runner);
+      const admission: Admission = {
+        ...this.#admission(asked, query, hasSlot),
+        idempotency,
+        path: this.#pathOf(options.path),
+        refusal: this.isDraining ? draining() : refusal,
+      };
+      const bringsFiles = query.parts.some(({ type }) => type === 'file');
       const isForRunOnly = this.#needsFilesAlone(admission);
-      keepsFiles = !refusal && !isForRunOnly && (await files.keep(runner.id, query));
-      const admitted = store.admit(admission);
-      const { run, created, ahead } = isThenable(admitted) ? await admitted : admitted;
-      if (created) {
-        runner.observation.admitted(run, query);
-        trace?.admitted(run.status === 'waiting');
-        if (isForRunOnly && uses) files.keepBeside(runner.id, query, uses.begin());
-        this.#dispatch(runner, run, ahead, hasSlot);
-        return { run, created };
+      const releaseFiles = bringsFiles ? () => void files.settled(asked.id).then(release) : release;
+      // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
+      const asyncContext = new AsyncResource('Run');
+      // Created before the store has the run, so that every event of the run finds its runner.
+      runner = this.scheduler.add(asked, { query, asyncContext, releaseFiles, trace });
+      if (bringsFiles && !isForRunOnly && !refusal) keepsFiles = await files.keep(runner.id, query);
+      const answer = store.admit(admission);
+      admitted = isThenable(answer) ? await answer : answer;
+      if (admitted.created) {
+        runner.observation.admitted(admitted.run, query);
+        trace?.admitted(admitted.run.status === 'waiting');
+        if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
+        this.#dispatch(runner, admitted, hasSlot);
+      } else if (asked.detached) await this.#detach(admitted.run);
+      return admitted;
+    } finally {
+      if (!admitted?.created) {
+        if (keepsFiles) void files.release(asked.id);
+        if (runner) this.scheduler.drop(runner);
+        else release();
+        if (hasSlot) this.scheduler.release();
       }
-      if (keepsFiles) void files.release(runner.id);
-      this.scheduler.drop(runner);
-      if (detached) await this.#detach(run);
-      if (hasSlot) this.scheduler.release();
-      return { run, created };
-    } catch (error) {
-      if (keepsFiles) void files.release(runner!.id);
-      if (runner) this.scheduler.drop(runner);
-      else release();
-      if (hasSlot) this.scheduler.release();
-      throw error;
     }
   }
 
@@ -154,64 +135,57 @@ export class Admissions {
     if (isChanged) store.signals.send({ type: 'detach', runId: run.id });
   }
 
-  /** Makes a runner for a run that this process has taken, and that another process has admitted. */
-  runnerOf(run: RunRecord): Runner {
-    const disconnect = run.detached ? 'continue' : this.services.options.disconnect;
-    const trace = this.services.traces.taken(run);
-    return new Runner(this.services, this.scheduler, run, undefined, disconnect, undefined, trace);
-  }
-
   #admission(
-    { id: runId, sessionId, trace }: SubmittedRun,
+    { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
-    asked: Pick<Admission, 'owner' | 'module' | 'idempotency' | 'detached' | 'path'>,
     mayStart: boolean,
-    refusal: QueryError | undefined,
-  ): Admission {
-    const {
-      sessionPolicy: policy,
-      maxWaitingPerSession,
-      maxWaiting,
-      maxWaitingPerOwner,
-      maxRunningPerOwner,
-    } = this.services.options;
+  ): Omit<Admission, 'idempotency' | 'refusal'> {
+    const { settings, options } = this.services;
+    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
     return {
       ...asked,
       runId,
+      module: settings.name,
       parts: storedParts(query),
       kwargs: query.kwargs,
       session:
         sessionId === undefined ? undefined : { id: sessionId, policy, maxWaiting: maxWaitingPerSession },
-      trace,
       mayStart,
       maxWaiting,
       maxWaitingPerOwner,
-      refusal,
-      notices: (ahead, isDeferred = false) =>
-        noticesOf(query, ahead, isDeferred, {
-          executing: this.scheduler.takenSlots,
-          maxRunningPerOwner,
-        }),
+      notices: (ahead, isDeferred) => {
+        const waiting = ahead === undefined ? [] : [this.#waitingNotice(ahead, isDeferred)];
+        return [...mismatchesOf(query), ...waiting].map((notice) => JSON.stringify(log(notice)));
+      },
     };
   }
 
-  /** Why the host refuses the query. Only a promise of the host is waited for. */
-  #refusal(
-    query: Query,
-    { owner, detached, request, idempotencyKey }: QueryOptions & { owner: string; detached: boolean },
-  ): Awaitable<QueryError | undefined> {
+  #waitingNotice(ahead: number, isDeferred = false): string {
+    const { maxRunningPerOwner } = this.services.options;
+    const executing = this.scheduler.takenSlots;
+    if (ahead > 0) return `Waiting in the queue of the session: ${ahead} ahead.`;
+    if (isDeferred)
+      return `Waiting: ${maxRunningPerOwner} of your queries are executing, which is the limit.`;
+    if (executing === 0) return 'Waiting for a slot.';
+    return `Waiting for a slot: ${executing} handlers are executing, which is the limit.`;
+  }
+
+  /** Why no new run is admitted. Only a promise of the host is waited for. */
+  #refusal(query: Query, options: QueryOptions): Awaitable<QueryError | undefined> {
+    if (this.isDraining) return draining();
+    const { owner = ANONYMOUS, request, idempotencyKey, detached = false } = options;
     try {
-      const decision = this.settings.admit(query, { owner, request, idempotencyKey, detached });
-      return isThenable(decision)
-        ? Promise.resolve(decision).then(() => undefined, thrownRefusal)
-        : undefined;
+      const decision = this.services.settings.admit(query, { owner, request, idempotencyKey, detached });
+      if (!isThenable(decision)) return undefined;
+      return Promise.resolve(decision).then(() => undefined, thrownRefusal);
     } catch (error) {
       return thrownRefusal(error);
     }
   }
 
   #pathOf(path: string | undefined): string | undefined {
-    return path === undefined || path === this.services.path || !PATH.test(path) ? undefined : path;
+    const isKept = path !== undefined && path !== this.services.settings.path && PATH.test(path);
+    return isKept ? path : undefined;
   }
 
   /** Whether only the handler of this run in this process needs the files, besides callers who download them. */
@@ -220,41 +194,20 @@ export class Admissions {
     return session === undefined && (!store.durable || (mayStart && (handler.restarts ?? 0) === 0));
   }
 
-  #cancel(runs: RunRecord[]): void {
-    this.processes.cancelAll(runs).catch((error: Error) => {
-      this.services.logger.warn(`Run ${runs[0]!.id} could not be cancelled: ${error.message}`);
-    });
-  }
-
-  #dispatch(runner: Runner, run: RunRecord, ahead: RunRecord[], hasSlot: boolean): void {
+  #dispatch(runner: Runner, { run, ahead }: Admitted, hasSlot: boolean): void {
     if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
     if (hasSlot) this.scheduler.release();
-    if (ahead.length === 0) this.scheduler.enqueued();
-    else if (this.services.options.sessionPolicy === 'interrupt') this.#cancel(ahead);
+    const { options, logger } = this.services;
+    if (ahead.length === 0) return this.scheduler.enqueued();
+    if (options.sessionPolicy !== 'interrupt') return;
+    this.processes.cancelAll(ahead).catch((error: Error) => {
+      logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
+    });
   }
 }
 
-/** Counts what uses the files of a query. They are released with the last use. */
-class Uses {
-  #count = 0;
-
-  constructor(private readonly release: () => void) {}
-
-  /** Returns a function that ends the use. It is called once. */
-  begin(): () => void {
-    this.#count++;
-    return () => {
-      if (--this.#count === 0) this.release();
-    };
-  }
-}
-
-function hasFiles({ parts }: Query): boolean {
-  return parts.some(({ type }) => type === 'file');
-}
-
-async function traced(trace: RunTrace, admit: () => Promise<AdmittedQuery>): Promise<AdmittedQuery> {
+async function traced(trace: RunTrace, admit: () => Promise<Admitted>): Promise<Admitted> {
   try {
     const admitted = await trace.within(admit);
     if (!admitted.created) trace.repeated(admitted.run);
@@ -265,19 +218,8 @@ async function traced(trace: RunTrace, admit: () => Promise<AdmittedQuery>): Pro
   }
 }
 
-/** The session of a query; undefined if it names none. */
-export function sessionIdOf({ kwargs }: Query): string | undefined {
-  const sessionId = kwargs['session_id'];
-  return typeof sessionId === 'string' && sessionId !== '' ? sessionId : undefined;
-}
-
 /** The refusal that the option `admit` has thrown. Any other error is thrown on. */
 function thrownRefusal(error: unknown): QueryError {
   if (error instanceof QueryError) return error;
   throw error;
-}
-
-/** Copied, because V8 would keep the result of `randomUUID` as a tree of its pieces. */
-function newRunId(): string {
-  return Buffer.from(randomUUID()).toString('latin1');
 }

@@ -1,38 +1,37 @@
-import {
-  Inject,
-  Injectable,
-  type Logger,
-  Optional,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import type { Logger, OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
+import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
 import { sessionNotFound } from '../contract/refusals.js';
-import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Spool } from '../files/spool.js';
 import { Settings } from '../options/query.options.js';
-import { Connections } from '../platform/connections.js';
 import { Clock } from '../platform/clock.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
+import { loggerOf } from '../platform/operator-log.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
-import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
-import { RunStore } from '../ports/run-store.js';
-import { Admissions, ANONYMOUS, draining, type QueryOptions, sessionIdOf } from './admissions.js';
-import { type DownloadedFile, downloadOf } from './downloads.js';
-import { Following } from './following.js';
-import { type ListOptions, runList, type RunListOptions, sessionList, sessionPage } from './lists.js';
-import { observed } from './observation.js';
-import { Observers } from './observers.js';
+import { type RunRecord, RunStore } from '../ports/run-store.js';
+import { storedOwner } from '../sharing/owners.js';
+import { Admissions, ANONYMOUS, draining, type QueryOptions } from './admissions.js';
+import { observed, Observers } from './observers.js';
 import { Processes } from './processes.js';
 import { RunHandler } from './run-handler.js';
-import { type RunnerServices, servicesOf } from './runner-services.js';
-import { storedOwner } from '../sharing/owners.js';
-import { viewOf } from './run-view.js';
-import type { Load, SpoolUse, Totals } from './load.js';
+import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+import { sessionIdOf } from './submitted-query.js';
+import {
+  cursorOf,
+  downloadOf,
+  findRun,
+  follow,
+  followAfter,
+  pageOf,
+  sessionPage,
+  sessionViewOf,
+  viewOf,
+} from './views.js';
+import type { DownloadedFile, ListOptions, Load, RunListOptions, SpoolUse, Totals } from './views.js';
 
 export { ANONYMOUS };
 export type { DownloadedFile, ListOptions, Load, QueryOptions, RunListOptions, SpoolUse, Totals };
@@ -54,13 +53,11 @@ const END_READING_MS = 1_000;
  */
 @Injectable()
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
-  readonly #logger: Logger;
-  readonly #dispatcher: Dispatcher;
   readonly #services: RunnerServices;
   readonly #scheduler: Scheduler;
-  readonly #admissions: Admissions;
   readonly #processes: Processes;
-  readonly #following: Following;
+  readonly #admissions: Admissions;
+  readonly #logger: Logger;
   #drained: Promise<void> | undefined;
 
   constructor(
@@ -72,22 +69,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     @Optional() private readonly observers: Observers = new Observers([]),
     @Optional() private readonly connections?: Connections,
   ) {
-    const { runs, role, dispatcher, name } = settings;
-    this.#logger = loggerOf('AgentService', name);
-    this.#services = servicesOf({ store, handler, clock, observers }, settings, spool);
-    this.#dispatcher = dispatcher ?? signalDispatcher(store.signals);
-    this.#scheduler = new Scheduler(
-      role === 'api' ? 0 : runs.maxRunning,
-      {
-        take: (count) => store.take(count, name),
-        runnerOf: (run) => this.#admissions.runnerOf(run),
-        offer: () => this.#dispatcher.offer(),
-      },
-      loggerOf('Scheduler', name),
-    );
-    this.#following = new Following(this.#services);
-    this.#processes = new Processes(this.#services, this.#dispatcher, this.#scheduler);
-    this.#admissions = new Admissions(this.#services, settings, this.#scheduler, this.#processes);
+    this.#services = new RunnerServices(store, handler, settings, clock, observers, spool);
+    this.#scheduler = new Scheduler(this.#services);
+    this.#processes = new Processes(this.#services, this.#scheduler);
+    this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes);
+    this.#logger = loggerOf('AgentService', settings.name);
   }
 
   /**
@@ -120,18 +106,14 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     after = 0,
     { request }: Pick<QueryOptions, 'request'> = {},
   ): RunStream {
-    const followed = this.#services.traces.resumed(
-      after,
-      request,
-      () => this.#following.find(this.#stored(owner), runId),
-      (record) => this.#following.after(record, after),
-    );
-    return new RunStream(followed);
+    const find = () => this.#find(owner, runId);
+    const followRun = (run: RunRecord) => followAfter(this.#services, run, after);
+    return new RunStream(this.#services.traces.resumed(after, request, find, followRun));
   }
 
   /** @throws {QueryError} `not_found` · `unavailable` */
   async find(owner: string, runId: string): Promise<RunView> {
-    return viewOf(await this.#following.find(this.#stored(owner), runId));
+    return viewOf(await this.#find(owner, runId));
   }
 
   /**
@@ -142,7 +124,13 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
-    return runList(this.store, this.#stored(owner), options);
+    const { session: sessionId, status } = options;
+    const { runs, next } = await this.store.runs(this.#stored(owner), {
+      ...pageOf(options),
+      sessionId,
+      status,
+    });
+    return { runs: runs.map(viewOf), next: cursorOf(next) };
   }
 
   /**
@@ -153,7 +141,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
-    return sessionList(this.store, this.#stored(owner), options);
+    const { sessions, next } = await this.store.sessions(this.#stored(owner), pageOf(options));
+    return { sessions: sessions.map(sessionViewOf), next: cursorOf(next) };
   }
 
   /**
@@ -164,9 +153,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `not_found` · `unavailable`
    */
   async cancel(owner: string, runId: string): Promise<{ run: RunView; stopped: boolean }> {
-    const run = await this.#following.find(this.#stored(owner), runId);
-    const { run: cancelled, stopped } = await this.#processes.cancel(run);
-    return { run: viewOf(cancelled), stopped };
+    const { run, stopped } = await this.#processes.cancel(await this.#find(owner, runId));
+    return { run: viewOf(run), stopped };
   }
 
   /**
@@ -211,7 +199,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Returns the present load of this process. */
   load(): Load {
-    return { ...this.#scheduler.load(), followers: this.#services.groups.size };
+    return this.#scheduler.load();
   }
 
   /** Returns what this process has done since its start. */
@@ -241,13 +229,13 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} why it does not: `draining` · `unavailable`
    */
   async check(): Promise<void> {
-    if (this.#drained) throw draining();
+    if (this.#admissions.isDraining) throw draining();
     await this.store.check();
   }
 
   /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.#processes.join(this.settings.role !== 'api');
+    await this.#processes.join();
   }
 
   /** Drains: the server stops listening, runs have `runs.drainMs` to end, and are then stopped or handed over. */
@@ -257,39 +245,38 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
+    const warn = (why: string) => this.#logger.warn(`The store was not closed${why}`);
     const closing = Promise.all([this.store.close(), this.#services.contents?.close()]);
-    const closed = closing.catch((error: Error) =>
-      this.#logger.warn(`The store was not closed: ${error.message}`),
-    );
-    if (await settlesWithin(STORE_DEADLINE_MS, closed)) return;
-    this.#logger.warn(`The store was not closed within ${STORE_DEADLINE_MS} ms.`);
+    const closed = closing.catch((error: Error) => warn(`: ${error.message}`));
+    if (!(await settlesWithin(STORE_DEADLINE_MS, closed))) warn(` within ${STORE_DEADLINE_MS} ms.`);
   }
 
   async #drain(): Promise<void> {
+    this.#admissions.isDraining = true;
     // Here, because Nest calls the hooks of what this service injects after its own.
     this.connections?.stopListening();
-    const { drainMs, stopDeadlineMs } = this.settings.runs;
-    const { durable, signals } = this.store;
-    const waitingRuns = signals.isShared ? 'hand over' : durable ? 'keep' : 'stop';
-    await this.#scheduler.drain(drainMs, stopDeadlineMs, waitingRuns);
-    await this.#dispatcher.close();
+    await this.#scheduler.drain();
+    await this.#services.dispatcher.close();
     this.#services.groups.disconnectElsewhere();
   }
 
   async #admit(query: Query, options: QueryOptions): Promise<FollowedRun> {
     const { observers } = this;
     try {
-      const isDraining = () => this.#drained !== undefined;
-      const { run, created } = await this.#admissions.admit(query, options, isDraining);
-      if (created) return this.#following.from(run, 0);
-      const followed = await this.#following.after(run, 0);
-      if (observers.want('repeated')) observers.tell('repeated', { run: observed(run) });
+      const { run, created } = await this.#admissions.admit(query, options);
+      if (created) return follow(this.#services, run, 0);
+      const followed = await followAfter(this.#services, run, 0);
+      observers.tell('repeated', () => ({ run: observed(run) }));
       return followed;
     } catch (error) {
       const { owner = ANONYMOUS, request } = options;
-      observers.tellRefusedQuery({ owner, request, sessionId: sessionIdOf(query) }, refusalOf(error));
+      observers.tellRefusedQuery(request, { ...refusalOf(error), owner, sessionId: sessionIdOf(query) });
       throw error;
     }
+  }
+
+  #find(owner: string, runId: string): Promise<RunRecord> {
+    return findRun(this.store, this.#stored(owner), runId);
   }
 
   /** The owner as the store has it: modules that share a store have owners of their own. */

@@ -1,43 +1,53 @@
+import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 import { envelopeText } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
-import type { Envelope, FileEnvelope, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import type { AnswerFiles } from '../files/answer-files.js';
-import type { RunRecord } from '../ports/run-store.js';
-import type { Intake } from './answer.js';
-import { Backpressure, TOO_FAST } from './backpressure.js';
-import { EmittedFiles, isFile } from './emitted-files.js';
+import { KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
+import { EmittedFiles, isFile, MAX_UNSTORED_LENGTH, tooFast } from './emitted-files.js';
 import { KeptAnswer } from './kept-answer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 import type { TimeLimit } from './time-limit.js';
 
+/** An async iterable is pulled without a pause until it has emitted so many characters of JSON. */
+const BURST_LENGTH = KEPT_LENGTH / 2;
+
+/** An async iterable is not pulled while its fastest follower is so many characters of JSON behind. */
+const LAG_LENGTH = KEPT_LENGTH - BURST_LENGTH;
+
+/** An answer that cannot be held back is looked at after so many characters of JSON. */
+const CHECK_LENGTH = 1024 * 1024;
+
 const NOT_STORED = 'The service could not store the answer, and has logged the cause. Send the query again.';
 
-/** Writes what the handler of one run emits: to the log, to the files, and to what the turn keeps. */
-export class AnswerWriter implements Intake {
-  readonly #backpressure: Backpressure;
+/**
+ * Writes what the handler of one run emits: to the log, to the files, and to what the turn keeps.
+ *
+ * It holds the handler back when nobody reads the answer as fast as it comes. Without that, an answer of any length would be kept
+ * in memory. An Observable cannot be held back, so it fails if it is too fast for any store.
+ */
+export class AnswerWriter {
   #kept = new KeptAnswer();
-  #record: RunRecord | undefined;
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
   #stored: Promise<void> | undefined;
   /** Made with the first file. */
-  #files: { order: EmittedFiles; contents: AnswerFiles } | undefined;
+  #files: EmittedFiles | undefined;
+  /** Characters of JSON that the handler has emitted. */
+  #emittedLength = 0;
+  /** How many of them had been emitted when the handler was held back last. */
+  #lengthAtPause = 0;
+  /** How many of them are known to be stored. */
+  #storedLength = 0;
+  #isChecking = false;
 
   constructor(
     private readonly services: RunnerServices,
     private readonly run: LiveRun,
-    timeLimit: TimeLimit,
-  ) {
-    this.#backpressure = new Backpressure(run.followers, () => run.hasEnded, timeLimit);
-  }
+    private readonly record: RunRecord,
+    private readonly timeLimit: TimeLimit,
+  ) {}
 
   get kept(): TurnAnswer {
     return this.#kept.value;
-  }
-
-  /** From now on the answer of this attempt is written. */
-  begin(record: RunRecord): void {
-    this.#record = record;
   }
 
   /** Continues what earlier attempts have left. */
@@ -49,70 +59,50 @@ export class AnswerWriter implements Intake {
   take(value: unknown): void {
     if (this.run.hasEnded) return;
     try {
-      if (this.#files || isFile(value)) this.#inOrder.take(value);
-      else this.#write(value as Envelope);
+      if (isFile(value)) this.#files ??= this.#emittedFiles();
+      if (this.#files) this.#files.take(value);
+      else this.#write(value);
     } catch (error) {
       this.run.stopFailed(error);
     }
   }
 
+  /** A promise if the handler must be held back: it resolves when the handler may go on, and never rejects. */
   pause(): Promise<void> | undefined {
-    return this.#files?.order.storing ?? this.#backpressure.pause(this.#stored);
+    if (this.#files?.storing) return this.#files.storing;
+    return this.#emittedLength - this.#lengthAtPause < BURST_LENGTH ? undefined : this.#wait();
   }
 
   /** Resolves when all files that were emitted are stored. */
   async settled(): Promise<void> {
-    while (this.#files?.order.storing) await this.#files.order.storing;
+    while (this.#files?.storing) await this.#files.storing;
   }
 
   /** The run has stopped: the file that is being received is not wanted any more. */
   stop(): void {
-    this.#files?.contents.stop();
+    this.#files?.stop();
   }
 
-  get #inOrder(): EmittedFiles {
-    this.#files ??= {
-      contents: this.services.files.ofAnswer(),
-      order: new EmittedFiles({
-        store: (data) => this.#storeFile(data),
-        take: (value) => this.#write(value as Envelope),
-        expect: (file) => this.#files!.contents.expect(file as object),
-        fail: (error) => this.run.stopFailed(error),
-      }),
-    };
-    return this.#files.order;
+  #emittedFiles(): EmittedFiles {
+    return new EmittedFiles(this.services, this.run, this.record, (value) => this.#write(value));
   }
 
-  #write(value: Envelope): void {
+  #write(value: unknown): void {
     if (this.run.hasEnded) return;
-    const text = envelopeText(value, this.services.options.envelopeLength);
-    if (this.#record!.sessionId !== undefined) this.#kept.add(value, text);
-    this.run.observation.emitted(value, text.length);
+    const envelope = value as Envelope;
+    const text = envelopeText(envelope, this.services.options.envelopeLength);
+    if (this.record.sessionId !== undefined) this.#kept.add(envelope, text);
+    this.run.observation.emitted(envelope, text.length);
     this.#append(text);
-    if (this.#backpressure.isTooFast(this.#stored)) throw new QueryError('answer_too_fast', TOO_FAST);
-  }
-
-  async #storeFile(data: unknown): Promise<void> {
-    if (this.run.hasEnded) return;
-    const record = this.#record!;
-    const { name, mimeType, content } = await this.#files!.contents.receive(data);
-    const { size, sha256 } = content;
-    try {
-      const file: TurnFile = { type: 'file', name, mimeType, size, sha256 };
-      const { files, store } = this.services;
-      if (!this.run.hasEnded)
-        await files.keepOfAnswer(store, record, file, await content.file(name, mimeType));
-    } finally {
-      await content.discard();
-    }
-    const path = `${record.path ?? this.services.path}/${record.id}/files/${sha256}`;
-    this.#write({ type: 'file', data: { name, mimeType, size, sha256, path } } satisfies FileEnvelope);
+    const unstored = this.#emittedLength - this.#storedLength;
+    if (unstored >= CHECK_LENGTH && !this.#isChecking) void this.#check();
+    if (unstored > MAX_UNSTORED_LENGTH) throw tooFast();
   }
 
   #append(text: string): void {
-    this.#backpressure.emitted(text.length);
+    this.#emittedLength += text.length;
     const { followers } = this.run;
-    const commit = this.services.store.append(this.#record!, text);
+    const commit = this.services.store.append(this.record, text);
     if (!commit) return followers.notify();
     if (commit === this.#commit) return;
     this.#commit = commit;
@@ -120,6 +110,37 @@ export class AnswerWriter implements Intake {
       () => followers.notify(),
       (error: unknown) => this.run.stopFailed(notStored(error)),
     );
+  }
+
+  /** Learns how much is stored. */
+  async #check(): Promise<void> {
+    this.#isChecking = true;
+    const emitted = this.#emittedLength;
+    await this.#settledTick();
+    this.#storedLength = emitted;
+    this.#isChecking = false;
+  }
+
+  /** Waits one tick, then for the store, then until the fastest follower is near. */
+  async #wait(): Promise<void> {
+    await this.#settledTick();
+    if (this.#isFarAhead) {
+      this.timeLimit.pause();
+      while (this.#isFarAhead) await this.run.followers.nextAdvance();
+      this.timeLimit.start();
+    }
+    this.#lengthAtPause = this.#emittedLength;
+  }
+
+  /** Resolves after a tick, when what has been appended until now is in the store, or cannot be stored. */
+  async #settledTick(): Promise<void> {
+    const stored = this.#stored;
+    await new Promise((resolve) => setImmediate(resolve));
+    await stored;
+  }
+
+  get #isFarAhead(): boolean {
+    return !this.run.hasEnded && this.run.followers.lag(this.#emittedLength) > LAG_LENGTH;
   }
 }
 

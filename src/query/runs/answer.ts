@@ -1,5 +1,6 @@
 import { isObservable, type Observable } from 'rxjs';
 import type { HandlerAnswer } from '../ports/agent-handler.js';
+import type { AnswerWriter } from './answer-writer.js';
 
 /** A handler's answer that is being consumed. */
 export interface Consumption {
@@ -9,36 +10,24 @@ export interface Consumption {
   stop(): void;
 }
 
-/** Takes what a handler emits. */
-export interface Intake {
-  /** Takes one value. It never throws; it stops the consumption if the value is not valid. */
-  take(value: unknown): void;
-  /**
-   * Returns a promise if the handler must be held back: it resolves when the handler may continue, and never rejects. Only
-   * an async iterable can be held back.
-   */
-  pause(): Promise<void> | undefined;
-}
-
 /**
  * Consumes what `AgentHandler.handle` returned.
  *
  * @throws {TypeError} if it is neither an Observable nor an async iterable
  */
-export function consume(answer: HandlerAnswer, intake: Intake): Consumption {
-  if (isObservable(answer)) return subscribe(answer, intake);
-  const iterable = answer as Partial<AsyncIterable<unknown>> | null | undefined;
-  if (typeof iterable?.[Symbol.asyncIterator] === 'function') {
-    return pull((iterable as AsyncIterable<unknown>)[Symbol.asyncIterator](), intake);
-  }
+export function consume(answer: HandlerAnswer, writer: AnswerWriter): Consumption {
+  if (isObservable(answer)) return subscribe(answer, writer);
+  const iterable = answer as AsyncIterable<unknown> | null | undefined;
+  if (typeof iterable?.[Symbol.asyncIterator] === 'function')
+    return pull(iterable[Symbol.asyncIterator](), writer);
   throw new TypeError('AgentHandler.handle returned neither an Observable nor an async iterable');
 }
 
-function subscribe(source: Observable<unknown>, intake: Intake): Consumption {
+function subscribe(source: Observable<unknown>, writer: AnswerWriter): Consumption {
   let stop!: () => void;
   const ended = new Promise<void>((resolve, reject) => {
     const subscription = source.subscribe({
-      next: (value) => intake.take(value),
+      next: (value) => writer.take(value),
       error: reject,
       complete: resolve,
     });
@@ -54,14 +43,14 @@ function subscribe(source: Observable<unknown>, intake: Intake): Consumption {
   return { ended, stop };
 }
 
-function pull(iterator: AsyncIterator<unknown>, intake: Intake): Consumption {
+function pull(iterator: AsyncIterator<unknown>, writer: AnswerWriter): Consumption {
   let stopped = false;
   const pulling = (async () => {
     while (!stopped) {
       const step = await iterator.next();
       if (stopped || step.done) return;
-      intake.take(step.value);
-      const pause = intake.pause();
+      writer.take(step.value);
+      const pause = writer.pause();
       if (pause) await pause;
     }
   })();

@@ -5,14 +5,18 @@ import type { LiveRun, RunnerServices } from './runner-services.js';
 
 /** Applies the disconnect policy to one run: what happens when its last follower has left. */
 export class Disconnects implements FollowersListener {
+  #policy: DisconnectPolicy;
   #graceTimer: Timer | undefined;
   #wasFollowed = false;
 
+  /** @param isDetached whether the run continues when nobody follows it, whatever the policy is */
   constructor(
     private readonly services: RunnerServices,
     private readonly run: LiveRun,
-    private policy: DisconnectPolicy,
-  ) {}
+    isDetached: boolean,
+  ) {
+    this.#policy = isDetached ? 'continue' : services.options.disconnect;
+  }
 
   followed(): void {
     this.#wasFollowed = true;
@@ -20,23 +24,23 @@ export class Disconnects implements FollowersListener {
   }
 
   unfollowed(): void {
-    const { policy } = this;
+    const policy = this.#policy;
     if (this.run.hasEnded || policy === 'continue') return;
-    if (policy === 'cancel') return void this.#cancelUnfollowed();
     const cancel = () => void this.#cancelUnfollowed();
-    this.#graceTimer = this.services.clock.start('graceMs', policy.graceMs, cancel);
+    if (policy === 'cancel') cancel();
+    else this.#graceTimer = this.services.clock.start('graceMs', policy.graceMs, cancel);
   }
 
   /** From now on the run continues when nobody follows it. */
   ignore(): void {
-    this.policy = 'continue';
+    this.#policy = 'continue';
     this.clear();
   }
 
   /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
   cancelUnlessFollowed(): void {
-    if (this.policy === 'continue') return;
-    this.policy = 'cancel';
+    if (this.#policy === 'continue') return;
+    this.#policy = 'cancel';
     this.clear();
     // The caller of a run that is being admitted comes later.
     if (this.#wasFollowed && this.run.followers.size === 0) this.run.stop({ status: 'cancelled' });
@@ -58,6 +62,6 @@ export class Disconnects implements FollowersListener {
       const sentence = `Run ${run.id} continues without followers, because the store did not tell whether it should.`;
       return logger.error(sentence, (error as Error).stack);
     }
-    if (run.followers.size === 0 && this.policy !== 'continue') run.stop({ status: 'cancelled' });
+    if (run.followers.size === 0 && this.#policy !== 'continue') run.stop({ status: 'cancelled' });
   }
 }

@@ -1,46 +1,65 @@
+import type { FileEnvelope, TurnFile } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
-import { MAX_UNSTORED_LENGTH, TOO_FAST } from './backpressure.js';
+import type { AnswerFiles } from '../files/answer-files.js';
+import type { RunRecord } from '../ports/run-store.js';
+import type { LiveRun, RunnerServices } from './runner-services.js';
+
+/**
+ * So many characters of JSON may be emitted before the store has stored them. Every store can take so much; an async iterable
+ * never comes near.
+ */
+export const MAX_UNSTORED_LENGTH = 32 * 1024 * 1024;
 
 /** Counted for each value that waits, besides its characters of JSON: about what the shortest one takes in memory. */
 const VALUE_LENGTH = 128;
 
-/** What becomes of the values of an answer. */
-interface Taking {
-  store: (file: unknown) => Promise<void>;
-  take: (value: unknown) => void;
-  /** Counts a file that waits. Throws if the answer may not have it. */
-  expect: (file: unknown) => void;
-  fail: (error: unknown) => void;
+export function tooFast(): QueryError {
+  const detail =
+    'The answer came faster than it could be stored. An Observable cannot be held back: let the agent emit less at once, or ' +
+    'answer with an async iterable.';
+  return new QueryError('answer_too_fast', detail);
 }
 
 /** Whether a value is to be stored as a file before the answer goes on. */
-export function isFile(value: unknown): boolean {
+export function isFile(value: unknown): value is { type: 'file'; data?: object } {
   return typeof value === 'object' && value !== null && (value as { type?: unknown }).type === 'file';
 }
 
-/** Keeps the order of an answer that has files: what is emitted while a file is being stored waits behind it. */
+/**
+ * Stores the files of an answer, and keeps the order of the answer: what is emitted while a file is being stored waits behind it.
+ */
 export class EmittedFiles {
-  #storing: Promise<void> | undefined;
+  readonly #contents: AnswerFiles;
+  /** Settles when the file that is being stored, and what waits behind it, has been taken. It never rejects. */
+  storing: Promise<void> | undefined;
   /** What waits behind the file that is being stored. Only an Observable emits more than one value meanwhile. */
   readonly #behind = new Set<{ value: unknown; length: number }>();
   #length = 0;
 
-  constructor(private readonly taking: Taking) {}
-
-  /** Settles when the file that is being stored, and what waits behind it, has been taken. It never rejects. */
-  get storing(): Promise<void> | undefined {
-    return this.#storing;
+  /** @param write writes an envelope to the log */
+  constructor(
+    private readonly services: Pick<RunnerServices, 'files' | 'store' | 'settings'>,
+    private readonly run: Pick<LiveRun, 'hasEnded' | 'stopFailed'>,
+    private readonly record: RunRecord,
+    private readonly write: (value: unknown) => void,
+  ) {
+    this.#contents = services.files.ofAnswer();
   }
 
   /** @throws {QueryError} `answer_too_fast` · `limit_exceeded`: what waits behind a file is too much for the memory */
   take(value: unknown): void {
-    if (!this.#storing && !isFile(value)) return this.taking.take(value);
-    if (this.#storing && isFile(value)) this.taking.expect(value);
+    if (!this.storing && !isFile(value)) return this.write(value);
+    if (this.storing && isFile(value)) this.#contents.expect(value);
     const length = VALUE_LENGTH + (isFile(value) ? 0 : lengthOf(value));
     this.#length += length;
-    if (this.#length > MAX_UNSTORED_LENGTH) throw new QueryError('answer_too_fast', TOO_FAST);
+    if (this.#length > MAX_UNSTORED_LENGTH) throw tooFast();
     this.#behind.add({ value, length });
-    this.#storing ??= this.#takeAll();
+    this.storing ??= this.#takeAll();
+  }
+
+  /** The run has stopped: the file that is being received is not wanted any more. */
+  stop(): void {
+    this.#contents.stop();
   }
 
   async #takeAll(): Promise<void> {
@@ -50,15 +69,31 @@ export class EmittedFiles {
         const { value, length } = waiting;
         this.#behind.delete(waiting);
         this.#length -= length;
-        if (isFile(value)) await this.taking.store((value as { data?: unknown }).data);
-        else this.taking.take(value);
+        if (isFile(value)) await this.#store(value.data);
+        else this.write(value);
       }
     } catch (error) {
       this.#behind.clear();
-      this.taking.fail(error);
+      this.run.stopFailed(error);
     }
     // In the tick in which nothing was left: a value that comes later begins anew.
-    this.#storing = undefined;
+    this.storing = undefined;
+  }
+
+  async #store(data: unknown): Promise<void> {
+    if (this.run.hasEnded) return;
+    const { record, services } = this;
+    const { name, mimeType, content } = await this.#contents.receive(data);
+    const { size, sha256 } = content;
+    try {
+      const file: TurnFile = { type: 'file', name, mimeType, size, sha256 };
+      if (!this.run.hasEnded)
+        await services.files.keepOfAnswer(services.store, record, file, await content.file(name, mimeType));
+    } finally {
+      await content.discard();
+    }
+    const path = `${record.path ?? services.settings.path}/${record.id}/files/${sha256}`;
+    this.write({ type: 'file', data: { name, mimeType, size, sha256, path } } satisfies FileEnvelope);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { isOfTurn } from '../contract/envelope-shapes.js';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
+import { isOfTurn } from '../contract/envelope-shapes.js';
 
 /** The most characters of an answer's text that a turn keeps. */
 const TEXT_LENGTH = 1024 * 1024;
@@ -9,23 +9,16 @@ const TEXT_LENGTH = 1024 * 1024;
 const ENVELOPES_BYTES = 1024 * 1024;
 
 /** The types whose envelopes are pieces of a text. */
-type ChunkType = 'message' | 'reasoning';
+type TextType = 'message' | 'reasoning';
 
 /** Neighbouring envelopes that are pieces of one text. */
 interface Chunks {
-  type: ChunkType;
+  type: TextType;
   id: string | undefined;
   /** How many characters of all texts of this type they have. */
   length: number;
   /** The bytes of JSON that each piece has besides its content. */
   overhead: number;
-}
-
-/** An envelope that is not joined with others. */
-interface Single {
-  json: string;
-  /** The type, and how many characters of its texts the envelope has, if it is a piece of a text with other members. */
-  chunk?: { type: ChunkType; length: number };
 }
 
 /**
@@ -38,31 +31,31 @@ interface Single {
  * answer.value; // what the turn keeps
  */
 export class KeptAnswer {
-  #text = '';
-  #reasoning = '';
+  readonly #texts: Record<TextType, string> = { message: '', reasoning: '' };
+  /** Those that are not joined with others as JSON. */
+  readonly #envelopes: (Chunks | string)[] = [];
   #bytes = '[]'.length;
   #isTruncated = false;
-  readonly #envelopes: (Chunks | Single)[] = [];
 
   constructor(before?: TurnAnswer) {
     if (!before) return;
     for (const envelope of before.envelopes) this.add(envelope, JSON.stringify(envelope));
-    this.#text = before.text;
+    this.#texts.message = before.text;
     this.#isTruncated = before.envelopesTruncated ?? false;
   }
 
   /** Whether nothing more is kept: the rest of the answer is ignored. */
   get isFull(): boolean {
-    return this.#isTruncated && this.#text.length >= TEXT_LENGTH;
+    return this.#isTruncated && this.#texts.message.length >= TEXT_LENGTH;
   }
 
   /** Adds the next envelope of the log; `json` is its text. */
-  add(envelope: Envelope, json: string): void {
-    const { type, data } = envelope;
+  add({ type, data }: Envelope, json: string): void {
     if (!isOfTurn(type) || this.isFull) return;
-    if (type !== 'message' && type !== 'reasoning') this.#addSingle({ json });
-    else if (isChunk(data)) this.#addChunk(type, data, json);
-    else this.#addTextWithMembers(type, json);
+    if (!isTextType(type)) this.#addSingle(json);
+    else if (isChunk(data)) this.#addText(type, data.content, this.#addChunk(type, data, json));
+    // The text would lose the other members if it were joined.
+    else this.#addText(type, contentOf(JSON.parse(json) as Envelope), this.#addSingle(json));
   }
 
   /**
@@ -82,66 +75,66 @@ export class KeptAnswer {
 
   /** What is kept so far. */
   get value(): TurnAnswer {
-    const texts = { message: this.#text, reasoning: this.#reasoning };
     const offsets = { message: 0, reasoning: 0 };
     const envelopes = this.#envelopes.map((kept): Envelope => {
-      if ('json' in kept) {
-        if (kept.chunk) offsets[kept.chunk.type] += kept.chunk.length;
-        return JSON.parse(kept.json) as Envelope;
+      if (typeof kept === 'string') {
+        const envelope = JSON.parse(kept) as Envelope;
+        if (isTextType(envelope.type)) offsets[envelope.type] += contentOf(envelope).length;
+        return envelope;
       }
       const { type, id, length } = kept;
-      const content = texts[type].slice(offsets[type], offsets[type] + length);
+      const start = offsets[type];
       offsets[type] += length;
+      const content = this.#texts[type].slice(start, offsets[type]);
       return { type, data: id === undefined ? { content } : { content, id } };
     });
-    return { text: this.#text, envelopes, ...(this.#isTruncated && { envelopesTruncated: true }) };
+    return { text: this.#texts.message, envelopes, ...(this.#isTruncated && { envelopesTruncated: true }) };
   }
 
-  #addChunk(type: ChunkType, { content, id }: { content: string; id?: string }, json: string): void {
+  #addChunk(type: TextType, { content, id }: { content: string; id?: string }, json: string): boolean {
+    const bytes = Buffer.byteLength(json);
     const newest = this.#envelopes.at(-1);
-    const isJoined = newest && !('json' in newest) && newest.type === type && newest.id === id;
-    const chunks = isJoined
-      ? newest
-      : {
-          type,
-          id,
-          length: 0,
-          overhead: Buffer.byteLength(JSON.stringify({ type, data: { content: '', id } })),
-        };
-    const isKept = this.#reserve(Buffer.byteLength(json) - (isJoined ? chunks.overhead : 0), !isJoined);
-    this.#addText(type, content, isKept);
-    if (!isKept) return;
-    chunks.length += content.length;
-    if (!isJoined) this.#envelopes.push(chunks);
+    if (typeof newest === 'object' && newest.type === type && newest.id === id) {
+      if (!this.#reserve(bytes - newest.overhead)) return false;
+      newest.length += content.length;
+      return true;
+    }
+    if (!this.#reserveNext(bytes)) return false;
+    const overhead = Buffer.byteLength(JSON.stringify({ type, data: { content: '', id } }));
+    this.#envelopes.push({ type, id, length: content.length, overhead });
+    return true;
   }
 
-  /** The text would lose the other members if it were joined. */
-  #addTextWithMembers(type: ChunkType, json: string): void {
-    const { content } = (JSON.parse(json) as { data: { content: string } }).data;
-    const isKept = this.#addSingle({ json, chunk: { type, length: content.length } });
-    this.#addText(type, content, isKept);
-  }
-
-  #addText(type: ChunkType, content: string, isKept: boolean): void {
-    if (type === 'message') this.#text += content.slice(0, TEXT_LENGTH - this.#text.length);
-    else if (isKept) this.#reasoning += content;
-  }
-
-  #addSingle(single: Single): boolean {
-    const isKept = this.#reserve(Buffer.byteLength(single.json), true);
-    if (isKept) this.#envelopes.push(single);
+  #addSingle(json: string): boolean {
+    const isKept = this.#reserveNext(Buffer.byteLength(json));
+    if (isKept) this.#envelopes.push(json);
     return isKept;
   }
 
+  #addText(type: TextType, content: string, isKept: boolean): void {
+    const texts = this.#texts;
+    if (type === 'message') texts.message += content.slice(0, TEXT_LENGTH - texts.message.length);
+    else if (isKept) texts.reasoning += content;
+  }
+
+  #reserveNext(bytes: number): boolean {
+    return this.#reserve(bytes + (this.#envelopes.length > 0 ? ','.length : 0));
+  }
+
   /** Returns whether so many bytes are kept. From the first that are not, no envelope is. */
-  #reserve(bytes: number, isEnvelope: boolean): boolean {
-    if (this.#isTruncated) return false;
-    const isFirst = this.#envelopes.length === 0;
-    const added = bytes + (isEnvelope && !isFirst ? ','.length : 0);
-    if (this.#bytes + added > ENVELOPES_BYTES) this.#isTruncated = true;
-    else this.#bytes += added;
+  #reserve(bytes: number): boolean {
+    if (this.#bytes + bytes > ENVELOPES_BYTES) this.#isTruncated = true;
+    if (!this.#isTruncated) this.#bytes += bytes;
     return !this.#isTruncated;
   }
+}
+
+function isTextType(type: string): type is TextType {
+  return type === 'message' || type === 'reasoning';
+}
+
+function contentOf({ data }: Envelope): string {
+  return (data as { content: string }).content;
 }
 
 /** Whether the data has nothing but the text and its id. */

@@ -9,15 +9,9 @@ import type { Observers } from './observers.js';
  * read per follower and tick: those that are answered from memory are not timed, and a commit of several is timed once.
  */
 export function observeStore(store: RunStore, observers: Observers): RunStore {
-  const tell = (operation: StoreOperation, since: number) =>
-    observers.tell('storeAnswered', { operation, durationMs: performance.now() - since });
-  const tellWhenSettled = (operation: StoreOperation, since: number, answer: PromiseLike<unknown>) => {
-    const tellIt = () => tell(operation, since);
-    answer.then(tellIt, tellIt);
-  };
   const call = store as unknown as Record<StoreOperation, (...parameters: unknown[]) => unknown>;
   const timed =
-    (operation: StoreOperation) =>
+    (operation: StoreOperation, isTold: (answer: unknown) => boolean = () => true) =>
     (...parameters: unknown[]): unknown => {
       const since = performance.now();
       let answer: unknown;
@@ -25,26 +19,24 @@ export function observeStore(store: RunStore, observers: Observers): RunStore {
         answer = call[operation](...parameters);
         return answer;
       } finally {
-        if (isThenable(answer)) tellWhenSettled(operation, since, answer);
-        else tell(operation, since);
+        if (isTold(answer)) {
+          const message = () => ({ operation, durationMs: performance.now() - since });
+          const tell = () => observers.tell('storeAnswered', message);
+          if (isThenable(answer)) answer.then(tell, tell);
+          else tell();
+        }
       }
     };
-  const commits = new WeakSet<Promise<void>>();
+  const commits = new WeakSet();
+  const isNewCommit = (answer: unknown) => {
+    if (!isThenable(answer) || commits.has(answer)) return false;
+    commits.add(answer);
+    return true;
+  };
+  const members = TIMED_OPERATIONS.map((operation) => [operation, timed(operation)]);
   return overriding(store, {
-    ...(Object.fromEntries(TIMED_OPERATIONS.map((operation) => [operation, timed(operation)])) as object),
-    append: (...parameters) => {
-      const since = performance.now();
-      const commit = store.append(...parameters);
-      if (!commit || commits.has(commit)) return commit;
-      commits.add(commit);
-      tellWhenSettled('append', since, commit);
-      return commit;
-    },
-    read: (...parameters) => {
-      const since = performance.now();
-      const slice = store.read(...parameters);
-      if (isThenable(slice)) tellWhenSettled('read', since, slice);
-      return slice;
-    },
+    ...(Object.fromEntries(members) as object),
+    append: timed('append', isNewCommit) as RunStore['append'],
+    read: timed('read', isThenable) as RunStore['read'],
   });
 }

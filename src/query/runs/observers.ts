@@ -1,33 +1,29 @@
 import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
+import type { Envelope } from 'nest-agent-query-client';
 import type { Refusal } from '../contract/errors.js';
-import type { RunListener } from '../ports/run-listener.js';
+import { traceIdOf } from '../contract/trace-context.js';
+import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
+import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
+import type { RunRecord } from '../ports/run-store.js';
+import { ownerOfModule } from '../sharing/owners.js';
 
 /** The message of each event. */
 type Messages = { [K in keyof Required<RunListener>]: Parameters<NonNullable<RunListener[K]>>[0] };
 
-const NAMES = [
-  'admitted',
-  'repeated',
-  'refused',
-  'started',
-  'ended',
-  'followed',
-  'unfollowed',
-  'storeAnswered',
-] as const;
+const channelOf = (name: keyof Messages) => channel(`nest-agent-query:${name}`);
 
-const CHANNELS = Object.fromEntries(
-  NAMES.map((name) => [name, channel(`nest-agent-query:${name}`)]),
-) as Record<(typeof NAMES)[number], ReturnType<typeof channel>>;
-
-interface RefusedQuery {
-  owner: string;
-  sessionId: string | undefined;
-  /** Undefined for a query that the host itself submits. */
-  request: object | undefined;
-}
+const CHANNELS: Record<keyof Messages, ReturnType<typeof channel>> = {
+  admitted: channelOf('admitted'),
+  repeated: channelOf('repeated'),
+  refused: channelOf('refused'),
+  started: channelOf('started'),
+  ended: channelOf('ended'),
+  followed: channelOf('followed'),
+  unfollowed: channelOf('unfollowed'),
+  storeAnswered: channelOf('storeAnswered'),
+};
 
 /** Tells the listeners of the module, and the subscribers of the channels, what happens to runs. */
 export class Observers {
@@ -40,20 +36,19 @@ export class Observers {
 
   constructor(private readonly listeners: readonly RunListener[]) {}
 
-  /** Whether anybody wants to know of an event: if not, its message need not be made. */
+  /** Whether anybody wants to know of an event. */
   want(name: keyof Messages): boolean {
     return CHANNELS[name].hasSubscribers || this.listeners.some((listener) => listener[name] !== undefined);
   }
 
-  /** Tells everybody. Never throws. */
-  tell<K extends keyof Messages>(name: K, message: Messages[K]): void {
+  /** Tells everybody who wants to know of an event. The message is made only for them. Never throws. */
+  tell<K extends keyof Messages>(name: K, messageOf: () => Messages[K]): void {
+    if (!this.want(name)) return;
+    const message = messageOf();
     CHANNELS[name].publish(message);
     for (const listener of this.listeners) {
       try {
-        const told = (listener[name] as ((message: Messages[K]) => unknown) | undefined)?.call(
-          listener,
-          message,
-        );
+        const told: unknown = listener[name]?.(message as never);
         if (isThenable(told)) Promise.resolve(told).catch((error: unknown) => this.#report(name, error));
       } catch (error) {
         this.#report(name, error);
@@ -66,16 +61,17 @@ export class Observers {
     if (this.want('refused')) this.#owners.set(request, owner);
   }
 
-  tellRefusedQuery({ request, owner, sessionId }: RefusedQuery, refusal: Refusal): void {
-    if (!this.want('refused')) return;
-    if (request) this.#refused.add(request);
-    this.tell('refused', { ...refusal, isQuery: true, owner, sessionId });
+  /** @param request undefined for a query that the host itself submits */
+  tellRefusedQuery(request: object | undefined, refused: Omit<RequestRefused, 'isQuery'>): void {
+    if (request && this.want('refused')) this.#refused.add(request);
+    this.tell('refused', () => ({ ...refused, isQuery: true }));
   }
 
   /** Tells that a request was answered with a problem, unless that was told with its query. */
   tellRefusedRequest(request: object, refusal: Refusal, isQuery: boolean): void {
-    if (!this.want('refused') || this.#refused.has(request)) return;
-    this.tell('refused', { ...refusal, isQuery, owner: this.#owners.get(request), sessionId: undefined });
+    if (this.#refused.has(request)) return;
+    const owner = this.#owners.get(request);
+    this.tell('refused', () => ({ ...refusal, isQuery, owner, sessionId: undefined }));
   }
 
   #report(name: string, error: unknown): void {
@@ -84,4 +80,76 @@ export class Observers {
       error instanceof Error ? error.stack : String(error),
     );
   }
+}
+
+/** What this process has seen of one run, for the observers. */
+export class Observation {
+  #admittedAt = performance.now();
+  #startedAt: number | undefined;
+  #firstEnvelopeMs: number | undefined;
+  #length = 0;
+  readonly #usage = new Map<string, number>();
+
+  constructor(private readonly observers: Observers) {}
+
+  admitted(run: RunRecord, { parts }: Query): void {
+    this.observers.tell('admitted', () => {
+      const sizes = parts.flatMap((part) => (part.type === 'file' ? [part.file.size] : []));
+      const fileBytes = sizes.reduce((sum, size) => sum + size, 0);
+      return { run: observed(run), waits: run.status === 'waiting', files: sizes.length, fileBytes };
+    });
+  }
+
+  started(run: RunRecord): void {
+    this.#startedAt = performance.now();
+    this.observers.tell('started', () => ({ run: observed(run), waitedMs: this.#waitedMs(run) }));
+  }
+
+  /** The handler has emitted an envelope with so many characters of JSON. */
+  emitted({ type, data }: Envelope, length: number): void {
+    const { emitted } = this.observers;
+    emitted.envelopes++;
+    emitted.length += length;
+    this.#length += length;
+    this.#firstEnvelopeMs ??= performance.now() - this.#startedAt!;
+    if (type === 'usage') this.#addUsage(data);
+  }
+
+  ended(run: RunRecord): void {
+    const end = run.end!;
+    this.observers.tell('ended', () => ({
+      run: observed(run),
+      status: end.status,
+      errorCode: end.status === 'failed' ? end.error.code : undefined,
+      waitedMs: this.#waitedMs(run),
+      executedMs: this.#startedAt === undefined ? undefined : performance.now() - this.#startedAt,
+      firstEnvelopeMs: this.#firstEnvelopeMs,
+      envelopes: run.lastSeq,
+      length: this.#length,
+      usage: this.usage,
+    }));
+  }
+
+  /** The sums of what the handler has emitted as `usage` envelopes. */
+  get usage(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#usage);
+  }
+
+  /** A run that this process has not admitted has waited longer than this process knows it. */
+  #waitedMs({ createdAt, startedAt }: RunRecord): number {
+    const knownMs = (this.#startedAt ?? performance.now()) - this.#admittedAt;
+    return startedAt === undefined ? knownMs : Math.max(knownMs, startedAt - createdAt);
+  }
+
+  #addUsage(data: unknown): void {
+    for (const [name, value] of Object.entries(data ?? {})) {
+      if (Number.isFinite(value)) this.#usage.set(name, (this.#usage.get(name) ?? 0) + (value as number));
+    }
+  }
+}
+
+/** The run as listeners are told about it. */
+export function observed({ id, owner, sessionId, attempt, trace }: RunRecord): ObservedRun {
+  const traceId = trace === undefined ? undefined : traceIdOf(trace);
+  return { id, owner: ownerOfModule(owner).owner, sessionId, attempt, traceId };
 }

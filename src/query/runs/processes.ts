@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runNotFound } from '../contract/refusals.js';
-import type { Dispatcher, Signal, SignalReceiver } from '../ports/other-processes.js';
+import type { Signal, SignalReceiver } from '../ports/other-processes.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { KeptAnswer } from './kept-answer.js';
-import { Observation } from './observation.js';
+import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
+import type { Ending } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+import { findRun } from './views.js';
+
+const CANCELLED = { status: 'cancelled' } as const;
 
 /** The pause between two looks at a run that another process shall cancel: doubled each time, in milliseconds. */
 const LOOK_MS = { least: 10, most: 250 };
@@ -18,7 +21,6 @@ const LOOKED_AT = 100;
 export class Processes implements SignalReceiver {
   constructor(
     private readonly services: RunnerServices,
-    private readonly dispatcher: Dispatcher,
     private readonly scheduler: Scheduler,
   ) {}
 
@@ -27,8 +29,8 @@ export class Processes implements SignalReceiver {
    *
    * @throws {TypeError} the handler declares something else than a number of restarts
    */
-  async join(executes: boolean): Promise<void> {
-    const { store, handler, options, observers } = this.services;
+  async join(): Promise<void> {
+    const { store, handler, options, settings, dispatcher } = this.services;
     const restarts = restartsOf(handler);
     await store.signals.listen(this);
     await store.open({
@@ -36,32 +38,32 @@ export class Processes implements SignalReceiver {
       maxRunningPerOwner: () => options.maxRunningPerOwner,
       asked: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
-      recovered: (runId, ended) => {
-        if (ended) new Observation(observers).ended(ended);
-        this.#hasNews(runId);
-      },
+      recovered: (runId, ended) => this.#hasNews(runId, ended),
       ready: () => this.scheduler.ready(),
     });
     this.scheduler.ready();
-    if (executes) await this.dispatcher.receive(this.scheduler);
+    if (settings.role !== 'api') await dispatcher.receive(this.scheduler);
   }
 
   receive(signal: Signal, from = ''): void {
+    if (signal.type === 'ready') return this.scheduler.ready();
+    const runner = this.scheduler.get(signal.runId);
+    const group = this.services.groups.get(signal.runId);
     switch (signal.type) {
-      case 'ready':
-        return this.scheduler.ready();
       case 'news':
         return this.#receiveNews(signal.runId);
       case 'started':
-        return this.#startedElsewhere(signal.runId);
+        if (runner?.isWaiting) this.scheduler.drop(runner);
+        group?.report();
+        return group?.notify();
       case 'follow':
-        return this.services.groups.get(signal.runId)?.followedBy(from, signal.offset);
+        return group?.followedBy(from, signal.offset);
       case 'leave':
-        return this.services.groups.get(signal.runId)?.leftBy(from);
+        return group?.leftBy(from);
       case 'detach':
-        return this.scheduler.get(signal.runId)?.disconnects.ignore();
+        return runner?.disconnects.ignore();
       case 'cancel':
-        return this.scheduler.get(signal.runId)?.stop({ status: 'cancelled' });
+        return runner?.stop(CANCELLED);
     }
   }
 
@@ -76,12 +78,10 @@ export class Processes implements SignalReceiver {
    *
    * @throws {QueryError} `not_found` · `unavailable`
    */
-  async cancel(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
+  async cancel(run: RunRecord): Promise<Ending> {
     const runner = this.scheduler.get(run.id);
-    runner?.stop({ status: 'cancelled' });
-    const ending = await runner?.ended;
-    if (ending?.run) return { run: ending.run, stopped: ending.stopped };
-    return this.#cancelElsewhere(run);
+    runner?.stop(CANCELLED);
+    return (await runner?.ended) ?? this.#cancelElsewhere(run);
   }
 
   /** Cancels runs of one session. The first one last, so that no other run is promoted and executed before it is cancelled. */
@@ -94,13 +94,13 @@ export class Processes implements SignalReceiver {
    * Cancels a run that waits, or that another process executes. That process ends it in any case: it is asked in the database,
    * and a signal only makes it look sooner.
    */
-  async #cancelElsewhere(run: RunRecord): Promise<{ run: RunRecord; stopped: boolean }> {
-    const { store, options } = this.services;
-    const { stopDeadlineMs } = options;
+  async #cancelElsewhere(run: RunRecord): Promise<Ending> {
+    const { store } = this.services;
+    const { stopDeadlineMs } = this.services.options;
     const since = performance.now();
     let isAsked = false;
     let lookMs = LOOK_MS.least;
-    for (let found = run; ; found = await this.#find(run)) {
+    for (let found = run; ; found = await findRun(store, run.owner, run.id)) {
       const passedMs = performance.now() - since;
       // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
       if (found.endedAt !== undefined)
@@ -112,7 +112,7 @@ export class Processes implements SignalReceiver {
       }
       if (!isAsked) await store.request(run, 'cancel');
       isAsked = true;
-      this.scheduler.get(run.id)?.stop({ status: 'cancelled' });
+      this.scheduler.get(run.id)?.stop(CANCELLED);
       store.signals.send({ type: 'cancel', runId: run.id });
       await delay(lookMs);
       lookMs = Math.min(2 * lookMs, LOOK_MS.most);
@@ -121,16 +121,17 @@ export class Processes implements SignalReceiver {
 
   /** Ends a run that waits. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
-    const finished = await this.services.store.end(run, { status: 'cancelled' }, new KeptAnswer().value);
+    const finished = await this.services.store.end(run, CANCELLED, new KeptAnswer().value);
     if (!finished) return;
-    new Observation(this.services.observers).ended(finished.run);
-    this.#hasNews(run.id);
+    this.#hasNews(run.id, finished.run);
     if (finished.next) this.scheduler.enqueued();
   }
 
-  /** The log of a run has news that no runner of this process has made. */
-  #hasNews(runId: string): void {
-    this.services.store.signals.send({ type: 'news', runId });
+  /** The log of a run has news that no runner of this process has made. `ended` is the run, if it has ended. */
+  #hasNews(runId: string, ended: RunRecord | undefined): void {
+    const { store, observers } = this.services;
+    if (ended) new Observation(observers).ended(ended);
+    store.signals.send({ type: 'news', runId });
     this.#receiveNews(runId);
   }
 
@@ -139,25 +140,11 @@ export class Processes implements SignalReceiver {
     void this.#look(runId);
   }
 
-  #startedElsewhere(runId: string): void {
-    const runner = this.scheduler.get(runId);
-    if (runner?.isWaiting) this.scheduler.drop(runner);
-    const group = this.services.groups.get(runId);
-    group?.report();
-    group?.notify();
-  }
-
   /** Drops a run that waited in this process, if another process has started or ended it. */
   async #look(runId: string): Promise<void> {
     const runner = this.scheduler.get(runId);
     if (!runner?.isWaiting) return;
     const found = await Promise.resolve(this.services.store.find(runner.owner, runId)).catch(() => undefined);
     if (found && found.status !== 'waiting' && runner.isWaiting) this.scheduler.drop(runner);
-  }
-
-  async #find({ owner, id }: RunRecord): Promise<RunRecord> {
-    const found = await this.services.store.find(owner, id);
-    if (!found) throw runNotFound();
-    return found;
   }
 }

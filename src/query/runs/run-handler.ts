@@ -1,12 +1,7 @@
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core';
 import { isInRange, type Range, rangeText, shown } from '../options/table.js';
-import {
-  AgentHandler,
-  type HandlerAnswer,
-  type Query,
-  type QueryContext,
-  type SessionRef,
-} from '../ports/agent-handler.js';
+import { AgentHandler } from '../ports/agent-handler.js';
+import type { HandlerAnswer, Query, QueryContext, SessionRef } from '../ports/agent-handler.js';
 
 /**
  * What `@Inject(REQUEST)` gives to a request-scoped handler and its dependencies: the run. There is no HTTP request, because
@@ -17,11 +12,7 @@ export type RunRequest = Pick<QueryContext, 'runId' | 'owner'>;
 /** How often a handler may declare that a run is executed again. */
 const RESTARTS: Range = [0, 1_000];
 
-/**
- * How often a run may be executed again, as its handler declares.
- *
- * @throws {TypeError} the handler declares something else than a number of restarts
- */
+/** @throws {TypeError} the handler declares something else than a number of restarts */
 export function restartsOf({ restarts = 0 }: AgentHandler): number {
   if (isInRange(restarts, RESTARTS)) return restarts;
   throw new TypeError(
@@ -38,10 +29,7 @@ export class RunHandler implements AgentHandler {
   #singleton: AgentHandler | undefined;
   #isScoped = false;
 
-  /**
-   * @param moduleRef of the module that has the handler
-   * @param declared the static members of the class that count for a request-scoped handler: without a run, it has no instance
-   */
+  /** @param declared the static members of the class that count for a request-scoped handler: without a run, it has no instance */
   constructor(
     private readonly moduleRef: ModuleRef,
     private readonly declared: Pick<AgentHandler, 'restarts' | 'sessionErased'>,

@@ -1,33 +1,30 @@
+import type { RunEnd } from 'nest-agent-query-client';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/errors.js';
-import type { RunEnd } from 'nest-agent-query-client';
 import type { Followers } from '../event-log/followers.js';
-import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
-import type { Query } from '../ports/agent-handler.js';
-import type { Ended, RunRecord, RunRef } from '../ports/run-store.js';
+import type { Ended, RunRecord } from '../ports/run-store.js';
 import { Disconnects } from './disconnects.js';
-import { Execution } from './execution.js';
+import { Execution, type Submission } from './execution.js';
 import { reportFailure } from './failure.js';
-import { Observation } from './observation.js';
+import { KeptAnswer } from './kept-answer.js';
+import { Observation } from './observers.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
-import type { RunTrace } from '../ports/run-tracer.js';
+
+/** What is known of a run before the store has it. */
+export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
 
 /** What a runner reports. */
 export interface RunnerEvents {
-  /** The run has left this process. `promoted` is the run that is now first in the session's queue, if this one ended. */
-  finished(runner: Runner, promoted: RunRecord | undefined): void;
-  /** The handler has missed its stop deadline. */
-  overdue(runner: Runner): void;
+  /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
+  finished(runner: Runner, isAnotherReady: boolean): void;
   /** An overdue handler has stopped. */
   stoppedLate(runner: Runner): void;
-  handedOver(): void;
 }
 
-/** How a run left this process. */
+/** How a run was ended. */
 export interface Ending {
-  /** The run as the store ended it; undefined if this process did not end it. */
-  run: RunRecord | undefined;
+  run: RunRecord;
   /** Whether the handler has really stopped. */
   stopped: boolean;
 }
@@ -46,24 +43,24 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *       └──drop (also from waiting): this process forgets the run, and records no end
  * ```
  *
- * - *admitting*: the store is asked to admit the run.
  * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot. Any process may start it.
- * - *running*: this process owns the run. The handler is called. What it emits is appended to the log.
- * - *stopping*: what becomes of the run is decided. The first cause decides, and nothing later changes it: the handler
- *   completed or threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is
- *   aborted, the handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
- * - *ended*: the handler has stopped, or has missed its deadline. The store has appended `done` and promoted the next run of
- *   the session. A handler that missed its deadline is logged, and is counted as overdue until it stops.
+ * - *running*: this process owns the run, and calls its handler.
+ * - *stopping*: the first cause has decided what becomes of the run, and nothing later changes it: the handler completed or
+ *   threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is aborted, the
+ *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
+ * - *ended*: the handler has stopped, or has missed its deadline: then it is counted as overdue until it stops.
  *
- * The verbs of this list are the only ones for the life of a run: admit, start, stop, finish, hand over, lose, drop.
+ * These verbs are the only ones for the life of a run.
  */
 export class Runner implements LiveRun {
+  readonly id: string;
+  readonly owner: string;
   readonly followers: Followers;
   readonly observation: Observation;
   readonly disconnects: Disconnects;
-  /** Resolves when the run has ended or has left this process. */
-  readonly ended: Promise<Ending>;
-  #resolveEnded!: (ending: Ending) => void;
+  /** Resolves when the run has left this process; with undefined if this process did not end it. */
+  readonly ended: Promise<Ending | undefined>;
+  #resolveEnded!: (ending: Ending | undefined) => void;
 
   #record: RunRecord | undefined;
   #isHandling = false;
@@ -72,41 +69,26 @@ export class Runner implements LiveRun {
   #end: RunEnd | undefined;
   #outcome: Outcome = 'finish';
   #stopTimer: Timer | undefined;
-  readonly #execution: Execution;
+  #execution: Execution | undefined;
+  #isReleased = false;
 
   /**
    * @param run the run that is to be admitted, or was taken
-   * @param query what its handler is given; undefined if the store has it
-   * @param releaseFiles called once, when the run no longer needs the files of the query
-   * @param trace undefined if there is no tracer
+   * @param submission its query, if that was submitted in this process
    */
   constructor(
     private readonly services: RunnerServices,
     private readonly events: RunnerEvents,
-    private readonly run: RunRef & Pick<RunRecord, 'sessionId'>,
-    private readonly query: Query | undefined,
-    disconnect: DisconnectPolicy,
-    releaseFiles: () => void = () => undefined,
-    private readonly trace?: RunTrace,
+    run: NewRun,
+    private readonly submission: Submission,
   ) {
+    this.id = run.id;
+    this.owner = run.owner;
     this.followers = services.groups.of(run);
     this.observation = new Observation(services.observers);
-    this.#execution = new Execution(services, this, query, releaseFiles, trace);
-    this.disconnects = new Disconnects(services, this, disconnect);
+    this.disconnects = new Disconnects(services, this, run.detached);
     this.followers.attach(this.disconnects);
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
-  }
-
-  get id(): string {
-    return this.run.id;
-  }
-
-  get sessionId(): string | undefined {
-    return this.run.sessionId;
-  }
-
-  get owner(): string {
-    return this.run.owner;
   }
 
   /** Whether the end of the run is decided. */
@@ -117,6 +99,11 @@ export class Runner implements LiveRun {
   /** Whether the store has the run, and any process may start it. */
   get isWaiting(): boolean {
     return this.#record?.status === 'waiting' && this.#end === undefined;
+  }
+
+  /** Whether the handler still executes, although it has missed its stop deadline. */
+  get isOverdue(): boolean {
+    return this.#isHandling && this.#isFinishing;
   }
 
   /** Whether the run has another attempt if this one is handed over. */
@@ -138,9 +125,12 @@ export class Runner implements LiveRun {
     this.#isHandling = true;
     this.observation.started(record);
     // A run that another process has admitted has its followers there.
-    this.followers.goLive(this.query === undefined && !record.detached);
+    this.followers.goLive(this.submission.query === undefined && !record.detached);
     try {
-      if (!this.#end) await this.#execution.execute(record);
+      if (!this.#end) {
+        this.#execution = new Execution(this.services, this, record, this.submission);
+        await this.#execution.execute();
+      }
       this.stop({ status: 'completed' });
     } catch (error) {
       this.stopFailed(error);
@@ -149,14 +139,14 @@ export class Runner implements LiveRun {
     this.#traceStop();
     if (this.#isFinishing) this.events.stoppedLate(this);
     else await this.#finish(true);
-    this.#execution.close();
+    this.#close();
   }
 
   /** Decides how the run ends, unless that is decided, and asks the handler to stop. */
   stop(end: RunEnd): void {
     if (this.#end) return;
     this.#end = end;
-    this.#execution.clearTimeLimit();
+    this.#execution?.clearTimeLimit();
     this.disconnects.clear();
     if (end.status === 'completed') return;
     if (!this.#isHandling) {
@@ -165,9 +155,8 @@ export class Runner implements LiveRun {
     }
     const { clock, options } = this.services;
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
-    this.#execution.stop(
-      this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver(),
-    );
+    const reason = this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver();
+    this.#execution?.stop(reason);
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -195,16 +184,24 @@ export class Runner implements LiveRun {
   /** This process forgets the run: the store did not admit it, or another process has it. */
   drop(): void {
     this.disconnects.clear();
-    this.#execution.close();
+    this.#close();
     this.followers.detach(false);
     this.#isDropped = true;
     if (this.#record) void this.#leaveTrace();
-    this.#resolveEnded({ run: undefined, stopped: true });
+    this.#resolveEnded(undefined);
   }
 
   #finishUnstarted(): void {
-    this.#execution.close();
+    this.#close();
     void this.#finish(true);
+  }
+
+  /** Gives up the files of the query and of earlier turns. Can be called again. */
+  #close(): void {
+    this.#execution?.close();
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.submission.releaseFiles?.();
   }
 
   #missedDeadline(): void {
@@ -213,58 +210,60 @@ export class Runner implements LiveRun {
         'aborted. The run ends without it. The handler should watch context.signal.',
     );
     this.#traceStop();
-    this.events.overdue(this);
     void this.#finish(false);
   }
 
   async #finish(stopped: boolean): Promise<void> {
     this.#isFinishing = true;
-    this.services.clock.stop(this.#stopTimer);
-    const { followers } = this;
+    const { followers, services } = this;
+    services.clock.stop(this.#stopTimer);
     let finished: Ended | undefined;
+    let isHandedOver = false;
     try {
-      finished = await this.#recordOutcome();
+      if (this.#outcome === 'finish') finished = await this.#recordEnd();
+      else if (this.#outcome === 'hand over') isHandedOver = await services.store.handOver(this.#record!);
       followers.notify();
     } catch (error) {
-      this.services.logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
+      services.logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
       followers.disconnectAll();
     }
     // The run that was lost may be in this process again, with another runner.
     if (this.#outcome !== 'lost') followers.detach(finished !== undefined);
     if (finished) {
       this.observation.ended(finished.run);
-      this.trace?.ended(finished.run.end);
+      this.submission.trace?.ended(finished.run.end);
     } else void this.#leaveTrace();
-    this.events.finished(this, finished?.next);
-    this.#resolveEnded({ run: finished?.run, stopped });
+    this.events.finished(this, isHandedOver || finished?.next !== undefined);
+    this.#resolveEnded(finished && { run: finished.run, stopped });
+  }
+
+  async #recordEnd(): Promise<Ended | undefined> {
+    const { store } = this.services;
+    const record = this.#record!;
+    const kept = this.#execution?.kept ?? new KeptAnswer().value;
+    const finished = await store.end(record, this.#end!, kept);
+    // The run waited here, but another process has started it by now.
+    if (!finished && record.status === 'waiting') {
+      await store.request(record, 'cancel');
+      store.signals.send({ type: 'cancel', runId: this.id });
+    }
+    return finished;
   }
 
   #traceStop(): void {
-    this.trace?.stopped(this.#outcome === 'finish' ? this.#end : undefined, this.observation.usage);
+    this.submission.trace?.stopped(
+      this.#outcome === 'finish' ? this.#end : undefined,
+      this.observation.usage,
+    );
   }
 
   /** The run has left this process. Those that follow it here learn how it ends. */
   async #leaveTrace(): Promise<void> {
-    const { trace, followers, services } = this;
+    const { trace } = this.submission;
     if (!trace) return;
-    await followers.emptied();
-    const find = async () => services.store.find(this.owner, this.id);
+    await this.followers.emptied();
+    const find = async () => this.services.store.find(this.owner, this.id);
     const found = await find().catch(() => undefined);
     trace.ended(found?.end);
-  }
-
-  async #recordOutcome(): Promise<Ended | undefined> {
-    const { store } = this.services;
-    if (this.#outcome === 'finish') {
-      const finished = await store.end(this.#record!, this.#end!, this.#execution.kept);
-      // The run waited here, but another process has started it by now.
-      if (!finished && this.#record!.status === 'waiting') {
-        await store.request(this.#record!, 'cancel');
-        store.signals.send({ type: 'cancel', runId: this.id });
-      }
-      return finished;
-    }
-    if (this.#outcome === 'hand over' && (await store.handOver(this.#record!))) this.events.handedOver();
-    return undefined;
   }
 }

@@ -2,12 +2,14 @@ import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
+import { loggerOf } from '../platform/operator-log.js';
 import type { DispatchReceiver } from '../ports/other-processes.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Load } from './load.js';
-import type { Runner, RunnerEvents } from './runner.js';
-import { Slots } from './slots.js';
+import type { Submission } from './execution.js';
+import { type NewRun, Runner, type RunnerEvents } from './runner.js';
+import type { RunnerServices } from './runner-services.js';
+import type { Load } from './views.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
 export const STORE_DEADLINE_MS = 2_000;
@@ -15,15 +17,11 @@ export const STORE_DEADLINE_MS = 2_000;
 /** The most runs that are taken in one step. A limit, because slots are kept for them until the store has answered. */
 const TAKEN_AT_ONCE = 64;
 
-/** What the scheduler needs of the service. */
-export interface SchedulerEvents {
-  /** Takes waiting runs from the store; see `RunStore.take`. */
-  take(count: number): Awaitable<RunRecord[]>;
-  /** Makes a runner for a run that was taken, and that another process has admitted. */
-  runnerOf(run: RunRecord): Runner;
-  /** Runs are ready, but this process has no slot for them. */
-  offer(): void;
-}
+/**
+ * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the
+ * service; without the slot, they would exceed the limit of concurrent handlers.
+ */
+const OVERDUE_SLOT_MS = 60_000;
 
 /**
  * The runs that are alive in this process, and the slots in which they execute.
@@ -33,7 +31,15 @@ export interface SchedulerEvents {
  */
 export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
-  readonly #slots: Slots;
+  /** Those that execute, and those that another process owns by now but whose handler has not stopped. */
+  readonly #running = new Set<Runner>();
+  /** Runners that have ended without their handler, each with the timer that frees its slot, until that has happened. */
+  readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
+  readonly #slots: number;
+  /** Slots for runs that are being admitted or taken. */
+  #reservedSlots = 0;
+  /** Slots of overdue handlers. */
+  #overdueSlots = 0;
   /** Slots that admissions wait for: they come before runs that are taken next. */
   #awaitedSlots = 0;
   /** Whether runs may wait in the store that this process can take. */
@@ -42,13 +48,12 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   #slotWaiters: (() => void)[] = [];
   #isClosed = false;
   #onIdle: (() => void) | undefined;
+  readonly #logger: Logger;
 
-  constructor(
-    slots: number,
-    private readonly events: SchedulerEvents,
-    private readonly logger: Logger,
-  ) {
-    this.#slots = new Slots(slots, () => this.fill());
+  constructor(private readonly services: RunnerServices) {
+    const { role, runs, name } = services.settings;
+    this.#slots = role === 'api' ? 0 : runs.maxRunning;
+    this.#logger = loggerOf('Scheduler', name);
   }
 
   get(runId: string): Runner | undefined {
@@ -57,21 +62,30 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** The runs that wait, and that this process has admitted. */
   get waiting(): Runner[] {
-    return [...this.#alive.values()].filter((runner) => !this.#slots.executes(runner));
+    return [...this.#alive.values()].filter((runner) => !this.#running.has(runner));
   }
 
   /** How many slots are taken: by runs that execute, and by overdue handlers. */
   get takenSlots(): number {
-    return this.#slots.taken;
+    return this.#running.size + this.#overdueSlots;
   }
 
-  load(): Omit<Load, 'followers'> {
-    const { running, overdue } = this.#slots;
-    return { running, waiting: this.#alive.size - running, overdue };
+  load(): Load {
+    const running = this.#running.size;
+    const ending = [...this.#running].filter(({ isOverdue }) => isOverdue);
+    return {
+      running,
+      waiting: this.#alive.size - running,
+      followers: this.services.groups.size,
+      overdue: this.#overdue.size + ending.length,
+    };
   }
 
-  add(runner: Runner): void {
-    this.#alive.set(runner.id, runner);
+  /** Makes the runner of a run, which is alive in this process from now on. */
+  add(run: NewRun, submission: Submission): Runner {
+    const runner = new Runner(this.services, this, run, submission);
+    this.#alive.set(run.id, runner);
+    return runner;
   }
 
   /**
@@ -80,20 +94,25 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
    * While runs are being taken, free slots are kept for them. It is not known yet whether they need them: then it waits.
    */
   reserve(): Awaitable<boolean> {
-    const mayBecomeFree = this.#slots.mayBecomeFree && !this.#isClosed;
-    if (this.#slots.free === 0 && mayBecomeFree && this.#taking) return this.#reserveAfter(this.#taking);
-    return this.#reserveNow();
+    const isOnlyReserved = this.#freeSlots === 0 && this.takenSlots < this.#slots;
+    if (!isOnlyReserved || !this.#taking || this.#isClosed) return this.#reserveNow();
+    this.#awaitedSlots++;
+    return this.#taking.then(() => {
+      this.#awaitedSlots--;
+      return this.#reserveNow();
+    });
   }
 
   /** Gives a slot back that was kept. */
   release(): void {
-    this.#slots.release(1);
+    this.#reservedSlots--;
     this.fill();
   }
 
   /** Starts a run in a slot that was kept for it. The store has recorded that this process executes the run. */
   start(runner: Runner, run: RunRecord): void {
-    this.#slots.start(runner);
+    this.#reservedSlots--;
+    this.#running.add(runner);
     void runner.start(run);
   }
 
@@ -106,11 +125,11 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** A run waits. If this process has no slot for it, another one may. */
   enqueued(): void {
     this.ready();
-    if (this.#hasReady) this.events.offer();
+    if (this.#hasReady) this.services.dispatcher.offer();
   }
 
   async freeSlot(): Promise<void> {
-    if (this.#isClosed || this.#slots.free === 0)
+    if (this.#isClosed || this.#freeSlots === 0)
       await new Promise<void>((resolve) => this.#slotWaiters.push(resolve));
   }
 
@@ -124,18 +143,20 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   fill(): void {
     if (this.#taking || this.#isClosed) return;
     if (!this.#hasReady) return this.#announceSlot();
-    const count = Math.min(this.#slots.free - this.#awaitedSlots, TAKEN_AT_ONCE);
+    const count = Math.min(this.#freeSlots - this.#awaitedSlots, TAKEN_AT_ONCE);
     if (count <= 0) return;
     this.#hasReady = false;
-    this.#slots.reserve(count);
+    this.#reservedSlots += count;
+    const { store, settings } = this.services;
+    const start = (runs: RunRecord[]) => this.#startTaken(runs, count);
     let taken: Awaitable<RunRecord[]>;
     try {
-      taken = this.events.take(count);
+      taken = store.take(count, settings.name);
     } catch (error) {
       taken = Promise.reject(error);
     }
-    if (isThenable(taken)) this.#taking = this.#await(Promise.resolve(taken), count);
-    else this.#startTaken(taken, count);
+    if (!isThenable(taken)) return start(taken);
+    this.#taking = Promise.resolve(taken).then(start, (error) => start(this.#takenAfter(error)));
   }
 
   /** Drops a run: the store did not admit it, or another process has it. */
@@ -151,59 +172,50 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     runner?.lose();
   }
 
-  finished(runner: Runner, promoted: RunRecord | undefined): void {
+  finished(runner: Runner, isAnotherReady: boolean): void {
     this.#remove(runner);
-    if (promoted) this.enqueued();
+    if (isAnotherReady) this.enqueued();
     else this.fill();
   }
 
-  overdue(runner: Runner): void {
-    this.#slots.missedDeadline(runner);
-  }
-
   stoppedLate(runner: Runner): void {
-    if (this.#slots.stoppedLate(runner)) this.fill();
-  }
-
-  handedOver(): void {
-    this.enqueued();
+    const timer = this.#overdue.get(runner);
+    this.#overdue.delete(runner);
+    if (!timer) return;
+    clearTimeout(timer);
+    this.#freeOverdueSlot();
   }
 
   /**
-   * Gives the runs some time to end, and then stops those that execute.
-   *
-   * @param drainMs how long runs may continue
-   * @param stopDeadlineMs how long their handlers may take to stop after that
-   * @param waitingRuns what becomes of the runs that wait: other processes take them at once; they are kept for the next
-   * process, if they do not start within the time; or they are stopped
+   * Gives the runs `drainMs` to end, and then stops those that execute. Runs that wait are taken by the other processes at once;
+   * or the store keeps those that do not start in time for the next process; or they are stopped.
    */
-  async drain(
-    drainMs: number,
-    stopDeadlineMs: number,
-    waitingRuns: 'hand over' | 'keep' | 'stop',
-  ): Promise<void> {
-    if (waitingRuns === 'hand over') {
+  async drain(): Promise<void> {
+    const { store, dispatcher, options } = this.services;
+    const { isShared } = store.signals;
+    const isKept = isShared || store.durable;
+    if (isShared) {
       this.#isClosed = true;
       await this.#taking;
       for (const runner of this.waiting) this.drop(runner);
-      this.events.offer();
+      dispatcher.offer();
     }
-    if (waitingRuns === 'stop')
-      for (const runner of [...this.#alive.values()]) runner.disconnects.cancelUnlessFollowed();
+    if (!isKept) for (const runner of [...this.#alive.values()]) runner.disconnects.cancelUnlessFollowed();
     const idle = this.#idle();
-    if (!(await settlesWithin(drainMs, idle))) {
+    if (!(await settlesWithin(options.drainMs, idle))) {
       this.#isClosed = true;
       await this.#taking;
       for (const runner of [...this.#alive.values()]) {
-        if (!this.#slots.executes(runner) && waitingRuns !== 'stop') this.#disconnect(runner);
-        else if (runner.mayRestart && waitingRuns !== 'stop') runner.handOver();
+        if (!isKept) runner.stop(INTERRUPTED);
+        else if (!this.#running.has(runner)) this.#disconnect(runner);
+        else if (runner.mayRestart) runner.handOver();
         else runner.stop(INTERRUPTED);
       }
-      await settlesWithin(stopDeadlineMs + STORE_DEADLINE_MS, idle);
+      await settlesWithin(options.stopDeadlineMs + STORE_DEADLINE_MS, idle);
       for (const runner of [...this.#alive.values()]) this.#disconnect(runner);
     }
     this.#isClosed = true;
-    this.#slots.close();
+    for (const timer of this.#overdue.values()) clearTimeout(timer);
   }
 
   #disconnect(runner: Runner): void {
@@ -212,52 +224,58 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     this.drop(runner);
   }
 
-  async #reserveAfter(taking: Promise<void>): Promise<boolean> {
-    this.#awaitedSlots++;
-    await taking;
-    this.#awaitedSlots--;
-    return this.#reserveNow();
+  /** How many slots are neither taken nor reserved. */
+  get #freeSlots(): number {
+    return Math.max(0, this.#slots - this.takenSlots - this.#reservedSlots);
   }
 
   #reserveNow(): boolean {
-    if (this.#isClosed || this.#slots.free === 0) return false;
-    this.#slots.reserve(1);
+    if (this.#isClosed || this.#freeSlots === 0) return false;
+    this.#reservedSlots++;
     return true;
   }
 
-  async #await(taking: Promise<RunRecord[]>, count: number): Promise<void> {
-    let taken: RunRecord[] = [];
-    try {
-      taken = await taking;
-    } catch (error) {
-      // The store tells when it can be used again.
-      const isOutage = error instanceof QueryError && error.code === 'unavailable';
-      if (!isOutage) this.logger.error('Waiting runs cannot be started.', (error as Error).stack);
-    }
-    this.#startTaken(taken, count);
+  /** What was taken if the store has failed. It tells when it can be used again. */
+  #takenAfter(error: unknown): RunRecord[] {
+    const isOutage = error instanceof QueryError && error.code === 'unavailable';
+    if (!isOutage) this.#logger.error('Waiting runs cannot be started.', (error as Error).stack);
+    return [];
   }
 
   #startTaken(taken: RunRecord[], count: number): void {
     this.#taking = undefined;
-    this.#slots.release(count - taken.length);
+    this.#reservedSlots -= count - taken.length;
     if (taken.length === count) this.#hasReady = true;
     for (const run of taken) {
-      let runner = this.#alive.get(run.id);
-      if (!runner) this.add((runner = this.events.runnerOf(run)));
+      // The runner of a run that another process has admitted begins here.
+      const runner = this.get(run.id) ?? this.add(run, { trace: this.services.traces.taken(run) });
       this.start(runner, run);
     }
     this.fill();
   }
 
   #announceSlot(): void {
-    if (this.#slots.free === 0) return;
+    if (this.#freeSlots === 0) return;
     for (const resolve of this.#slotWaiters.splice(0)) resolve();
   }
 
+  /** A run has left this process. If its handler is overdue, that keeps the slot for some time. */
   #remove(runner: Runner): void {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
-    this.#slots.end(runner);
+    if (this.#running.delete(runner) && runner.isOverdue) {
+      this.#overdueSlots++;
+      const free = () => {
+        this.#overdue.set(runner, undefined);
+        this.#freeOverdueSlot();
+      };
+      this.#overdue.set(runner, setTimeout(free, OVERDUE_SLOT_MS).unref());
+    }
     if (this.#alive.size === 0) this.#onIdle?.();
+  }
+
+  #freeOverdueSlot(): void {
+    this.#overdueSlots--;
+    this.fill();
   }
 
   async #idle(): Promise<void> {

@@ -9,8 +9,8 @@ const logger = new Logger('RunTracer');
 
 /** The trace of a request, if it has a valid one. */
 export function traceOfRequest(request: CallerRequest | undefined): string | undefined {
-  const traceparent = request?.headers?.['traceparent'];
-  return traceparent === undefined ? undefined : traceOf(traceparent, request!.headers['tracestate']);
+  const { traceparent, tracestate } = request?.headers ?? {};
+  return traceOf(traceparent, tracestate);
 }
 
 /** Tells the tracer of the module what happens to runs. Nothing here throws what a tracer throws. */
@@ -36,12 +36,12 @@ export class Traces {
     const trace = tracer && guarded(() => tracer.resumed(after, traceOfRequest(request)));
     try {
       const run = await find();
-      if (trace) guarded(() => trace.found(run));
+      guarded(() => trace?.found(run));
       const followed = await follow(run);
-      if (trace) guarded(() => trace.ended(undefined));
+      guarded(() => trace?.ended(undefined));
       return followed;
     } catch (error) {
-      if (trace) guarded(() => trace.ended(codeOf(error)));
+      guarded(() => trace?.ended(codeOf(error)));
       throw error;
     }
   }
@@ -49,41 +49,34 @@ export class Traces {
 
 /** The same trace, whose methods do not throw; `within` throws what the step does. */
 function guardedTrace(trace: RunTrace | undefined): RunTrace | undefined {
-  return (
-    trace && {
-      trace: trace.trace,
-      within: (step) => withinTrace(trace, step),
-      admitted: (waits) => guarded(() => trace.admitted(waits)),
-      repeated: (run) => guarded(() => trace.repeated(run)),
-      refused: (code) => guarded(() => trace.refused(code)),
-      started: (attempt) => guarded(() => trace.started(attempt)),
-      stopped: (end, usage) => guarded(() => trace.stopped(end, usage)),
-      ended: (end) => guarded(() => trace.ended(end)),
-    }
-  );
+  if (!trace) return undefined;
+  return {
+    trace: trace.trace,
+    within: (step) => withinTrace(trace, step),
+    admitted: (waits) => guarded(() => trace.admitted(waits)),
+    repeated: (run) => guarded(() => trace.repeated(run)),
+    refused: (code) => guarded(() => trace.refused(code)),
+    started: (attempt) => guarded(() => trace.started(attempt)),
+    stopped: (end, usage) => guarded(() => trace.stopped(end, usage)),
+    ended: (end) => guarded(() => trace.ended(end)),
+  };
 }
 
 /** Does a step within a trace, also if the tracer fails before or after it. */
 function withinTrace<T>(trace: RunTrace, step: () => T): T {
-  let done: (() => T) | undefined;
+  let outcome: { value: T } | { thrown: unknown } | undefined;
   guarded(() =>
     trace.within(() => {
-      done = outcomeOf(step);
+      try {
+        outcome = { value: step() };
+      } catch (thrown) {
+        outcome = { thrown };
+      }
     }),
   );
-  return done ? done() : step();
-}
-
-/** Does a step. Returns a function that returns what the step has returned, or throws what it has thrown. */
-function outcomeOf<T>(step: () => T): () => T {
-  try {
-    const value = step();
-    return () => value;
-  } catch (error) {
-    return () => {
-      throw error;
-    };
-  }
+  if (!outcome) return step();
+  if ('thrown' in outcome) throw outcome.thrown;
+  return outcome.value;
 }
 
 /** The code of what an admission has thrown. */

@@ -1,0 +1,207 @@
+import { Buffer } from 'node:buffer';
+import type { RunStatus, RunView, SessionPage, SessionView } from 'nest-agent-query-client';
+import { QueryError } from '../contract/errors.js';
+import { cursorText, positionOf } from '../contract/list-page.js';
+import { fileNotFound, invalidParameters, runNotFound, sessionNotFound } from '../contract/refusals.js';
+import { Follower } from '../event-log/follower.js';
+import type { FollowedRun } from '../event-log/run-stream.js';
+import type { Files } from '../files/files.js';
+import type { Awaitable, ByteRange } from '../ports/file-store.js';
+import type { ListPage, ListPosition, RunRecord, RunStore, SessionRecord } from '../ports/run-store.js';
+import { MAX_TURNS_LENGTH } from './query-context.js';
+import type { RunnerServices } from './runner-services.js';
+
+/** How many entries a page has unless the caller asks for another number. */
+export const PAGE_ENTRIES = 50;
+
+/** Which page of a list. */
+export interface ListOptions {
+  /** How many entries the page has at most. Default 50. */
+  limit?: number | undefined;
+  /** `next` of the page before. Default: the first page. */
+  after?: string | undefined;
+}
+
+/** Which runs, and which page of them. */
+export interface RunListOptions extends ListOptions {
+  /** Only runs of this session. Default: all. */
+  session?: string | undefined;
+  /** Only runs with this status. Default: all. */
+  status?: RunStatus | undefined;
+}
+
+/** A file that a caller downloads: one of a query, one of an answer, or a text that a page of a session shows cut. */
+export interface DownloadedFile {
+  name: string;
+  mimeType: string;
+  /** Bytes. */
+  size: number;
+  /** SHA-256 of the content, lower-case hexadecimal. */
+  sha256: string;
+  /**
+   * Reads the content.
+   *
+   * @param range the numbers of the first and the last byte, from 0. Default: all
+   * @returns the bytes in order; undefined if the content is no longer kept
+   * @throws {QueryError} `unavailable`
+   */
+  read(range?: ByteRange): Awaitable<AsyncIterable<Uint8Array> | undefined>;
+}
+
+/** The present load of a process. */
+export interface Load {
+  /** Runs whose handler was called. */
+  running: number;
+  /** Runs in the queue of their session, or without a slot. */
+  waiting: number;
+  /** Followers of all runs. */
+  followers: number;
+  /** Handlers that have missed their stop deadline and still execute. */
+  overdue: number;
+}
+
+/** What a process has done since its start. These numbers only grow. */
+export interface Totals {
+  /** Envelopes that handlers have emitted, also of runs that have not ended. */
+  envelopes: number;
+  /** The characters of JSON of these envelopes. */
+  length: number;
+  /** Files that queries of callers have brought, also those of queries that were refused afterwards. */
+  files: number;
+  /** The bytes of these files, decoded. */
+  fileBytes: number;
+}
+
+/** What the spool of a process has at present. */
+export interface SpoolUse {
+  /** How many temporary files of queries there are. */
+  files: number;
+  /** The bytes of these files. */
+  bytes: number;
+}
+
+export function viewOf(record: RunRecord): RunView {
+  return {
+    id: record.id,
+    status: record.status,
+    session: record.sessionId ?? null,
+    createdAt: timeText(record.createdAt),
+    startedAt: record.startedAt === undefined ? null : timeText(record.startedAt),
+    endedAt: record.endedAt === undefined ? null : timeText(record.endedAt),
+    events: record.lastSeq,
+    ...(record.end?.status === 'failed' && { error: record.end.error }),
+  };
+}
+
+/** @throws {QueryError} `not_found` · `unavailable` */
+export async function findRun(store: RunStore, owner: string, runId: string): Promise<RunRecord> {
+  const found = await store.find(owner, runId);
+  if (!found) throw runNotFound();
+  return found;
+}
+
+/** Follows a run after a cursor that its log has. */
+export function follow({ store, groups }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
+  const log = { read: (after: number) => store.read(run, after) };
+  return {
+    run: viewOf(run),
+    follow: (sink) => {
+      const group = groups.of(run);
+      if (run.endedAt !== undefined) group.end();
+      return new Follower(log, cursor, sink, group);
+    },
+  };
+}
+
+/**
+ * Follows a run after any cursor. Reads once before the stream begins, so that a cursor that has expired is refused with a status.
+ *
+ * @throws {QueryError} `invalid_query`: the cursor is greater than the newest number · `cursor_expired` · `unavailable`
+ */
+export async function followAfter(
+  services: RunnerServices,
+  run: RunRecord,
+  cursor: number,
+): Promise<FollowedRun> {
+  if (cursor > run.lastSeq) {
+    const detail = `The cursor ${cursor} is greater than the number of the newest envelope, which is ${run.lastSeq}.`;
+    throw new QueryError('invalid_query', detail);
+  }
+  await services.store.read(run, cursor);
+  return follow(services, run, cursor);
+}
+
+export function sessionViewOf({ id, title, turns, usedAt, active }: SessionRecord): SessionView {
+  return { id, title: title ?? null, turns, updatedAt: timeText(usedAt), active: active ?? null };
+}
+
+/** @throws {QueryError} `invalid_query`: `after` is not the `next` of a page */
+export function pageOf({ limit = PAGE_ENTRIES, after }: ListOptions): ListPage {
+  const position = after === undefined ? undefined : positionOf(after);
+  if (after !== undefined && position === undefined) {
+    throw invalidParameters([{ pointer: '/after', detail: 'must be "next" of the page before' }]);
+  }
+  return { after: position, limit, maxLength: MAX_TURNS_LENGTH };
+}
+
+/** `next` of a page. */
+export function cursorOf(position: ListPosition | undefined): string | null {
+  return position === undefined ? null : cursorText(position);
+}
+
+export async function sessionPage(
+  store: RunStore,
+  owner: string,
+  id: string,
+  after: number,
+  limit: number,
+): Promise<SessionPage> {
+  // First, so that a run that ends meanwhile is here, in the turns, or in both.
+  const queue = await store.queue(owner, id);
+  const page = await store.turns(owner, id, { after, limit, maxLength: MAX_TURNS_LENGTH, cutTexts: true });
+  if (!page) throw sessionNotFound();
+  return {
+    id,
+    active: queue.find(({ status }) => status === 'running')?.id ?? null,
+    waiting: queue.filter(({ status }) => status === 'waiting').length,
+    turns: page.turns,
+    next: page.last < page.total ? page.last : null,
+  };
+}
+
+/**
+ * Finds a file or a long text of a run. A file that is just being kept is waited for.
+ *
+ * @throws {QueryError} `not_found` · `unavailable`
+ */
+export async function downloadOf(
+  store: RunStore,
+  files: Files,
+  owner: string,
+  runId: string,
+  sha256: string,
+): Promise<DownloadedFile> {
+  const part = await store.part(owner, runId, sha256);
+  if (!part) throw fileNotFound();
+  if (part.type === 'file') {
+    const { name, mimeType, size } = part;
+    await files.settled(runId);
+    return { name, mimeType, size, sha256, read: (range) => files.read(runId, sha256, range) };
+  }
+  const bytes = Buffer.from(part.text);
+  return {
+    name: 'text.txt',
+    mimeType: 'text/plain; charset=utf-8',
+    size: bytes.length,
+    sha256,
+    read: (range) => once(range ? bytes.subarray(range.start, range.end + 1) : bytes),
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString();
+}
