@@ -98,7 +98,6 @@ export class Base64Decoder {
     return true;
   }
 
-  /** Writes the first `size` bytes of the current group. */
   private writeGroup(size: number): void {
     const buffer = this.writer.reserve(3);
     const { offset } = this.writer;

@@ -30,7 +30,6 @@ function allow(after: Part[], characters: string, next: Part): void {
     for (const character of characters) NEXT[256 * part + character.charCodeAt(0)] = next;
 }
 
-/** A number, in chunks that may be cut anywhere. */
 export class NumberToken {
   private part = Part.Start;
   private text = '';

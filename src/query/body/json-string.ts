@@ -63,7 +63,6 @@ export class StringToken {
     return this.escapeLength === 1 ? 'one of " \\ / b f n r t u after a backslash' : 'a hexadecimal digit';
   }
 
-  /** Whether the string is the `base64` of a part. */
   get isContent(): boolean {
     return this.decoder !== undefined;
   }
@@ -152,7 +151,6 @@ export class StringToken {
     return decoder.decode(bytes, from, Math.min(this.nextQuote, this.nextBackslash));
   }
 
-  /** A byte of an escape, after its backslash. */
   private scanEscape(byte: number, index: number): void {
     if (this.escapeLength === 1) {
       this.code = ESCAPED[byte]!;
@@ -221,7 +219,6 @@ class Utf8Sequence {
   private lowest = 0x80;
   private highest = 0xbf;
 
-  /** True inside a character. */
   get isOpen(): boolean {
     return this.remaining > 0;
   }

@@ -29,7 +29,6 @@ export class QueryDocument {
   private parts: unknown[] | undefined;
   private values = 0;
 
-  /** @param drop called with each content that does not stay in the document */
   constructor(
     private readonly limits: BodyLimits,
     private readonly drop: (content: FileContent) => void,
@@ -72,7 +71,6 @@ export class QueryDocument {
     names.push('');
   }
 
-  /** The innermost array or object ends. */
   close(): void {
     this.containers.pop();
     this.names.pop();
@@ -117,7 +115,6 @@ export class QueryDocument {
   }
 }
 
-/** The elements of `parts`, of any type. Only a part that is an object can have a content. */
 function partsOf(body: unknown): Part[] {
   const parts = (body as { parts?: unknown } | null | undefined)?.parts;
   return Array.isArray(parts) ? (parts as Part[]) : [];

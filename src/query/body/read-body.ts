@@ -8,7 +8,6 @@ import { jsonPieces } from '../platform/write-json.js';
 import { JsonScanner } from './json-scanner.js';
 import { type BodyRequest, receiveBytes } from './request-bytes.js';
 
-/** A body that was read. */
 export interface ReadDocument {
   /**
    * What `JSON.parse` returns for the body, except the `base64` strings of file parts. In their places are a

@@ -190,7 +190,6 @@ class BytesReceiver {
     this.reject(error);
   }
 
-  /** Removes the listeners and the timer, and destroys the decompressor. */
   #detach(): void {
     const { request } = this;
     this.#isDetached = true;

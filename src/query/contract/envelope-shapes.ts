@@ -1,4 +1,3 @@
-/** What a member of the data must be. */
 interface Kind {
   is: (value: unknown) => boolean;
   /** What it must be, for a sentence. */

@@ -11,7 +11,6 @@ const SEGMENT_LENGTH = 16 * 1024;
 /** A segment is also closed when it has so many groups: joined, their texts take half the memory. */
 const SEGMENT_GROUPS = 64;
 
-/** Consecutive envelopes. */
 interface Segment {
   first: number;
   last: number;

@@ -2,7 +2,6 @@ import type { Awaitable, LogSlice } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
 import { isThenable } from '../ports/file-store.js';
 
-/** Where a follower writes what it reads. */
 export interface Sink {
   /** Writes a slice of the log. Returns false if it takes no more until it has called `Follower.drained`. */
   write(slice: LogSlice): boolean;

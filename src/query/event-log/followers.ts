@@ -23,7 +23,6 @@ export interface FollowersListener {
   unfollowed(): void;
 }
 
-/** A follower as its group sees it. */
 interface Member {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
@@ -241,7 +240,6 @@ export class FollowerGroups {
   readonly #groups = new Map<string, Followers>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param onChange called when a follower in this process has come or gone */
   constructor(
     readonly signals: Signals,
     readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,

@@ -8,7 +8,6 @@ import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
 import { FollowerGroups } from './followers.js';
 
-/** A run that can be followed. */
 export interface FollowedRun {
   /** Undefined where the envelopes do not come from a run. */
   run: RunView | undefined;

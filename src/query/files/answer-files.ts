@@ -133,7 +133,6 @@ function isContent(content: unknown): content is EmittedContent {
   return Symbol.asyncIterator in content;
 }
 
-/** Where the bytes of a content come from. */
 interface ByteSource {
   next(): Promise<{ done?: boolean | undefined; value?: unknown }>;
   /** No more bytes are wanted. */

@@ -59,7 +59,6 @@ export class BodyContents {
     return true;
   }
 
-  /** A new temporary file, which `discard` removes. */
   newFile(): SpoolFile {
     const file = this.spool.newFile();
     this.#files.push(file);

@@ -121,7 +121,6 @@ export class OpenedFiles {
   #contents: FileContent[] = [];
   #isClosed = false;
 
-  /** Adds a file. Once this is closed, the file is removed at once. */
   add(content: FileContent): void {
     this.#contents.push(content);
     if (this.#isClosed) this.close();

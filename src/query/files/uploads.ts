@@ -1,6 +1,5 @@
 import { filesOfOwnerExceeded } from '../contract/refusals.js';
 
-/** The bytes of the files of one query. */
 export interface Upload {
   /**
    * More bytes of a file have arrived.
@@ -24,7 +23,6 @@ const AHEAD = 1 / 16;
 /** How long a process keeps what it has reserved and no longer needs. */
 const KEEP_MS = 1_000;
 
-/** The bytes of an owner in this process. */
 interface OwnerBytes {
   used: number;
   /** `used` may grow to this without a question to the store. */

@@ -1,7 +1,6 @@
 import { QueryError } from '../contract/errors.js';
 import { header, type HostRequest, headerValues, rawRequest } from '../platform/host.js';
 
-/** The id of an event: `{runId}.{seq}`. */
 export interface Cursor {
   runId: string;
   seq: number;

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Spool, type SpoolFile } from '../files/spool.js';
-import { type ByteRange, FileStore } from '../ports/file-store.js';
+import { bytesIn, type ByteRange, FileStore } from '../ports/file-store.js';
 
 /** A content of more than this share of the limit is in a temporary file. */
 const LARGE = 1 / 16;
@@ -56,9 +56,7 @@ export class MemoryFileStore extends FileStore {
     const content = this.#contents.get(sha256);
     if (!content?.runs.has(runId)) return undefined;
     const { source } = content;
-    if (source instanceof Uint8Array)
-      return once(range ? source.subarray(range.start, range.end + 1) : source);
-    return createReadStream(source.path, range);
+    return source instanceof Uint8Array ? bytesIn(source, range) : createReadStream(source.path, range);
   }
 
   async close(): Promise<void> {
@@ -80,15 +78,7 @@ export class MemoryFileStore extends FileStore {
 
   async #spooled(content: Blob): Promise<SpoolFile> {
     this.#spool ??= Spool.open(this.spoolDirectory);
-    const file = (await this.#spool).newFile();
-    try {
-      for await (const chunk of content.stream() as AsyncIterable<Uint8Array>) await file.write(chunk);
-      await file.close();
-      return file;
-    } catch (error) {
-      await file.remove();
-      throw error;
-    }
+    return (await this.#spool).write(content.stream());
   }
 
   #dropUnused(sha256: string): void {
@@ -111,8 +101,4 @@ export class MemoryFileStore extends FileStore {
     this.#bytes[isInMemory ? 'memory' : 'disk'] -= size;
     if (!isInMemory) source.remove().catch(() => undefined);
   }
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }

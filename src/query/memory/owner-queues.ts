@@ -1,6 +1,5 @@
 import type { Run } from './runs.js';
 
-/** The unfinished runs of an owner. */
 interface OwnerRuns {
   waiting: number;
   running: number;
@@ -32,13 +31,11 @@ export class OwnerQueues {
     return this.#owners.get(owner)?.waiting ?? 0;
   }
 
-  /** Whether one more run of an owner may become active. */
   hasFreePlace(owner: string): boolean {
     const runs = this.#owners.get(owner);
     return !runs || (activeOf(runs) < this.limit() && runs.deferred.size === 0);
   }
 
-  /** The run that is to be started next, if one is ready. */
   get next(): Run | undefined {
     return this.#rounds[0]?.values().next().value;
   }
@@ -48,7 +45,6 @@ export class OwnerQueues {
     this.#of(run.owner).waiting++;
   }
 
-  /** A run that waits executes from now on. */
   start(run: Run, startedAt: number): void {
     this.leave(run);
     this.#of(run.owner).running++;

@@ -59,7 +59,6 @@ export class Run implements RunRecord {
     return this.log.last;
   }
 
-  /** What the run costs, in characters. */
   get length(): number {
     return this.log.length + OVERHEAD;
   }
@@ -87,7 +86,6 @@ export class Runs {
   /** What the ended runs cost, in characters. */
   #endedLength = 0;
 
-  /** @param onDropped called for each run that is no longer kept */
   constructor(
     private readonly retention: RetentionOptions,
     private readonly onDropped: (run: Run) => void,
@@ -98,7 +96,6 @@ export class Runs {
     return run?.owner === owner ? run : undefined;
   }
 
-  /** How many characters of JSON all logs have. */
   get logLength(): number {
     return this.#length - this.#byId.size * OVERHEAD;
   }
@@ -136,7 +133,6 @@ export class Runs {
     this.#dropExcess();
   }
 
-  /** Appends `done`, and ends a run. */
   end(run: Run, end: RunEnd): void {
     this.append(run, doneText(end));
     run.log.end();
@@ -147,7 +143,6 @@ export class Runs {
     this.#endedLength += run.length;
   }
 
-  /** Drops what is too old or exceeds the limit. */
   sweep(): void {
     const old = Date.now() - this.retention.runMs;
     for (const run of this.#ended) {
@@ -194,7 +189,6 @@ export class Runs {
     }
   }
 
-  /** Drops the beginning of a log. Returns whether anything was dropped. */
   #trim(run: Run): boolean {
     const freed = run.log.trim(KEPT_LENGTH);
     if (freed === 0) this.#long.delete(run);
@@ -224,7 +218,6 @@ export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
 }
 
-/** What a run adds to a page, in characters of JSON. */
 function lengthOf({ sessionId = '', end }: Run): number {
   return 256 + sessionId.length + (end?.status === 'failed' ? end.error.message.length : 0);
 }

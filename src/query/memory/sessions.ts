@@ -50,7 +50,6 @@ export class Sessions {
   #length = 0;
   #uses = 0;
 
-  /** @param onDropped called for each run whose turn is no longer kept */
   constructor(
     private readonly retention: RetentionOptions,
     private readonly onDropped: (runId: string) => void,

@@ -52,7 +52,6 @@ export class Connections implements OnModuleInit {
     }
   }
 
-  /** Notes that a request is for this module. */
   serve(response: HostResponse): void {
     this.#own.add(rawResponse(response));
   }

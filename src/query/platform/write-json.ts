@@ -26,7 +26,6 @@ export async function writeJson(
   }
 }
 
-/** Returns the JSON of a value, which `writeJson` writes. */
 export async function jsonOf(value: unknown): Promise<string> {
   let json = '';
   await writeJson(value, (piece) => (json += piece));

@@ -15,6 +15,11 @@ export interface ByteRange {
   end: number;
 }
 
+/** Those of some bytes that are in a range, as `FileStore.read` returns them. */
+export async function* bytesIn(bytes: Uint8Array, range?: ByteRange): AsyncIterable<Uint8Array> {
+  yield range ? bytes.subarray(range.start, range.end + 1) : bytes;
+}
+
 /**
  * The contents of files of queries and answers, by digest: for callers who download them, for later turns of the session, and
  * for another process that executes a waiting run. A content is kept as long as a run or a turn refers to it, within the limits

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { log } from '../contract/envelopes.js';
-import { QueryError } from '../contract/errors.js';
+import { QueryError, refusalOf } from '../contract/errors.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
@@ -12,7 +12,7 @@ import type { NewRun, Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
 import { mismatchesOf, newRunId, queryDigest, sessionIdOf, storedParts } from './submitted-query.js';
-import { codeOf, traceOfRequest } from './traces.js';
+import { traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -213,7 +213,7 @@ async function traced(trace: RunTrace, admit: () => Promise<Admitted>): Promise<
     if (!admitted.created) trace.repeated(admitted.run);
     return admitted;
   } catch (error) {
-    trace.refused(codeOf(error));
+    trace.refused(refusalOf(error).code);
     throw error;
   }
 }

@@ -50,7 +50,6 @@ export class AnswerWriter {
     return this.#kept.value;
   }
 
-  /** Continues what earlier attempts have left. */
   continue(answer: TurnAnswer): void {
     this.#kept = new KeptAnswer(answer);
   }
@@ -73,7 +72,6 @@ export class AnswerWriter {
     return this.#emittedLength - this.#lengthAtPause < BURST_LENGTH ? undefined : this.#wait();
   }
 
-  /** Resolves when all files that were emitted are stored. */
   async settled(): Promise<void> {
     while (this.#files?.storing) await this.#files.storing;
   }

@@ -2,7 +2,6 @@ import { isObservable, type Observable } from 'rxjs';
 import type { HandlerAnswer } from '../ports/agent-handler.js';
 import type { AnswerWriter } from './answer-writer.js';
 
-/** A handler's answer that is being consumed. */
 export interface Consumption {
   /** Resolves when the handler has stopped, with or without being asked; rejects with what it threw. */
   readonly ended: Promise<void>;

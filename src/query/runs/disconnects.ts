@@ -46,7 +46,6 @@ export class Disconnects implements FollowersListener {
     if (this.#wasFollowed && this.run.followers.size === 0) this.run.stop({ status: 'cancelled' });
   }
 
-  /** Nobody is waited for any more. */
   clear(): void {
     this.services.clock.stop(this.#graceTimer);
   }

@@ -36,7 +36,6 @@ export class EmittedFiles {
   readonly #behind = new Set<{ value: unknown; length: number }>();
   #length = 0;
 
-  /** @param write writes an envelope to the log */
   constructor(
     private readonly services: Pick<RunnerServices, 'files' | 'store' | 'settings'>,
     private readonly run: Pick<LiveRun, 'hasEnded' | 'stopFailed'>,
@@ -97,7 +96,6 @@ export class EmittedFiles {
   }
 }
 
-/** Its characters of JSON; 0 if JSON cannot represent it. */
 function lengthOf(value: unknown): number {
   try {
     return (JSON.stringify(value) as string | undefined)?.length ?? 0;

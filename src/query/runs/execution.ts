@@ -71,7 +71,6 @@ export class Execution {
     this.#answer.stop();
   }
 
-  /** Gives up the files that were opened for the handler. Can be called again. */
   close(): void {
     this.#context.close();
   }

@@ -11,7 +11,6 @@ const ENVELOPES_BYTES = 1024 * 1024;
 /** The types whose envelopes are pieces of a text. */
 type TextType = 'message' | 'reasoning';
 
-/** Neighbouring envelopes that are pieces of one text. */
 interface Chunks {
   type: TextType;
   id: string | undefined;
@@ -73,7 +72,6 @@ export class KeptAnswer {
     }
   }
 
-  /** What is kept so far. */
   get value(): TurnAnswer {
     const offsets = { message: 0, reasoning: 0 };
     const envelopes = this.#envelopes.map((kept): Envelope => {

@@ -36,7 +36,6 @@ export class Observers {
 
   constructor(private readonly listeners: readonly RunListener[]) {}
 
-  /** Whether anybody wants to know of an event. */
   want(name: keyof Messages): boolean {
     return CHANNELS[name].hasSubscribers || this.listeners.some((listener) => listener[name] !== undefined);
   }
@@ -130,7 +129,6 @@ export class Observation {
     }));
   }
 
-  /** The sums of what the handler has emitted as `usage` envelopes. */
   get usage(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#usage);
   }
@@ -148,7 +146,6 @@ export class Observation {
   }
 }
 
-/** The run as listeners are told about it. */
 export function observed({ id, owner, sessionId, attempt, trace }: RunRecord): ObservedRun {
   const traceId = trace === undefined ? undefined : traceIdOf(trace);
   return { id, owner: ownerOfModule(owner).owner, sessionId, attempt, traceId };

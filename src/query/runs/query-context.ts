@@ -93,7 +93,6 @@ export class ContextOfRun {
   }
 }
 
-/** The files of the query and of its answer. */
 function filesOf({ parts, envelopes }: Turn): TurnFile[] {
   const emitted = envelopes.filter((envelope): envelope is FileEnvelope => envelope.type === 'file');
   const ofAnswer = emitted.map(({ data }): TurnFile => ({ type: 'file', ...data }));

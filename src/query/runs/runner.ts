@@ -11,10 +11,8 @@ import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observers.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 
-/** What is known of a run before the store has it. */
 export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
 
-/** What a runner reports. */
 export interface RunnerEvents {
   /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
   finished(runner: Runner, isAnotherReady: boolean): void;
@@ -22,7 +20,6 @@ export interface RunnerEvents {
   stoppedLate(runner: Runner): void;
 }
 
-/** How a run was ended. */
 export interface Ending {
   run: RunRecord;
   /** Whether the handler has really stopped. */
@@ -91,7 +88,6 @@ export class Runner implements LiveRun {
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
-  /** Whether the end of the run is decided. */
   get hasEnded(): boolean {
     return this.#end !== undefined;
   }

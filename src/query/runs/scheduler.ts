@@ -103,7 +103,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     });
   }
 
-  /** Gives a slot back that was kept. */
   release(): void {
     this.#reservedSlots--;
     this.fill();
@@ -139,7 +138,6 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     return this.#hasReady;
   }
 
-  /** Takes waiting runs, as long as there are free slots. */
   fill(): void {
     if (this.#taking || this.#isClosed) return;
     if (!this.#hasReady) return this.#announceSlot();

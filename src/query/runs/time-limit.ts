@@ -15,7 +15,6 @@ export class TimeLimit {
     this.#leftMs = services.options.timeoutMs;
   }
 
-  /** The time of the handler begins, or continues. */
   start(): void {
     const seconds = this.services.options.timeoutMs / 1000;
     const message = `The run was stopped after ${seconds} s, the time limit of a run.`;
@@ -32,7 +31,6 @@ export class TimeLimit {
     this.#limit('backpressureMs', backpressureMs, { code: 'followers_stalled', message });
   }
 
-  /** Nothing counts any more. */
   clear(): void {
     this.services.clock.stop(this.#timer);
   }

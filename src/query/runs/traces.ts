@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { QueryError } from '../contract/errors.js';
+import { refusalOf } from '../contract/errors.js';
 import { traceOf } from '../contract/trace-context.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { RunRecord } from '../ports/run-store.js';
@@ -41,7 +41,7 @@ export class Traces {
       guarded(() => trace?.ended(undefined));
       return followed;
     } catch (error) {
-      guarded(() => trace?.ended(codeOf(error)));
+      guarded(() => trace?.ended(refusalOf(error).code));
       throw error;
     }
   }
@@ -77,11 +77,6 @@ function withinTrace<T>(trace: RunTrace, step: () => T): T {
   if (!outcome) return step();
   if ('thrown' in outcome) throw outcome.thrown;
   return outcome.value;
-}
-
-/** The code of what an admission has thrown. */
-export function codeOf(error: unknown): string {
-  return error instanceof QueryError ? error.code : 'internal';
 }
 
 function guarded<T>(tell: () => T): T | undefined {

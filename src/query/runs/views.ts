@@ -6,7 +6,7 @@ import { fileNotFound, invalidParameters, runNotFound, sessionNotFound } from '.
 import { Follower } from '../event-log/follower.js';
 import type { FollowedRun } from '../event-log/run-stream.js';
 import type { Files } from '../files/files.js';
-import type { Awaitable, ByteRange } from '../ports/file-store.js';
+import { type Awaitable, bytesIn, type ByteRange } from '../ports/file-store.js';
 import type { ListPage, ListPosition, RunRecord, RunStore, SessionRecord } from '../ports/run-store.js';
 import { MAX_TURNS_LENGTH } from './query-context.js';
 import type { RunnerServices } from './runner-services.js';
@@ -144,7 +144,6 @@ export function pageOf({ limit = PAGE_ENTRIES, after }: ListOptions): ListPage {
   return { after: position, limit, maxLength: MAX_TURNS_LENGTH };
 }
 
-/** `next` of a page. */
 export function cursorOf(position: ListPosition | undefined): string | null {
   return position === undefined ? null : cursorText(position);
 }
@@ -194,12 +193,8 @@ export async function downloadOf(
     mimeType: 'text/plain; charset=utf-8',
     size: bytes.length,
     sha256,
-    read: (range) => once(range ? bytes.subarray(range.start, range.end + 1) : bytes),
+    read: (range) => bytesIn(bytes, range),
   };
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
 }
 
 function timeText(at: number): string {

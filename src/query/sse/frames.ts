@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { LogSlice } from '../ports/run-store.js';
 
-/** Events as they are written to the connection. */
 export interface Frames {
   text: string;
   /** The length of the text in bytes of UTF-8. */

@@ -74,7 +74,6 @@ export class SseResponse implements Sink {
     this.response.end();
   }
 
-  /** Closes the connection of a client that does not read. */
   destroy(): void {
     this.response.destroy();
   }

@@ -35,7 +35,6 @@ export class Database {
     return Math.round(this.#clock.time + performance.now() - this.#clock.at);
   }
 
-  /** Asks the database for its time. */
   async synchronize(): Promise<void> {
     const before = performance.now();
     const ask = () => this.driver.now();

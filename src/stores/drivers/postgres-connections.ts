@@ -74,7 +74,6 @@ export class PostgresConnections implements PostgresPool {
 
 /** A connection as long as one user has it. */
 class Connection implements PostgresPoolClient {
-  /** Why the connection cannot be used any more. */
   #loss: Error | undefined;
   /** When the statement was sent that is not answered. */
   #askedAt = Infinity;

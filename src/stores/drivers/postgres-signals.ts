@@ -89,7 +89,6 @@ export class PostgresSignals extends Signals {
     this.#check(client);
   }
 
-  /** Finds out whether the connection still exists. */
   #check(client: pg.Client): void {
     this.#timer = setTimeout(() => {
       client.query('select 1').then(

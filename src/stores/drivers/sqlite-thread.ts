@@ -79,7 +79,6 @@ export class SqliteThread {
       this.#next.push({ text, parameters, resolve, reject });
     });
 
-  /** Ends the thread. Pending statements reject. */
   async end(): Promise<void> {
     await this.worker.terminate();
   }

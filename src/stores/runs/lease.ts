@@ -85,7 +85,6 @@ export class Lease {
     return performance.now() - this.#renewedAt > this.leaseMs / 2;
   }
 
-  /** How often a heartbeat is sent, in milliseconds. */
   get intervalMs(): number {
     return this.leaseMs / HEARTBEATS;
   }
@@ -174,7 +173,6 @@ export class Lease {
   }
 }
 
-/** What a process finds with a heartbeat. */
 export interface Heartbeat {
   /** What other processes may have asked of the runs of this process: 1 if they have, otherwise 0. */
   asked: { id: string; cancelled: number; detached: number }[];

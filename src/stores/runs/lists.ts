@@ -13,7 +13,6 @@ import { recordOf, selectRuns, valueOf } from './run-rows.js';
 /** What an entry adds to the length of a page besides its texts. */
 const OVERHEAD = 256;
 
-/** What is known of an entry before it is read. */
 interface Entry extends ListPosition {
   length: number;
 }

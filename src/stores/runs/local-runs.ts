@@ -43,7 +43,6 @@ export class LocalRun {
     return this.tail.last;
   }
 
-  /** Where the committed log ends, in characters since its beginning. */
   get endOffset(): number {
     return this.tail.endOffset;
   }
@@ -79,7 +78,6 @@ export class LocalRuns {
     return this.#unfinished;
   }
 
-  /** How many characters of JSON the logs of the unfinished runs have. */
   get unfinishedLength(): number {
     let length = 0;
     for (const run of this.#unfinished.values()) length += run.keptLength;

@@ -17,7 +17,6 @@ import {
   statementsOf,
 } from './segments.js';
 
-/** What one commit writes of logs. */
 export interface LogCommit {
   segments: Segment[];
   /** The checkpoints of runs that do not end. */
@@ -26,7 +25,6 @@ export interface LogCommit {
   endings: RunEnding[];
 }
 
-/** What a commit has written. */
 export interface Written {
   /** The leases that have ended. If there is one, nothing was written. */
   expired: string[];
@@ -181,7 +179,6 @@ const updating = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db)
     .returning((of) => deferredOf(of.ref('runs.owner_key'))),
 );
 
-/** Sets the ends of the runs that may end. */
 function updateRuns(db: Pick<QueryCreator<Tables & { ending: RunEnding }>, 'updateTable'>) {
   return db
     .updateTable('runs')

@@ -10,7 +10,6 @@ import { segmentsOf } from './segments.js';
  */
 const WAITING_LENGTH = 256 * 1024 * 1024;
 
-/** What a commit writes of a run. */
 interface Waiting {
   readonly envelopes: string[];
   /** The state of the handler as JSON, and how many of these envelopes are before it. */
@@ -54,7 +53,6 @@ export class LogWriter {
   #next: Commit | undefined;
   #current: Commit | undefined;
 
-  /** @param onCommitted called for each run of a commit, after it */
   constructor(
     private readonly database: Database,
     private readonly onCommitted: (run: LocalRun) => void,

@@ -81,7 +81,6 @@ export function selectLoads(db: Db) {
     .execute();
 }
 
-/** Whether one more run of an owner may become active. */
 export async function hasFreePlace(db: Db, { key }: OwnerRef, limit: number): Promise<boolean> {
   if (limit === Infinity) return true;
   const { active, deferred } = await db.selectNoFrom(loadOf(key)).executeTakeFirstOrThrow();

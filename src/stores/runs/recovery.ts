@@ -68,7 +68,6 @@ export class Recovery {
     await this.#renewOnce();
   }
 
-  /** Ends the lease. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#watching;
