@@ -1,4 +1,4 @@
-import { textForLog } from '../query/platform/operator-log.js';
+import { textForLog } from '../query/platform/text-for-log.js';
 
 /** Control characters except tab and line feed, and characters that turn the direction of text. */
 // eslint-disable-next-line no-control-regex

@@ -11,7 +11,7 @@ import {
   rawResponse,
   takeResponse,
 } from '../platform/host.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { loggerOf } from '../platform/module-logger.js';
 import { Observers } from '../runs/observers.js';
 import { isQuery } from './headers.js';
 

@@ -10,7 +10,7 @@ import { Settings } from '../options/query.options.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { loggerOf } from '../platform/module-logger.js';
 import { isThenable } from '../ports/file-store.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';

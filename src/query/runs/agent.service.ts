@@ -9,7 +9,7 @@ import { Settings } from '../options/query.options.js';
 import { Clock } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';

@@ -7,7 +7,7 @@ import { MemoryFileStore } from '../memory/memory-file-store.js';
 import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
 import type { RunOptions, Settings } from '../options/query.options.js';
 import type { Clock } from '../platform/clock.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import type { RunStore } from '../ports/run-store.js';

@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import { settlesWithin } from '../platform/deadline.js';
-import { loggerOf } from '../platform/operator-log.js';
+import { loggerOf } from '../platform/module-logger.js';
 import type { DispatchReceiver } from '../ports/other-processes.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';

@@ -1,12 +1,5 @@
-import { Logger } from '@nestjs/common';
-
 /** Characters that end a line, steer a terminal or change the direction of text; and halves of a character. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** A logger whose lines say which module they are about. The `module` without a name is undefined. */
-export function loggerOf(context: string, module: string | undefined): Logger {
-  return new Logger(module === undefined ? context : `${context} ${module}`);
-}
 
 /**
  * A text for a log: without a character that could begin a line or steer a terminal. Each of them becomes its number.
