@@ -90,7 +90,7 @@ function checkHostCode(code: unknown, status: unknown): void {
 }
 
 /** The title of a problem whose `type` is `about:blank`: the phrase of its HTTP status (RFC 9457 §4.2.1). */
-export function titleOf(status: number): string {
+export function titleOfStatus(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Optional } from '@nestjs/common';
 import type { ErrorCode, HostCode, Problem } from 'nest-agent-query-client';
 import { drain } from '../body/request-bytes.js';
-import { QueryError, refusalOf, titleOf } from '../contract/errors.js';
+import { QueryError, refusalOf, titleOfStatus } from '../contract/errors.js';
 import { Settings } from '../options/query.options.js';
 import {
   type HostRequest,
@@ -97,5 +97,5 @@ export async function sendProblem(
 
 /** The problem of a status, with the phrase of the status as its title. */
 export function problemOf(status: number, detail: string, code: ErrorCode | HostCode): Problem {
-  return { type: 'about:blank', title: titleOf(status), status, detail, code };
+  return { type: 'about:blank', title: titleOfStatus(status), status, detail, code };
 }

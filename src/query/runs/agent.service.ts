@@ -21,12 +21,12 @@ import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { sessionIdOf } from './submitted-query.js';
 import {
-  cursorOf,
+  nextOf,
   downloadOf,
   findRun,
   follow,
   followAfter,
-  pageOf,
+  listPageOf,
   sessionPage,
   sessionViewOf,
   viewOf,
@@ -126,11 +126,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
     const { session: sessionId, status } = options;
     const { runs, next } = await this.store.runs(this.#stored(owner), {
-      ...pageOf(options),
+      ...listPageOf(options),
       sessionId,
       status,
     });
-    return { runs: runs.map(viewOf), next: cursorOf(next) };
+    return { runs: runs.map(viewOf), next: nextOf(next) };
   }
 
   /**
@@ -141,8 +141,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
-    const { sessions, next } = await this.store.sessions(this.#stored(owner), pageOf(options));
-    return { sessions: sessions.map(sessionViewOf), next: cursorOf(next) };
+    const { sessions, next } = await this.store.sessions(this.#stored(owner), listPageOf(options));
+    return { sessions: sessions.map(sessionViewOf), next: nextOf(next) };
   }
 
   /**

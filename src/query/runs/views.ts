@@ -136,7 +136,7 @@ export function sessionViewOf({ id, title, turns, usedAt, active }: SessionRecor
 }
 
 /** @throws {QueryError} `invalid_query`: `after` is not the `next` of a page */
-export function pageOf({ limit = PAGE_ENTRIES, after }: ListOptions): ListPage {
+export function listPageOf({ limit = PAGE_ENTRIES, after }: ListOptions): ListPage {
   const position = after === undefined ? undefined : positionOf(after);
   if (after !== undefined && position === undefined) {
     throw invalidParameters([{ pointer: '/after', detail: 'must be "next" of the page before' }]);
@@ -144,7 +144,7 @@ export function pageOf({ limit = PAGE_ENTRIES, after }: ListOptions): ListPage {
   return { after: position, limit, maxLength: MAX_TURNS_LENGTH };
 }
 
-export function cursorOf(position: ListPosition | undefined): string | null {
+export function nextOf(position: ListPosition | undefined): string | null {
   return position === undefined ? null : cursorText(position);
 }
 

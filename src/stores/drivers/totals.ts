@@ -15,7 +15,7 @@ type Table = keyof typeof LENGTHS;
 type Columns = Record<Table, Record<string, number>>;
 
 /** How many rows one statement may look at. */
-export function pageOf({ driver }: Database): number {
+export function rowsAtOnce({ driver }: Database): number {
   return driver.isShared ? Number.MAX_SAFE_INTEGER : PAGE;
 }
 
@@ -24,7 +24,11 @@ export function pageOf({ driver }: Database): number {
  *
  * @param page how many rows one statement adds up, and those that have the same time as the last of them
  */
-export async function totalOf(database: Database, table: Table, page = pageOf(database)): Promise<number> {
+export async function totalOf(
+  database: Database,
+  table: Table,
+  page = rowsAtOnce(database),
+): Promise<number> {
   let total = 0;
   let after = -1;
   for (;;) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '../drivers/database.js';
-import { pageOf, totalOf } from '../drivers/totals.js';
+import { rowsAtOnce, totalOf } from '../drivers/totals.js';
 import type { Db } from '../schema/tables.js';
 import type { SqlFileStore } from './sql-file-store.js';
 
@@ -53,7 +53,7 @@ export class FileSweeper {
 
   async #removeUnused(): Promise<void> {
     for (let after = ''; ;) {
-      const contents = await this.database.attempt((db) => unusedAfter(db, after, pageOf(this.database)));
+      const contents = await this.database.attempt((db) => unusedAfter(db, after, rowsAtOnce(this.database)));
       if (contents.length === 0) return;
       await this.files.removeUnused(contents.filter(({ is_used }) => !is_used).map(({ sha256 }) => sha256));
       after = contents.at(-1)!.sha256;
