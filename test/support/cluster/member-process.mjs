@@ -8,7 +8,17 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { steeredAgent } from './steered-agent.mjs';
 
 const options = JSON.parse(process.argv[2]);
-const { database, role, leaseMs, postgres, restarts, spans, dist = '../../../dist' } = options;
+const {
+  database,
+  role,
+  leaseMs,
+  postgres,
+  restarts,
+  spans,
+  queue,
+  keepAliveMs,
+  dist = '../../../dist',
+} = options;
 const { AgentService, QueryModule } = await import(`${dist}/index.js`);
 const { stopOnSignals } = await import(`${dist}/shutdown.js`);
 const { openStore } = await import(`${dist}/stores/index.js`);
@@ -19,15 +29,32 @@ class Service {}
 
 const handler = Object.assign(steeredAgent(options), { restarts });
 const store = await openStore(database, { leaseMs, postgres });
+const dispatcher = queue && (await openQueue());
+const streams = { retryMs: 10, ...(keepAliveMs && { keepAliveMs }) };
 const traced = spans !== undefined && { tracer: await openTracer({ agentName: 'steered' }) };
 const module = {
   module: Service,
   controllers: [HealthController],
   imports: [
-    QueryModule.forRoot({ handler, store, runs, streams: { retryMs: 10 }, ...(role && { role }), ...traced }),
+    QueryModule.forRoot({
+      handler,
+      store,
+      runs,
+      streams,
+      ...(dispatcher && { dispatcher }),
+      ...(role && { role }),
+      ...traced,
+    }),
   ],
 };
 const app = await NestFactory.create(module, new FastifyAdapter(), { abortOnError: false });
 stopOnSignals(app, () => app.get(AgentService, { strict: false }).load(), runs.drainMs, runs.stopDeadlineMs);
 await app.listen(0, '127.0.0.1');
 console.log(`listens on ${await app.getUrl()}`);
+
+async function openQueue() {
+  const { openDispatcher } = await import('nest-agent-query-bullmq');
+  const server = new URL(database);
+  server.search = '';
+  return openDispatcher(server.href, { name: queue });
+}

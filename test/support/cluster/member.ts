@@ -25,6 +25,10 @@ export interface MemberOptions {
   /** How often its agent may be executed again. Default 0. */
   restarts?: number;
   postgres?: { statementTimeoutMs?: number; connectTimeoutMs?: number; poolSize?: number };
+  /** The name of a queue of BullMQ on its database. Default: none, the signals of the store bring waiting runs. */
+  queue?: string;
+  /** How long its streams are silent before a keep-alive, in milliseconds. Default: that of the service. */
+  keepAliveMs?: number;
   /** The directory of the compiled service. Default: that of this version. */
   dist?: string;
   /** The path of the file in which it notes its spans. Default: it has no tracer. */
