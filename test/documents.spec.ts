@@ -11,6 +11,7 @@ import {
   STREAM_DEFAULTS,
 } from '../src/index.js';
 import { STORED_RETENTION_DEFAULTS } from '../src/stores/runs/retention-options.js';
+import { PROMISES } from './promises.js';
 import { DOCUMENTS, read, ROOT, tableRows } from './support/documents.js';
 
 describe.each(DOCUMENTS)('%s', (document) => {
@@ -190,6 +191,23 @@ describe('The page of options', () => {
       ...ofPostgres.map((name) => `postgres.${name}`),
     ];
     expect(shown.sort()).toEqual(expected.map(quoted).sort());
+  });
+});
+
+describe('The page of comparisons', () => {
+  const [, incidents] = /^## Four incidents\n([^]*?)^## /m.exec(read('docs/compared.md'))!;
+
+  it('cites promises that are made', () => {
+    const cited = [...incidents!.matchAll(/`((?:cluster|service)\.[\w-]+)`/g)].map(([, id]) => id!);
+    expect(cited.length).toBeGreaterThan(5);
+    expect(cited.filter((id) => !(id in PROMISES))).toEqual([]);
+  });
+
+  it('cites tests by their words', () => {
+    const cited = [...incidents!.matchAll(/"([^"]+)"/g)].map(([, words]) => words!.replace(/\s+/g, ' '));
+    expect(cited).toHaveLength(4);
+    const spec = read('test/e2e/cluster/incidents.spec.ts');
+    expect(cited.filter((words) => !spec.includes(words))).toEqual([]);
   });
 });
 

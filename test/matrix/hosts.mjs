@@ -5,6 +5,7 @@
  *   whether these load every entry of every package
  * - `other-versions`: hosts that depend on other versions of what the packages use
  * - `service`: folders in which `npx nest-agent-query serve` is executed
+ * - `tutorial`: an empty folder in which docs/tutorial.md is followed
  */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,6 +19,7 @@ import { installNode } from './node-version.mjs';
 import { tryOtherVersions } from './other-versions.mjs';
 import { packedOnes } from './packed-host.mjs';
 import { tryService } from './service.mjs';
+import { tryTutorial } from './tutorial.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
 
 const SOURCES = join(import.meta.dirname, 'application');
@@ -36,6 +38,7 @@ try {
     ...Object.fromEntries(applications),
     'other-versions': () => tryOtherVersions(packages, directory),
     service: () => tryService(packages, directory),
+    tutorial: () => tryTutorial(packages, directory),
   };
   await forEachNamed(hosts, (_, tryHost) => tryHost());
 } finally {

@@ -1,0 +1,35 @@
+/** Follows docs/tutorial.md in an empty folder, with the packed packages. */
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import process from 'node:process';
+import { followTutorial } from '../support/tutorial.mjs';
+import { run } from './commands.mjs';
+import { packedOnes } from './packed-host.mjs';
+import { RELEASED_BEFORE } from './versions.mjs';
+
+/** What npm cannot get from the registry before it is published. */
+const PACKED = ['nest-agent-query', 'nest-agent-query-client', 'nest-agent-query-doctor'];
+
+/** @param packages the packed packages */
+export async function tryTutorial(packages, directory) {
+  const folder = join(directory, 'tutorial');
+  await mkdir(folder);
+  const tarballs = packedOnes(packages.filter(({ manifest }) => PACKED.includes(manifest.name)));
+  const install = async (names) => {
+    const others = names.filter((name) => !PACKED.includes(name));
+    const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--before', RELEASED_BEFORE];
+    await run('npm', ['install', ...quiet, ...Object.values(tarballs), ...others], { cwd: folder });
+  };
+  const steps = await followTutorial({ folder, install, port: await freePort(), env: process.env });
+  console.log(`The tutorial: ${steps.length} steps, as they are written`);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
