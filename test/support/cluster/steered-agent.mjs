@@ -17,7 +17,7 @@ import { trace } from '@opentelemetry/api';
  * - `usage`: emits a `usage` envelope with this data
  * - `deaf`: from here on, the signal is ignored
  * - `kill`: the process ends at once, as a handler with a defect may end it
- * - `block`: the process does nothing else any more, as in an endless loop
+ * - `block`: the process does nothing else for a minute, as in a long loop
  *
  * Each call and each return is noted in the journal, a file that all processes of a cluster share.
  *
@@ -92,7 +92,7 @@ const STEPS = {
     process.kill(process.pid, 'SIGKILL');
   },
   async block() {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000);
   },
   async deaf(run) {
     run.signal = undefined;
