@@ -23,6 +23,20 @@ class PaintHandler extends AgentHandler<Paint> {
 class AnyHandler extends AgentHandler {
   async *handle({ kwargs }: Query) { yield message(String(kwargs['title'])); }
 }
+import type { LanguageModel } from 'ai';
+import { fromAiSdk } from 'nest-agent-query-ai-sdk';
+declare const model: LanguageModel;
+`.split('\n');
+
+/** What is checked where the frameworks are installed. */
+const PRELUDE_OF_FRAMEWORKS = `
+import type { Agent } from '@openai/agents';
+import { fromLangGraph, type CompiledGraph } from 'nest-agent-query-langgraph';
+import { fromMastra, type MastraAgent } from 'nest-agent-query-mastra';
+import { fromOpenAIAgents } from 'nest-agent-query-openai-agents';
+declare const graph: CompiledGraph;
+declare const mastra: MastraAgent;
+declare const openai: Agent<{ tenant: string }, 'text'>;
 `.split('\n');
 
 const ACCEPTED = [
@@ -32,6 +46,21 @@ const ACCEPTED = [
   'QueryModule.forRoot({ async *handler({ kwargs }) { yield message(String(kwargs["title"])); } });',
   'QueryModule.forRoot({ async *handler({ kwargs }) { yield message(kwargs.temperature.toFixed()); }, kwargs: Paint });',
   'QueryModule.forRootAsync({ handler: PaintHandler, useFactory: () => ({ kwargs: Paint }) });',
+  'QueryModule.forRoot({ handler: fromAiSdk({ model }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromAiSdk<Paint>({ model }) });',
+  'QueryModule.forRoot({ handler: fromAiSdk(({ kwargs }) => ({ model, temperature: Number(kwargs["t"]) })) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromAiSdk<Paint>(({ kwargs }) => ({ model, temperature: kwargs.temperature })) });',
+];
+
+const ACCEPTED_OF_FRAMEWORKS = [
+  'QueryModule.forRoot({ handler: fromLangGraph(graph, { config: ({ kwargs }) => ({ tags: [String(kwargs["title"])] }) }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromLangGraph<Paint>(graph, { config: ({ kwargs }) => ({ recursionLimit: kwargs.temperature }) }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromLangGraph<Paint>(graph, { input: (messages, { kwargs }) => ({ messages, t: kwargs.temperature.toFixed() }) }) });',
+  'QueryModule.forRoot({ handler: fromMastra(mastra, { stream: ({ kwargs }) => ({ maxSteps: kwargs["steps"] }) }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromMastra<Paint>(mastra, { stream: ({ kwargs }) => ({ maxSteps: kwargs.temperature.valueOf() }) }) });',
+  'QueryModule.forRoot({ handler: fromOpenAIAgents(openai, { context: ({ kwargs }) => ({ tenant: String(kwargs["tenant"]) }) }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromOpenAIAgents<Paint>(openai, { context: ({ kwargs }) => ({ tenant: kwargs.temperature.toFixed() }) }) });',
+  'QueryModule.forRoot({ kwargs: Paint, handler: fromOpenAIAgents<Paint>(({ kwargs }) => (kwargs.temperature > 1 ? openai : openai)) });',
 ];
 
 const REFUSED = [
@@ -39,7 +68,25 @@ const REFUSED = [
   'QueryModule.forRoot({ handler: PaintHandler, kwargs: Other });',
   'QueryModule.forRoot({ async *handler({ kwargs }) { yield message(kwargs.missing); }, kwargs: Paint });',
   'QueryModule.forRoot({ handler: AnyHandler, unknown: 1 });',
+  'QueryModule.forRoot({ kwargs: Other, handler: fromAiSdk<Paint>({ model }) });',
+  'QueryModule.forRoot({ handler: fromAiSdk<Paint>({ model }) });',
+  'fromAiSdk<Paint>(({ kwargs }) => ({ model, temperature: kwargs.missing }));',
 ];
+
+const REFUSED_OF_FRAMEWORKS = [
+  'fromLangGraph<Paint>(graph, { config: ({ kwargs }) => ({ recursionLimit: kwargs.missing }) });',
+  'QueryModule.forRoot({ kwargs: Other, handler: fromLangGraph<Paint>(graph) });',
+  'fromMastra<Paint>(mastra, { stream: ({ kwargs }) => ({ maxSteps: kwargs.missing }) });',
+  'QueryModule.forRoot({ kwargs: Other, handler: fromMastra<Paint>(mastra) });',
+  'fromOpenAIAgents<Paint>(openai, { context: ({ kwargs }) => ({ tenant: kwargs.missing }) });',
+  'fromOpenAIAgents(openai, { context: () => ({ tenant: 1 }) });',
+  'QueryModule.forRoot({ kwargs: Other, handler: fromOpenAIAgents<Paint>(openai) });',
+];
+
+const SOURCE = [...PRELUDE, ...ACCEPTED, ...REFUSED];
+const SOURCE_OF_FRAMEWORKS = [...PRELUDE_OF_FRAMEWORKS, ...ACCEPTED_OF_FRAMEWORKS, ...REFUSED_OF_FRAMEWORKS];
+const CHECKED = LATER ? SOURCE : [...SOURCE, ...SOURCE_OF_FRAMEWORKS];
+const WRONG = LATER ? REFUSED : [...REFUSED, ...REFUSED_OF_FRAMEWORKS];
 
 let directory: string;
 let kwargs: string;
@@ -50,7 +97,7 @@ beforeAll(async () => {
   // Where the package finds itself by its name, and the frameworks if they are installed.
   directory = await mkdtemp(join(ROOT, LATER ? '' : 'packages', '.examples-'));
   kwargs = join(directory, 'kwargs.ts');
-  await writeFile(kwargs, [...PRELUDE, ...ACCEPTED, ...REFUSED].join('\n'));
+  await writeFile(kwargs, CHECKED.join('\n'));
   const files = [kwargs];
   for (const document of DOCUMENTS) {
     for (const { language, name, code } of codeBlocks(document)) {
@@ -118,11 +165,10 @@ describe('The TypeScript of the documents', () => {
 });
 
 describe('The types of kwargs', () => {
-  it('refuse a handler whose kwargs are of another class, and nothing else', () => {
-    const source = [...PRELUDE, ...ACCEPTED, ...REFUSED];
+  it('refuse a handler or an adapter whose kwargs are of another class, and nothing else', () => {
     const wrong = diagnostics
       .filter(({ file }) => file?.fileName === kwargs)
-      .map(({ file, start }) => source[file!.getLineAndCharacterOfPosition(start!).line]);
-    expect([...new Set(wrong)]).toEqual(REFUSED);
+      .map(({ file, start }) => CHECKED[file!.getLineAndCharacterOfPosition(start!).line]);
+    expect([...new Set(wrong)]).toEqual(WRONG);
   });
 });

@@ -8,18 +8,18 @@ import {
 } from './ai-sdk-options.js';
 import { AiSdkRun } from './ai-sdk-run.js';
 
-class AiSdkHandler extends AgentHandler {
+class AiSdkHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
 
   constructor(
-    private readonly agent: AiSdkSource | AiSdkChoice,
+    private readonly agent: AiSdkSource | AiSdkChoice<K>,
     private readonly settings: AiSdkSettings,
   ) {
     super();
     this.restarts = settings.restarts;
   }
 
-  override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
+  override handle(query: Query<K>, context: QueryContext): AsyncIterable<Envelope> {
     return new AiSdkRun(this.agent, this.settings, context).envelopes(query);
   }
 }
@@ -31,6 +31,7 @@ class AiSdkHandler extends AgentHandler {
  * becomes envelopes. After each step there is a checkpoint, from which the run continues if its process is lost. When the run
  * must stop, the request to the model is aborted.
  *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
  * @param agent the agent, its options, or a function that chooses them for a query
  * @param options how queries and their history are translated
  * @throws {TypeError} `agent` is neither an agent nor options · {RangeError} a number is out of its range
@@ -39,8 +40,14 @@ class AiSdkHandler extends AgentHandler {
  * QueryModule.forRoot({ handler: fromAiSdk(new ToolLoopAgent({ model, tools: { weather } })) });
  *
  * @example
- * fromAiSdk(({ kwargs }) => ({ model, instructions: 'Be brief.', temperature: Number(kwargs['temperature'] ?? 0) }));
+ * QueryModule.forRoot({
+ *   kwargs: AskKwargs,
+ *   handler: fromAiSdk<AskKwargs>(({ kwargs }) => ({ model, temperature: kwargs.temperature })),
+ * });
  */
-export function fromAiSdk(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions = {}): AgentHandler {
+export function fromAiSdk<K extends object = Record<string, unknown>>(
+  agent: AiSdkSource | AiSdkChoice<K>,
+  options: AiSdkAdapterOptions = {},
+): AgentHandler<K> {
   return new AiSdkHandler(agent, aiSdkSettings(agent, options));
 }

@@ -31,8 +31,15 @@ export type AiSdkOptions = Omit<
 /** An agent, or the options of one. */
 export type AiSdkSource = AiSdkAgent | AiSdkOptions;
 
-/** A function that chooses the agent for a query. */
-export type AiSdkChoice = (query: Query, context: QueryContext) => AiSdkSource | Promise<AiSdkSource>;
+/**
+ * A function that chooses the agent for a query.
+ *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
+ */
+export type AiSdkChoice<K extends object = Record<string, unknown>> = (
+  query: Query<K>,
+  context: QueryContext,
+) => AiSdkSource | Promise<AiSdkSource>;
 
 /** How the handler translates queries and their history. */
 export type AiSdkAdapterOptions = AdapterOptions;
@@ -41,7 +48,10 @@ export type AiSdkAdapterOptions = AdapterOptions;
 export type AiSdkSettings = AdapterSettings;
 
 /** @throws {RangeError} a number is out of its range · {TypeError} `agent` is neither an agent nor options */
-export function aiSdkSettings(agent: AiSdkSource | AiSdkChoice, options: AiSdkAdapterOptions): AiSdkSettings {
+export function aiSdkSettings<K extends object>(
+  agent: AiSdkSource | AiSdkChoice<K>,
+  options: AiSdkAdapterOptions,
+): AiSdkSettings {
   if (typeof agent !== 'function') checkSource(agent);
   return adapterSettings(options);
 }

@@ -25,14 +25,14 @@ import { StepCheckpoints } from './step-checkpoints.js';
 const MAX_STEPS = 20;
 
 /** One execution of an agent. */
-export class AiSdkRun {
+export class AiSdkRun<K extends object> {
   readonly #stop = new AbortController();
   readonly #checkpoints: StepCheckpoints;
   readonly #gate = new ModelGate();
   #failure: unknown;
 
   constructor(
-    private readonly agent: AiSdkSource | AiSdkChoice,
+    private readonly agent: AiSdkSource | AiSdkChoice<K>,
     private readonly settings: AiSdkSettings,
     private readonly context: QueryContext,
   ) {
@@ -43,7 +43,7 @@ export class AiSdkRun {
   }
 
   /** The answer. When this ends in any way, the request to the model is aborted. */
-  async *envelopes(query: Query): AsyncGenerator<Envelope> {
+  async *envelopes(query: Query<K>): AsyncGenerator<Envelope> {
     if (this.#checkpoints.before.isComplete) return;
     const { signal } = this.context;
     let hasBegun = false;
@@ -87,7 +87,7 @@ export class AiSdkRun {
     }
   }
 
-  async #source(query: Query): Promise<AiSdkSource> {
+  async #source(query: Query<K>): Promise<AiSdkSource> {
     const { agent } = this;
     if (typeof agent !== 'function') return agent;
     const source = await agent(query, this.context);

@@ -10,7 +10,7 @@ import type { AiSdkSettings } from './ai-sdk-options.js';
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  */
 export async function promptOf(
-  query: Query,
+  query: Pick<Query, 'parts'>,
   context: QueryContext,
   settings: AiSdkSettings,
 ): Promise<{ messages: ModelMessage[]; notes: Envelope[] }> {

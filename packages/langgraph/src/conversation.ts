@@ -19,7 +19,7 @@ const FILE_BEFORE: ModelPart = { type: 'text', text: 'A file of the answer befor
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  */
 export async function messagesOf(
-  query: Query,
+  query: Pick<Query, 'parts'>,
   context: QueryContext,
   settings: AdapterSettings,
   history: readonly Turn[],

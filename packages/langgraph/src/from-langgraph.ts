@@ -16,6 +16,7 @@ import { Thread } from './thread.js';
  * With a checkpointer, the graph remembers the session in a thread of its own, and a run continues after its process was lost.
  * Without one, the graph is given the history with each query.
  *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
  * @param graph what `.compile()` or `createReactAgent` returns; of an agent of `langchain`, its member `graph`
  * @throws {TypeError} the graph is not compiled · {RangeError} a number is out of its range
  *
@@ -23,27 +24,30 @@ import { Thread } from './thread.js';
  * const graph = createReactAgent({ llm, tools, checkpointer });
  * QueryModule.forRoot({ handler: fromLangGraph(graph) });
  */
-export function fromLangGraph(graph: CompiledGraph, options: LangGraphOptions = {}): AgentHandler {
+export function fromLangGraph<K extends object = Record<string, unknown>>(
+  graph: CompiledGraph,
+  options: LangGraphOptions<K> = {},
+): AgentHandler<K> {
   if (typeof (graph as Partial<CompiledGraph> | undefined)?.stream !== 'function')
     throw new TypeError('fromLangGraph needs a compiled graph: what `.compile()` returns.');
   return new LangGraphHandler(graph, options);
 }
 
-class LangGraphHandler extends AgentHandler {
+class LangGraphHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
 
   readonly #settings;
 
   constructor(
     private readonly graph: CompiledGraph,
-    options: LangGraphOptions,
+    options: LangGraphOptions<K>,
   ) {
     super();
     this.#settings = adapterSettings(options, hasMemory(graph) ? {} : { restarts: 0 });
     this.restarts = this.#settings.restarts;
   }
 
-  override handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
+  override handle(query: Query<K>, context: QueryContext): AsyncGenerator<Envelope> {
     return new GraphRun(this.graph, query, context, this.#settings).envelopes();
   }
 

@@ -13,9 +13,9 @@ interface Execution {
 }
 
 /** The options with which a graph is executed. */
-export function configOf(
-  { config = {}, subgraphs = false }: LangGraphOptions,
-  query: Query,
+export function configOf<K extends object>(
+  { config = {}, subgraphs = false }: LangGraphOptions<K>,
+  query: Query<K>,
   context: QueryContext,
   { thread, signal, watch, tellsSteps }: Execution,
 ): object {

@@ -13,13 +13,13 @@ import type { ThreadState } from './thread.js';
  * @param state of the thread; undefined if the graph does not know the session
  * @throws {QueryError} `invalid_query`: the query answers a question that the graph has not asked
  */
-export async function inputOf(
-  query: Query,
+export async function inputOf<K extends object>(
+  query: Query<K>,
   context: QueryContext,
   state: ThreadState | undefined,
-  settings: LangGraphSettings,
+  settings: LangGraphSettings<K>,
 ): Promise<{ input: unknown; notes?: Envelope[] }> {
-  const answer = query.kwargs['resume'];
+  const answer = (query.kwargs as Record<string, unknown>)['resume'];
   if (answer !== undefined) {
     // A graph also stops where it was told so, without a question.
     if (!state?.isOpen) throw nothingToResume();

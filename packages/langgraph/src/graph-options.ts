@@ -31,19 +31,23 @@ export interface GraphInterrupt {
 /** What `graph.stream` is given besides what the adapter sets: `recursionLimit`, `configurable`, `tags`, `context`, …. */
 export type GraphConfig = RunnableConfig & { context?: unknown; store?: unknown };
 
-/** How a graph answers queries. */
-export interface LangGraphOptions extends AdapterOptions {
+/**
+ * How a graph answers queries.
+ *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
+ */
+export interface LangGraphOptions<K extends object = Record<string, unknown>> extends AdapterOptions {
   /**
    * Makes the input of the graph. Default: `{ messages }`.
    *
    * @param messages what the graph does not know yet, oldest first: the message of the query, and before it the history if the
    * graph has no memory of the session
    */
-  input?: ((messages: BaseMessage[], query: Query, context: QueryContext) => unknown) | undefined;
+  input?: ((messages: BaseMessage[], query: Query<K>, context: QueryContext) => unknown) | undefined;
   /**
    * The config of each execution, or what makes it. `thread_id`, `signal`, `streamMode` and `durability` are set by the adapter.
    */
-  config?: GraphConfig | ((query: Query, context: QueryContext) => GraphConfig) | undefined;
+  config?: GraphConfig | ((query: Query<K>, context: QueryContext) => GraphConfig) | undefined;
   /** The nodes whose texts, reasoning, sources and files are shown. Default: all nodes. */
   textNodes?: readonly string[] | undefined;
   /**
@@ -56,7 +60,7 @@ export interface LangGraphOptions extends AdapterOptions {
 }
 
 /** The options with their defaults. */
-export type LangGraphSettings = LangGraphOptions & AdapterSettings;
+export type LangGraphSettings<K extends object> = LangGraphOptions<K> & AdapterSettings;
 
 /** A graph with a checkpointer of its own. */
 export type RememberingGraph = CompiledGraph & { checkpointer: Checkpointer };

@@ -25,7 +25,7 @@ interface Position {
 }
 
 /** An attempt of one run: executes the graph, or continues what an earlier attempt has begun. */
-export class GraphRun {
+export class GraphRun<K extends object> {
   static readonly #logger = new Logger('LangGraph');
 
   readonly #abort = new AbortController();
@@ -48,9 +48,9 @@ export class GraphRun {
 
   constructor(
     private readonly graph: CompiledGraph,
-    private readonly query: Query,
+    private readonly query: Query<K>,
     private readonly context: QueryContext,
-    private readonly settings: LangGraphSettings,
+    private readonly settings: LangGraphSettings<K>,
   ) {
     const { owner, session, runId, signal } = context;
     this.#signal = AbortSignal.any([signal, this.#abort.signal]);

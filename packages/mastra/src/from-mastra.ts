@@ -16,6 +16,7 @@ import { MastraRun } from './mastra-run.js';
  * earlier turns of the session with their tool calls and files. What the agent streams becomes envelopes. After each step there is
  * a checkpoint, from which the run continues if its process is lost. When the run must stop, the request to the model is aborted.
  *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
  * @param agent with its model, tools and memory
  * @param options how queries are translated
  * @throws {TypeError} `agent` is none · {RangeError} a number is out of its range
@@ -24,24 +25,27 @@ import { MastraRun } from './mastra-run.js';
  * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', model, tools: { weather } });
  * QueryModule.forRoot({ handler: fromMastra(agent) });
  */
-export function fromMastra(agent: MastraAgent, options: MastraOptions = {}): AgentHandler {
+export function fromMastra<K extends object = Record<string, unknown>>(
+  agent: MastraAgent,
+  options: MastraOptions<K> = {},
+): AgentHandler<K> {
   return new MastraHandler(agent, options);
 }
 
-class MastraHandler extends AgentHandler {
+class MastraHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
   readonly #settings;
 
   constructor(
     private readonly agent: MastraAgent,
-    options: MastraOptions,
+    options: MastraOptions<K>,
   ) {
     super();
     this.#settings = mastraSettings(agent, options);
     this.restarts = this.#settings.restarts;
   }
 
-  override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {
+  override handle(query: Query<K>, context: QueryContext): AsyncIterable<Envelope> {
     return new MastraRun(this.agent, this.#settings, query, context).envelopes();
   }
 

@@ -18,17 +18,24 @@ export interface MastraAgent {
 /** Options of `agent.stream()`. The handler itself sets `abortSignal` and `memory`. */
 export type MastraStreamOptions = Record<string, unknown>;
 
-/** How an agent answers queries. */
-export interface MastraOptions extends AdapterOptions {
+/**
+ * How an agent answers queries.
+ *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
+ */
+export interface MastraOptions<K extends object = Record<string, unknown>> extends AdapterOptions {
   /** Makes further options of `agent.stream()`, for example `maxSteps` or a context of the request. Default: none. */
-  stream?: (query: Query, context: QueryContext) => MastraStreamOptions | Promise<MastraStreamOptions>;
+  stream?: (query: Query<K>, context: QueryContext) => MastraStreamOptions | Promise<MastraStreamOptions>;
 }
 
 /** The options with their defaults. */
-export type MastraSettings = MastraOptions & AdapterSettings;
+export type MastraSettings<K extends object> = MastraOptions<K> & AdapterSettings;
 
 /** @throws {TypeError} `agent` is none · {RangeError} a number is out of its range */
-export function mastraSettings(agent: MastraAgent, options: MastraOptions): MastraSettings {
+export function mastraSettings<K extends object>(
+  agent: MastraAgent,
+  options: MastraOptions<K>,
+): MastraSettings<K> {
   if (typeof agent?.stream !== 'function' || typeof agent.hasOwnMemory !== 'function')
     throw new TypeError('fromMastra needs an agent of @mastra/core, with the method "stream".');
   return adapterSettings(options);

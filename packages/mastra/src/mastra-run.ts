@@ -21,7 +21,7 @@ type PrepareStep = (step: { model: object }) => Promise<object | undefined> | ob
 const STEP_ENDS = ['step-finish', 'finish'];
 
 /** An attempt of one run. */
-export class MastraRun {
+export class MastraRun<K extends object> {
   readonly #gate = new StepGate();
   readonly #modelGate = new ModelGate();
   readonly #record: AnswerRecord;
@@ -30,8 +30,8 @@ export class MastraRun {
 
   constructor(
     private readonly agent: MastraAgent,
-    private readonly settings: MastraSettings,
-    private readonly query: Query,
+    private readonly settings: MastraSettings<K>,
+    private readonly query: Query<K>,
     private readonly context: QueryContext,
   ) {
     this.#before = (context.resumed?.state as KeptAnswer | undefined)?.envelopes ?? [];

@@ -1,5 +1,6 @@
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
 import {
+  type AdapterSettings,
   answerSteps,
   callId,
   type PromptMessage,
@@ -7,7 +8,6 @@ import {
   readConversation,
   stepMessages,
 } from 'nest-agent-query-adapters';
-import type { MastraSettings } from './mastra-options.js';
 
 /**
  * Makes messages of a query and, unless the agent remembers them, of the turns before it.
@@ -16,9 +16,9 @@ import type { MastraSettings } from './mastra-options.js';
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  */
 export async function messagesOf(
-  query: Query,
+  query: Pick<Query, 'parts'>,
   context: QueryContext,
-  settings: MastraSettings,
+  settings: AdapterSettings,
   hasMemory: boolean,
 ): Promise<{ messages: PromptMessage[]; notes: Envelope[] }> {
   const history = hasMemory ? [] : context.history;

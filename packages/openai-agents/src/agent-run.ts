@@ -12,15 +12,15 @@ import type { OpenAIAgentsSettings } from './openai-agents-options.js';
 import { itemsOf } from './question.js';
 
 /** What a run is executed with. */
-interface Equipment {
+interface Equipment<K extends object> {
   agent: AnyAgent;
   framework: Framework;
   runner: Runner;
-  settings: OpenAIAgentsSettings;
+  settings: OpenAIAgentsSettings<K>;
 }
 
 /** An attempt of one run. */
-export class AgentRun {
+export class AgentRun<K extends object> {
   readonly #events: AnswerEvents;
   #stream: AgentStream;
   /** The agent with which the framework begins in this attempt. */
@@ -31,8 +31,8 @@ export class AgentRun {
   #toolContext: unknown;
 
   constructor(
-    private readonly equipment: Equipment,
-    private readonly query: Query,
+    private readonly equipment: Equipment<K>,
+    private readonly query: Query<K>,
     private readonly context: QueryContext,
   ) {
     this.#agent = equipment.agent;

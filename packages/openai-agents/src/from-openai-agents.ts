@@ -16,7 +16,7 @@ import {
   openAIAgentsSettings,
 } from './openai-agents-options.js';
 
-type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<AnyAgent>;
+type AnyChoice<K extends object> = AgentChoice<K, unknown, AgentOutputType>;
 
 /**
  * Makes a handler of an agent of OpenAI Agents.
@@ -25,6 +25,7 @@ type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<Any
  * tool calls and files. What it streams becomes envelopes. After each step there is a checkpoint, from which the run continues
  * if its process is lost. When the run must stop, the request to the model is aborted.
  *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
  * @param agent with its tools, handoffs and guardrails; or a function that chooses it for a query. Each query begins with it
  * @param options its memory, approvals and limits
  * @throws {RangeError} a number is out of its range
@@ -33,27 +34,34 @@ type AnyChoice = (query: Query, context: QueryContext) => AnyAgent | Promise<Any
  * const agent = new Agent({ name: 'Weather', instructions: 'Answer shortly.', tools: [weather] });
  * QueryModule.forRoot({ handler: fromOpenAIAgents(agent) });
  */
-export function fromOpenAIAgents<TContext, TOutput extends AgentOutputType>(
-  agent: Agent<TContext, TOutput> | AgentChoice<TContext, TOutput>,
-  options: OpenAIAgentsOptions<TContext> = {},
-): AgentHandler {
-  return new OpenAIAgentsHandler(agent as unknown as AnyAgent | AnyChoice, openAIAgentsSettings(options));
+export function fromOpenAIAgents<
+  K extends object = Record<string, unknown>,
+  // An agent of one context or output is no agent of `unknown` ones.
+  /* eslint-disable @typescript-eslint/no-explicit-any */
+  TContext = any,
+  TOutput extends AgentOutputType = any,
+  /* eslint-enable @typescript-eslint/no-explicit-any */
+>(
+  agent: Agent<TContext, TOutput> | AgentChoice<K, TContext, TOutput>,
+  options: OpenAIAgentsOptions<K, TContext> = {},
+): AgentHandler<K> {
+  return new OpenAIAgentsHandler(agent as unknown as AnyAgent | AnyChoice<K>, openAIAgentsSettings(options));
 }
 
-class OpenAIAgentsHandler extends AgentHandler {
+class OpenAIAgentsHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
   readonly #frameworks: Frameworks;
 
   constructor(
-    private readonly agent: AnyAgent | AnyChoice,
-    private readonly settings: OpenAIAgentsSettings,
+    private readonly agent: AnyAgent | AnyChoice<K>,
+    private readonly settings: OpenAIAgentsSettings<K>,
   ) {
     super();
     this.restarts = settings.restarts;
     this.#frameworks = new Frameworks(settings.runner);
   }
 
-  override async handle(query: Query, context: QueryContext): Promise<AsyncIterable<Envelope>> {
+  override async handle(query: Query<K>, context: QueryContext): Promise<AsyncIterable<Envelope>> {
     const agent = typeof this.agent === 'function' ? await this.agent(query, context) : this.agent;
     const { framework, runner } = await this.#frameworks.of(agent);
     return new AgentRun({ agent, framework, runner, settings: this.settings }, query, context).envelopes();

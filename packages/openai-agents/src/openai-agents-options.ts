@@ -20,18 +20,34 @@ export interface ToolApproval {
   agent: string;
 }
 
-/** A function that chooses the agent for a query. Agents of the same name must be the same ones. */
-export type AgentChoice<TContext, TOutput extends AgentOutputType> = (
-  query: Query,
-  context: QueryContext,
-) => Agent<TContext, TOutput> | Promise<Agent<TContext, TOutput>>;
+/**
+ * A function that chooses the agent for a query. Agents of the same name must be the same ones.
+ *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
+ */
+export type AgentChoice<
+  K extends object = Record<string, unknown>,
+  // An agent of one context or output is no agent of `unknown` ones.
+  /* eslint-disable @typescript-eslint/no-explicit-any */
+  TContext = any,
+  TOutput extends AgentOutputType = any,
+  /* eslint-enable @typescript-eslint/no-explicit-any */
+> = (query: Query<K>, context: QueryContext) => Agent<TContext, TOutput> | Promise<Agent<TContext, TOutput>>;
 
-/** How an agent answers queries. */
-export interface OpenAIAgentsOptions<TContext = unknown> extends AdapterOptions {
+/**
+ * How an agent answers queries.
+ *
+ * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
+ * @typeParam TContext the context of tools and guardrails. Default: unknown
+ */
+export interface OpenAIAgentsOptions<
+  K extends object = Record<string, unknown>,
+  TContext = unknown,
+> extends AdapterOptions {
   /** Runs the agent: it has the provider of models, guardrails and traces. Default: a runner without settings. */
   runner?: Runner;
   /** Makes the context that tools and guardrails get, for example of `context.owner`. Default: none. */
-  context?: (query: Query, context: QueryContext) => TContext | Promise<TContext>;
+  context?: (query: Query<K>, context: QueryContext) => TContext | Promise<TContext>;
   /**
    * The memory of a session, for example a session of the framework that is kept under `key`. It is cleared when the session is
    * erased. Default: none; the agent then gets the earlier turns of the service.
@@ -48,9 +64,11 @@ export interface OpenAIAgentsOptions<TContext = unknown> extends AdapterOptions 
 }
 
 /** The options with their defaults. */
-export type OpenAIAgentsSettings = OpenAIAgentsOptions & AdapterSettings;
+export type OpenAIAgentsSettings<K extends object> = OpenAIAgentsOptions<K> & AdapterSettings;
 
 /** @throws {RangeError} a number is out of its range */
-export function openAIAgentsSettings(options: OpenAIAgentsOptions): OpenAIAgentsSettings {
+export function openAIAgentsSettings<K extends object>(
+  options: OpenAIAgentsOptions<K>,
+): OpenAIAgentsSettings<K> {
   return adapterSettings(options, { inputs: ['image', 'pdf'] });
 }

@@ -2,13 +2,13 @@ import { Buffer } from 'node:buffer';
 import type { AgentInputItem, UserMessageItem } from '@openai/agents';
 import type { Envelope, Query, QueryContext } from 'nest-agent-query';
 import {
+  type AdapterSettings,
   type AnsweredCall,
   callId,
   type ConversationStep,
   type ModelPart,
   readConversation,
 } from 'nest-agent-query-adapters';
-import type { OpenAIAgentsSettings } from './openai-agents-options.js';
 
 type Content = Exclude<UserMessageItem['content'], string>[number];
 
@@ -19,9 +19,9 @@ type Content = Exclude<UserMessageItem['content'], string>[number];
  * @throws {QueryError} `limit_exceeded`: a file is too large for a model
  */
 export async function itemsOf(
-  query: Query,
+  query: Pick<Query, 'parts'>,
   context: QueryContext,
-  settings: OpenAIAgentsSettings,
+  settings: AdapterSettings,
   hasMemory: boolean,
 ): Promise<{ items: AgentInputItem[]; notes: Envelope[] }> {
   const history = hasMemory ? [] : context.history;
