@@ -710,6 +710,11 @@ export const PROMISES = {
     sentence:
       'With the option kwargs, the faults of kwargs are listed with their pointers among all faults of the query.',
   },
+  'kwargs.basic-rule': {
+    section: 'module',
+    sentence:
+      'Of several rules that a value of kwargs breaks, the fault names one about its type, or else the one that is written first.',
+  },
   'kwargs.in-process': {
     section: 'module',
     sentence:

@@ -2,8 +2,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Type } from 'class-transformer';
-import { IsNumber, IsOptional, IsString, Max, ValidateNested } from 'class-validator';
-import { lastValueFrom, toArray } from 'rxjs';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsEmail,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { EMPTY, lastValueFrom, toArray } from 'rxjs';
 import {
   AgentHandler,
   type HandlerFunction,
@@ -24,8 +36,8 @@ class ModelDto {
 
 class PaintKwargs {
   @IsOptional()
-  @Max(2)
   @IsNumber()
+  @Max(2)
   temperature = 0.5;
 
   @IsOptional()
@@ -36,6 +48,43 @@ class PaintKwargs {
   get isHot(): boolean {
     return this.temperature > 1;
   }
+}
+
+/** Rules in several orders. */
+class OrdersKwargs {
+  @IsOptional()
+  @IsNumber()
+  @Max(2)
+  typeFirst?: number;
+
+  @IsOptional()
+  @Max(2)
+  @Min(0)
+  @IsNumber()
+  typeLast?: number;
+
+  @IsOptional()
+  @Length(1, 3)
+  @IsString()
+  @IsEmail()
+  typeBetween?: string;
+
+  @IsOptional()
+  @Length(1, 3)
+  @IsEmail()
+  withoutType?: string;
+
+  @IsOptional()
+  @Max(2, { each: true })
+  @IsInt({ each: true })
+  all?: number[];
+
+  @IsOptional()
+  @ArrayMaxSize(1)
+  @IsArray()
+  @ValidateNested()
+  @Type(() => ModelDto)
+  models?: ModelDto[];
 }
 
 class PaintHandler extends AgentHandler<PaintKwargs> {
@@ -91,6 +140,34 @@ describeOnOneAdapter('A class for kwargs on %s', (adapter) => {
       ],
     });
     expect(PaintHandler.given).toEqual([]);
+  });
+
+  it(promise('kwargs.basic-rule'), async () => {
+    const module = QueryModule.forRoot({ handler: () => EMPTY, kwargs: OrdersKwargs });
+    const ordered = await startHost(adapter, module);
+    const faultsOf = async (kwargs: object) => {
+      const body = JSON.stringify({ parts: [{ type: 'text', text: 'Hello' }], kwargs });
+      const refused = await request(ordered.url, {}, body);
+      return (await refused.json<{ errors: object[] }>()).errors;
+    };
+    const types = { typeFirst: 'x', typeLast: 'x', typeBetween: 4, all: ['x'], models: 'x' };
+    expect(await faultsOf(types)).toEqual([
+      { pointer: '/kwargs/typeFirst', detail: 'must be a number conforming to the specified constraints' },
+      { pointer: '/kwargs/typeLast', detail: 'must be a number conforming to the specified constraints' },
+      { pointer: '/kwargs/typeBetween', detail: 'must be a string' },
+      { pointer: '/kwargs/all', detail: 'each value in all must be an integer number' },
+      { pointer: '/kwargs/models', detail: 'must be an array' },
+    ]);
+    expect(await faultsOf({ typeFirst: 3, typeLast: -1, withoutType: 'long', models: [{}, {}] })).toEqual([
+      { pointer: '/kwargs/typeFirst', detail: 'must not be greater than 2' },
+      { pointer: '/kwargs/typeLast', detail: 'must not be less than 0' },
+      { pointer: '/kwargs/withoutType', detail: 'must be shorter than or equal to 3 characters' },
+      { pointer: '/kwargs/models', detail: 'must contain no more than 1 elements' },
+    ]);
+    expect(await faultsOf({ models: [{}] })).toEqual([
+      { pointer: '/kwargs/models/0/name', detail: 'must be a string' },
+    ]);
+    await ordered.close();
   });
 
   it(promise('kwargs.in-process'), async () => {

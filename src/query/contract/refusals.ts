@@ -139,16 +139,35 @@ export function limitExceeded(limit: CallerLimit, value: number, part?: number):
   return new QueryError('limit_exceeded', where + LIMIT_SENTENCES[limit](value), extras);
 }
 
+/** The rules of class-validator about the type of a value. Where one is broken, the other rules say nothing of use. */
+const TYPE_RULES = [
+  'isArray',
+  'isBoolean',
+  'isDate',
+  'isDefined',
+  'isInstance',
+  'isInt',
+  'isNumber',
+  'isObject',
+  'isString',
+];
+
+/** The faults that class-validator has found: one for each value, and none of what is inside of a value that has one itself. */
 export function faultsOf(errors: ValidationError[], parent: string): FieldError[] {
-  return errors.flatMap(({ property, constraints, children }) => {
+  return errors.flatMap(({ property, constraints = {}, children = [] }) => {
     // A value without rules is a fault of the object itself.
     const pointer = property === undefined ? parent : `${parent}/${escaped(property)}`;
-    const own = Object.values(constraints ?? {}).map((text) => ({
-      pointer,
-      detail: detailOf(text, property),
-    }));
-    return [...own, ...faultsOf(children ?? [], pointer)];
+    const broken = mostBasic(constraints);
+    if (broken === undefined) return faultsOf(children, pointer);
+    return [{ pointer, detail: detailOf(broken, property) }];
   });
+}
+
+/** The message of the broken rule about the type, or else of the one that is written first. class-validator lists the last one first. */
+function mostBasic(constraints: Record<string, string>): string | undefined {
+  const asWritten = Object.keys(constraints).reverse();
+  const name = asWritten.find((each) => TYPE_RULES.includes(each)) ?? asWritten[0];
+  return name === undefined ? undefined : constraints[name];
 }
 
 /** The messages of class-validator begin with the name of the property, which the pointer says already. */

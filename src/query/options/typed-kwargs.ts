@@ -34,7 +34,7 @@ export class TypedKwargs<K extends object = object> {
     const entries = Object.entries(kwargs);
     const named = Object.fromEntries(entries.filter(([key]) => this.#named.has(key)));
     const instance = plainToInstance(this.type, named);
-    const errors = await validate(instance, { stopAtFirstError: true });
+    const errors = await validate(instance);
     if (errors.length > 0) return faultsOf(errors, '/kwargs');
     for (const [key, value] of entries) if (!this.#named.has(key)) define(instance, key, value);
     this.#instances.set(kwargs, instance);
