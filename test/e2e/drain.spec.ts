@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import process from 'node:process';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AgentService,
   file,
@@ -17,7 +19,7 @@ import { promise } from '../promises.js';
 import { ask, envelopesOf, FULL, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { holdHalfRequests } from '../support/half-requests.js';
-import { type AdapterName, describeOnBothAdapters } from '../support/host.js';
+import { type AdapterName, adapterNamed, describeOnBothAdapters } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
@@ -25,13 +27,22 @@ import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 async function start(adapter: AdapterName, options: QueryModuleOptions, address = '127.0.0.1') {
   @Module({ imports: [QueryModule.forRoot(options)] })
   class HostModule {}
-  const app = await NestFactory.create(
-    HostModule,
-    adapter === 'express' ? new ExpressAdapter() : new FastifyAdapter(),
-    { logger: false },
-  );
+  const app = await NestFactory.create(HostModule, adapterNamed(adapter), { logger: false });
   await app.listen(0, address);
   return { app, url: await app.getUrl(), agent: app.get(AgentService, { strict: false }) };
+}
+
+/** A host in a process of its own. */
+function startProcess(adapter: AdapterName, port: number) {
+  const program = join(import.meta.dirname, '../support/port-host.mjs');
+  const child = spawn(process.execPath, [program, adapter, String(port)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const end = once(child, 'exit').then(([code, signal]: unknown[]) => signal ?? code);
+  const ended = end.then((how) => Promise.reject(new Error(`The host has ended: ${String(how)}`)));
+  const url = Promise.race([once(child.stdout, 'data').then(([line]) => String(line).trim()), ended]);
+  ended.catch(() => undefined);
+  return { process: child, url, end };
 }
 
 describeOnBothAdapters('A host that closes, on %s', (adapter) => {
@@ -82,6 +93,50 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
     expect((await asked.answer()).done).toEqual([{ status: 'completed' }]);
     await closing;
     next.close();
+  });
+
+  const stopsFirst = 'beforeClose' in ExpressAdapter.prototype ? it : it.skip;
+  stopsFirst(promise('drain.port', 'while a hook of the host waits, from Nest 12 on'), async () => {
+    let release!: () => void;
+    const waiting = new Promise<void>((resolve) => (release = resolve));
+    @Module({ imports: [QueryModule.forRoot({ handler: new ScriptedAgent().handler })] })
+    class HostModule {
+      onModuleDestroy() {
+        return waiting;
+      }
+    }
+    const app = await NestFactory.create(HostModule, adapterNamed(adapter), { logger: false });
+    await app.listen(0, 'localhost');
+    const port = Number(new URL(await app.getUrl()).port);
+    const agent = new Agent({ keepAlive: true });
+    const url = `http://localhost:${port}`;
+    await (await request(url, { method: 'GET', agent })).whole();
+    const closing = app.close();
+    await eventually(() => !(app.getHttpServer() as Server).listening);
+    const next = createServer().listen(port, 'localhost');
+    await once(next, 'listening');
+    // A connection that is open is served meanwhile.
+    expect(await (await request(url, { method: 'GET', agent })).json()).toMatchObject({ runs: [] });
+    release();
+    await closing;
+    agent.destroy();
+    next.close();
+  });
+
+  it(promise('drain.port', 'to another process, as with nest start --watch'), async () => {
+    const old = startProcess(adapter, 0);
+    const url = await old.url;
+    const asked = await ask(url, 'Hello', { headers: FULL });
+    await asked.until('begun');
+    old.process.kill('SIGTERM');
+    const next = startProcess(adapter, Number(new URL(url).port));
+    expect(await next.url).toBe(url);
+    const again = await ask(url, 'Hello', { headers: FULL });
+    for (const { process } of [old, next]) process.stdin.end('\n');
+    for (const { answer } of [asked, again].map((each) => ({ answer: each.answer() })))
+      expect(await answer).toEqual({ text: 'begun and ended', done: [{ status: 'completed' }] });
+    next.process.kill('SIGTERM');
+    expect(await Promise.all([old.end, next.end])).toEqual(['SIGTERM', 'SIGTERM']);
   });
 
   it(promise('drain.interrupted'), async () => {

@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { type HttpServer, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type HostResponse, rawResponse, serversOf } from './host.js';
 
@@ -34,6 +34,7 @@ export class Connections implements OnModuleInit {
   constructor(private readonly adapterHost: HttpAdapterHost) {}
 
   onModuleInit(): void {
+    this.#stopListeningFirst();
     // HTTP/2 has no such waits, and an application may serve no HTTP at all.
     const server: unknown = this.adapterHost.httpAdapter?.getHttpServer();
     if (!(server instanceof http.Server) && !(server instanceof https.Server)) return;
@@ -50,6 +51,20 @@ export class Connections implements OnModuleInit {
       // Not the method of the server itself: it closes connections too that wait for their next request.
       if (server instanceof Server && server.listening) Server.prototype.close.call(server);
     }
+  }
+
+  /**
+   * Lets the server stop listening before any hook of a shutdown. Nest calls `onModuleDestroy` of the modules that import this one
+   * first, and waits for them; before all of these it calls `beforeClose` of the adapter, from version 12 on.
+   */
+  #stopListeningFirst(): void {
+    const adapter: Pick<HttpServer, 'beforeClose'> | undefined = this.adapterHost.httpAdapter;
+    if (!adapter) return;
+    const { beforeClose } = adapter;
+    adapter.beforeClose = (): unknown => {
+      this.stopListening();
+      return beforeClose?.call(adapter);
+    };
   }
 
   serve(response: HostResponse): void {
