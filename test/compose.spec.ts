@@ -1,6 +1,6 @@
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment } from '../src/config/index.js';
-import { read } from './support/documents.js';
+import { codeBlocks, read } from './support/documents.js';
 
 interface Service {
   build?: string;
@@ -42,10 +42,8 @@ describe('docker-compose.yml', () => {
   it.each(built)(
     'gives %s more time to stop than the service takes',
     (_name, { environment, stop_grace_period }) => {
-      const { DRAIN_MS, STOP_DEADLINE_MS } = readEnvironment(environment);
-      expect(Number.parseInt(stop_grace_period!) * 1000).toBeGreaterThan(
-        DRAIN_MS + STOP_DEADLINE_MS + 10_000,
-      );
+      const taken = stopTime(readEnvironment(environment ?? {}));
+      expect(Number.parseInt(stop_grace_period!) * 1000).toBeGreaterThan(taken);
     },
   );
 
@@ -91,3 +89,109 @@ describe('The Caddyfile', () => {
     expect(file).toMatch(/^\t+health_uri \/health\/ready$/m);
   });
 });
+
+/** A recipe in YAML, by the name in its first line. */
+function recipe(name: string): string {
+  return codeBlocks('docs/deployment.md').find(({ code }) => code.startsWith(`# ${name}\n`))!.code;
+}
+
+describe('The recipe of Compose', () => {
+  const text = recipe('compose.yaml').replace(/\$\{API_KEYS:\?[^}]+\}/, KEYS);
+  const file = parse(text) as { services: Record<string, Service & { volumes: string[] }>; volumes: object };
+  const { environment = {}, stop_grace_period } = file.services['agent-query']!;
+
+  it('gives the service an environment that it understands, and enough time to stop', () => {
+    const read = readEnvironment(environment);
+    expect(read).toMatchObject({ AGENT: './my-agent.mjs', API_KEYS: KEYS });
+    expect(Number.parseInt(stop_grace_period!) * 1000).toBeGreaterThan(stopTime(read));
+  });
+
+  it('declares its volumes', () => {
+    const mounted = Object.values(file.services).flatMap(({ volumes }) =>
+      volumes.map((each) => each.split(':')[0]!),
+    );
+    expect(mounted.filter((each) => !each.startsWith('.'))).toEqual(Object.keys(file.volumes));
+  });
+});
+
+describe('The recipe of Kubernetes', () => {
+  const documents = parseAllDocuments(recipe('kubernetes.yaml'));
+  const objects = documents.map((each) => each.toJS() as KubernetesObject);
+  const ofKind = (kind: string) => objects.find((each) => each.kind === kind)!;
+  const { replicas, template } = ofKind('Deployment').spec as unknown as DeploymentSpec;
+  const pod = template.spec;
+  const [container] = pod.containers;
+  const variables = Object.fromEntries(container!.env.map(({ name, value }) => [name, value]));
+  // The secret has these two.
+  const secrets = {
+    API_KEYS: KEYS,
+    DATABASE_URL: 'postgres://agent:secret@db.example.com/agent?sslmode=verify-full',
+  };
+
+  it('is YAML without an error or a warning', () => {
+    expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+  });
+
+  it('gives two processes an environment that the service understands', () => {
+    expect(replicas).toBe(2);
+    const read = readEnvironment({ ...variables, ...secrets });
+    expect(read).toMatchObject(secrets);
+    expect(read.DRAIN_MS).toBe(Number(variables['DRAIN_MS']));
+  });
+
+  it('gives a pod more time to end than preStop and the service take', () => {
+    const [, seconds] = container!.lifecycle.preStop.exec.command;
+    const needed = Number(seconds) * 1000 + stopTime(readEnvironment({ ...variables, ...secrets }));
+    expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(needed);
+  });
+
+  it('asks the paths and the port that the service has', () => {
+    const { startupProbe, livenessProbe, readinessProbe, ports } = container!;
+    const port = ports[0]!.containerPort;
+    expect(port).toBe(readEnvironment({}).PORT);
+    expect(startupProbe.httpGet).toEqual({ path: '/health/live', port });
+    expect(livenessProbe.httpGet).toEqual({ path: '/health/live', port });
+    expect(readinessProbe.httpGet).toEqual({ path: '/health/ready', port });
+    expect(ofKind('Service').spec).toMatchObject({ ports: [{ targetPort: port }] });
+  });
+
+  it('names the pods of the deployment in every selector', () => {
+    const labels = template.metadata.labels;
+    expect(ofKind('Deployment').spec).toMatchObject({ selector: { matchLabels: labels } });
+    expect(ofKind('PodDisruptionBudget').spec).toMatchObject({ selector: { matchLabels: labels } });
+    expect(ofKind('Service').spec).toMatchObject({ selector: labels });
+    expect(JSON.stringify(ofKind('Ingress').spec)).toContain('"name":"agent-query"');
+  });
+});
+
+/** How long the service takes to stop, at most. */
+function stopTime({ DRAIN_MS, STOP_DEADLINE_MS }: { DRAIN_MS: number; STOP_DEADLINE_MS: number }): number {
+  return DRAIN_MS + STOP_DEADLINE_MS + 10_000;
+}
+
+interface KubernetesObject {
+  kind: string;
+  spec: object;
+}
+
+interface Probe {
+  httpGet: { path: string; port: number };
+}
+
+interface DeploymentSpec {
+  replicas: number;
+  template: {
+    metadata: { labels: Record<string, string> };
+    spec: {
+      terminationGracePeriodSeconds: number;
+      containers: {
+        env: { name: string; value: string }[];
+        ports: { containerPort: number }[];
+        lifecycle: { preStop: { exec: { command: string[] } } };
+        startupProbe: Probe;
+        livenessProbe: Probe;
+        readinessProbe: Probe;
+      }[];
+    };
+  };
+}

@@ -1,11 +1,17 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { examine } from 'nest-agent-query-doctor';
 import type { Finding } from 'nest-agent-query-doctor';
 import type { Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../src/cli/doctor/target.js';
 import { command } from './support/command-line.js';
+import { codeBlocks } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
 import {
   hasProxy,
+  pathOf,
   type ProxyProgram,
   type RealProxy,
   startHaproxy,
@@ -13,23 +19,20 @@ import {
 } from './support/real-proxies.js';
 import { type Service, startService } from './support/service.js';
 
+const RECIPES = 'docs/deployment.md';
 const EXTENT = { idle: 2, body: 2_000_000 };
 
-/** What the documents tell to write for nginx, and for HAProxy. */
-const GOOD_NGINX = `
-  proxy_http_version 1.1;
-  proxy_set_header Connection "";
-  client_max_body_size 768m;
-  proxy_request_buffering off;`;
-
-const NO_DELAY = 'option http-no-delay';
+/** What the recipes tell to write for nginx, and for HAProxy. */
+const GOOD_NGINX = directivesOf('nginx', /location \/ \{\n([^}]+)\}/, /proxy_pass/);
+const GOOD_HAPROXY = directivesOf('haproxy', /^defaults\n((?: .+\n)+)/, /^mode/);
 
 describe('The doctor', () => {
   let service: Service;
   const proxies: RealProxy[] = [];
 
   beforeAll(async () => {
-    service = await startService();
+    // The recipes name the client to the service, which trusts a proxy only where there is access.
+    service = await startService({ ACCESS: 'open', TRUST_PROXY: 'loopback' });
   });
   afterEach(() => Promise.all(proxies.splice(0).map((proxy) => proxy.stop())));
   afterAll(() => service.stop());
@@ -91,9 +94,8 @@ describe('The doctor', () => {
     'nginx',
     'finds compression, a short time-out, lost headers, a lost prefix and a refused DELETE',
     async () => {
-      const location = `${GOOD_NGINX}
+      const location = `${GOOD_NGINX.replace('proxy_read_timeout 60s', 'proxy_read_timeout 1500ms')}
       gzip on; gzip_types text/event-stream; gzip_proxied any; gzip_min_length 0;
-      proxy_read_timeout 1500ms;
       proxy_set_header Last-Event-ID "";
       limit_except GET POST { deny all; }`;
       expect(await found(startNginx(service.url, location), '/api')).toEqual({
@@ -125,12 +127,12 @@ describe('The doctor', () => {
           ),
         },
       });
-      expect(await found(startHaproxy(service.url, NO_DELAY))).toEqual({ seen: [], found: {} });
+      expect(await found(startHaproxy(service.url, GOOD_HAPROXY))).toEqual({ seen: [], found: {} });
     },
   );
 
   withProxy('haproxy', 'finds what rules of HAProxy do', async () => {
-    const rules = `${NO_DELAY}
+    const rules = `${GOOD_HAPROXY}
   timeout server 1500ms
   option http-buffer-request
   http-request deny deny_status 413 if { req.hdr(content-length) -m int gt 1500000 }
@@ -157,15 +159,45 @@ describe('The doctor', () => {
   });
 
   withProxy('haproxy', 'finds nothing in HAProxy with HTTP/2', async () => {
-    expect(await foundWithTls(startHaproxy(service.url, NO_DELAY, TLS_FILE))).toEqual([0, []]);
+    expect(await foundWithTls(startHaproxy(service.url, GOOD_HAPROXY, TLS_FILE))).toEqual([0, []]);
   });
 
   withProxy('haproxy', 'finds nothing in HAProxy that gives the prefix back', async () => {
-    const rules = `${NO_DELAY}
+    const rules = `${GOOD_HAPROXY}
   http-request replace-path /api(/.*) \\1
   http-response replace-header Content-Location ^/(.*) /api/\\1`;
     expect(await found(startHaproxy(service.url, rules), '/api')).toEqual({ seen: [], found: {} });
   });
+});
+
+/** Lets a proxy check a whole recipe, with a certificate that is there. Throws what the proxy says against it. */
+async function check(program: ProxyProgram): Promise<void> {
+  const recipe = recipeOf(program).replace(/\/etc\/\S+\.pem/g, TLS_FILE);
+  const directory = await mkdtemp(join(tmpdir(), `${program}-`));
+  const path = join(directory, 'recipe.conf');
+  const wrapped = `pid nginx.pid; error_log stderr; events {} http { access_log off;\n${recipe} }`;
+  await writeFile(path, program === 'nginx' ? wrapped : recipe);
+  const checks = { nginx: ['-t', '-p', directory, '-c', path, '-e', 'stderr'], haproxy: ['-c', '-f', path] };
+  try {
+    execFileSync(pathOf(program), checks[program], { stdio: 'pipe' });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+function recipeOf(program: ProxyProgram): string {
+  return codeBlocks(RECIPES).find(({ language }) => language === program)!.code;
+}
+
+/** The directives of a section of a recipe, without those that the proxies of tests have already. */
+function directivesOf(program: ProxyProgram, section: RegExp, without: RegExp): string {
+  const [, text] = section.exec(recipeOf(program))!;
+  const lines = text!.replace(/#.*/g, '').split('\n');
+  return lines.filter((line) => line.trim() !== '' && !without.test(line.trim())).join('\n');
+}
+
+describe.each(['nginx', 'haproxy'] as const)('The recipe of %s', (program) => {
+  withProxy(program, 'is a configuration without an error', () => check(program));
 });
 
 function inWords({ check, verdict, measured }: Finding): [string, string] {

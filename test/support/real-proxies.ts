@@ -16,7 +16,8 @@ export interface RealProxy {
   stop(): Promise<void>;
 }
 
-function pathOf(program: ProxyProgram): string {
+/** The program: its path in a variable such as `NGINX`, or its name. */
+export function pathOf(program: ProxyProgram): string {
   return process.env[program.toUpperCase()] ?? program;
 }
 
