@@ -120,6 +120,7 @@ const BUILT_ON: Record<string, string[]> = {
 
 /** The packages of this repository that each package imports, by their names. */
 const PACKAGES_OF: Record<string, string[]> = {
+  'create-nest-agent-query': [],
   'nest-agent-query': ['nest-agent-query-client', 'nest-agent-query-doctor'],
   'nest-agent-query-adapters': ['nest-agent-query'],
   'nest-agent-query-ai-sdk': [

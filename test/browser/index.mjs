@@ -3,6 +3,10 @@
  *
  *   npm run browser
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import { npm, run, withPackages } from '../matrix/commands.mjs';
 
 const SHOWN = { isShown: true };
@@ -20,3 +24,7 @@ await run(
   [...jest, '--testPathPatterns', 'test/browser/', ...process.argv.slice(2)],
   SHOWN,
 );
+// The pictures of the README can be taken of the page as it is now.
+const pictures = await mkdtemp(join(tmpdir(), 'pictures-'));
+await run(process.execPath, ['test/browser/pictures.mjs', pictures], SHOWN);
+await rm(pictures, { recursive: true });

@@ -3,6 +3,7 @@
  *
  * - applications as `nest new` generates them (`applications.mjs`): whether they build, start, answer and pass their own tests, and
  *   whether these load every entry of every package
+ * - `created`: the application of `npm create nest-agent-query`
  * - `other-versions`: hosts that depend on other versions of what the packages use
  * - `service`: folders in which `npx nest-agent-query serve` is executed
  * - `tutorial`: an empty folder in which docs/tutorial.md is followed
@@ -18,6 +19,7 @@ import { forEachNamed, npm, run } from './commands.mjs';
 import { installNode } from './node-version.mjs';
 import { tryOtherVersions } from './other-versions.mjs';
 import { packedOnes } from './packed-host.mjs';
+import { tryCreated } from './created.mjs';
 import { tryService } from './service.mjs';
 import { tryTutorial } from './tutorial.mjs';
 import { RELEASED_BEFORE } from './versions.mjs';
@@ -36,6 +38,7 @@ try {
   ]);
   const hosts = {
     ...Object.fromEntries(applications),
+    created: () => tryCreated(packages, directory),
     'other-versions': () => tryOtherVersions(packages, directory),
     service: () => tryService(packages, directory),
     tutorial: () => tryTutorial(packages, directory),

@@ -1,0 +1,99 @@
+import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { applicationName } from './application-name.js';
+import { Refusal } from './refusal.js';
+
+const TEMPLATE = fileURLToPath(new URL('../template/', import.meta.url));
+
+/** npm leaves a file of this name out of a package, so the template has it without the dot. */
+const RENAMED: Record<string, string> = { gitignore: '.gitignore' };
+
+/** What a folder may have that counts as empty. */
+const IGNORED = ['.git', '.DS_Store'];
+
+/**
+ * Writes the application into an empty folder, which is made if it is not there. It never writes over a file: what another
+ * program puts there in the meantime stays, and what was written is removed.
+ *
+ * @param folder relative to the working directory, or absolute
+ * @param given the name in its manifest; undefined: that of the folder
+ * @returns the name in its manifest
+ * @throws {Refusal} the folder is not empty, is no folder or cannot be written, or npm does not take the name
+ */
+export async function createApplication(folder: string, given?: string): Promise<string> {
+  const target = resolve(folder);
+  const manifest = JSON.parse(await readFile(join(TEMPLATE, 'package.json'), 'utf8')) as Manifest;
+  const dependencies = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  manifest.name = applicationName(given, target, dependencies);
+  await checkEmpty(target, folder);
+  const written: string[] = [];
+  try {
+    for (const path of await templateFiles()) {
+      const content =
+        path === 'package.json'
+          ? `${JSON.stringify(manifest, null, 2)}\n`
+          : await readFile(join(TEMPLATE, path));
+      const place = join(target, RENAMED[path] ?? path);
+      await mkdir(dirname(place), { recursive: true });
+      await writeFile(place, content, { flag: 'wx' });
+      written.push(place);
+    }
+  } catch (error) {
+    await remove(written, target);
+    throw refusalOf(error as NodeJS.ErrnoException, folder);
+  }
+  return manifest.name;
+}
+
+/** Removes files, and the folders below the target that are empty then. */
+async function remove(written: string[], target: string): Promise<void> {
+  await Promise.all(written.map((place) => rm(place, { force: true })));
+  const folders = new Set(written.map((place) => dirname(place)).filter((folder) => folder !== target));
+  for (const folder of folders) await rmdir(folder).catch(() => undefined);
+}
+
+interface Manifest {
+  name: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+}
+
+/** The files of the template, relative to it, with `/` between folders. */
+async function templateFiles(): Promise<string[]> {
+  const entries = await readdir(TEMPLATE, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files
+    .map(({ parentPath, name }) => join(parentPath, name).slice(TEMPLATE.length).replaceAll('\\', '/'))
+    .sort();
+}
+
+async function checkEmpty(target: string, folder: string): Promise<void> {
+  let names: string[];
+  try {
+    names = await readdir(target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw refusalOf(error as NodeJS.ErrnoException, folder);
+  }
+  const found = names.filter((name) => !IGNORED.includes(name)).sort();
+  if (found.length === 0) return;
+  const shown = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
+  const place = folder === '.' ? 'The current folder' : `The folder ${folder}`;
+  throw new Refusal(`${place} is not empty: it has ${shown}. Name one that is new or empty.`, false);
+}
+
+const REASONS: Record<string, string> = {
+  ENOTDIR: 'it, or what it is in, is a file. Choose another folder.',
+  EACCES: 'you may not write there. Choose another folder.',
+  EPERM: 'you may not write there. Choose another folder.',
+  EROFS: 'the disk can only be read. Choose another folder.',
+  ENOSPC: 'the disk is full.',
+  EEXIST: 'another program has written there in the meantime. Choose another folder.',
+  ENAMETOOLONG: 'its name is too long. Choose a shorter one.',
+};
+
+function refusalOf(error: NodeJS.ErrnoException, folder: string): Error {
+  const reason = REASONS[error.code ?? ''];
+  return reason === undefined ? error : new Refusal(`Nothing was written to ${folder}: ${reason}`, false);
+}
