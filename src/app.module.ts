@@ -127,11 +127,21 @@ export class AppModule {
 PublicRoute()(HealthController);
 
 function playground(agents: ServiceAgent[]): DynamicModule {
-  return PlaygroundModule.forRoot({ path: '', endpoint: agents.map(pathOf) });
+  const { name, environment } = agents[0]!;
+  return PlaygroundModule.forRoot({
+    path: '',
+    endpoint: agents.map(pathOf),
+    ...(name === undefined && { name: agentNameOf(environment) }),
+  });
 }
 
 function pathOf({ name }: ServiceAgent): string {
   return name === undefined ? 'query' : `${name}/query`;
+}
+
+/** The name of an agent that is the only one: that of its file, or of what is built in. */
+function agentNameOf({ AGENT }: Environment): string {
+  return parse(AGENT).name;
 }
 
 function featuresOf(environment: Environment, agents: ServiceAgent[], measures: boolean): ServiceFeatures {
@@ -216,7 +226,7 @@ async function loadDispatcher(url: string, agent: string | undefined): Promise<D
 /** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
 async function loadTracer({ name, environment }: ServiceAgent): Promise<RunTracer | undefined> {
   try {
-    return await openTracer({ agentName: name ?? parse(environment.AGENT).name });
+    return await openTracer({ agentName: name ?? agentNameOf(environment) });
   } catch (error) {
     new Logger('Traces').debug((error as Error).message);
     return undefined;

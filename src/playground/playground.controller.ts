@@ -45,6 +45,8 @@ const HEADERS = { 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-re
 export interface Addresses {
   path: string;
   endpoints: readonly string[];
+  /** The name of the agent, if it is not the path of its endpoint. */
+  name: string | undefined;
 }
 
 /** Serves the page from memory. It writes the response itself, so that no interceptor of the host changes it. */
@@ -81,12 +83,13 @@ export abstract class PlaygroundController {
   }
 
   #htmlFor(sent: string): string {
-    const { path, endpoints } = this.addresses;
+    const { path, endpoints, name = '' } = this.addresses;
     const addressOf = (target: string) => escaped(relativeAddress(sent, path, target));
     const assets = addressOf(path === '' ? 'assets/' : `${path}/assets/`);
     return this.files.html
       .replaceAll('./assets/', () => assets)
-      .replace('{{endpoints}}', () => endpoints.map((endpoint) => addressOf(endpoint)).join(' '));
+      .replace('{{endpoints}}', () => endpoints.map((endpoint) => addressOf(endpoint)).join(' '))
+      .replace('{{agent}}', () => escaped(name));
   }
 }
 
@@ -116,7 +119,7 @@ function send(
   raw.writeHead(200, { 'Content-Length': content.length }).end(content);
 }
 
-/** A path in an attribute of HTML; a list of them has spaces between. */
-function escaped(path: string): string {
-  return path.replace(/[\s"'<>&]/g, (character) => `&#${character.charCodeAt(0)};`);
+/** A text in an attribute of HTML. A list of paths has spaces between them. */
+function escaped(text: string): string {
+  return text.replace(/[\s"'<>&]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -10,9 +10,14 @@ export interface PlaygroundOptions {
   path?: string | undefined;
   /** Where the endpoint is: the `path` of the `QueryModule`. The user chooses where there are several. Default `query`. */
   endpoint?: string | readonly string[] | undefined;
+  /**
+   * The name of the agent, which the page has in its header, where there is one endpoint. Several have the names of their paths.
+   * Default: the path of the endpoint.
+   */
+  name?: string | undefined;
 }
 
-const MEMBERS: Record<keyof PlaygroundOptions, true> = { path: true, endpoint: true };
+const MEMBERS: Record<keyof PlaygroundOptions, true> = { path: true, endpoint: true, name: true };
 
 /**
  * A page to try the agents of an application in a browser. It has no data, and needs no credential: it asks for an API key where
@@ -35,11 +40,23 @@ export class PlaygroundModule {
   static forRoot(options: PlaygroundOptions = {}): DynamicModule {
     for (const name of Object.keys(options))
       if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`PlaygroundModule: ${name} is not an option.`);
-    const { path = 'playground', endpoint = 'query' } = options;
+    const { path = 'playground', endpoint = 'query', name } = options;
     if (typeof path !== 'string') throw new TypeError('PlaygroundModule: the option "path" must be a path.');
     const endpoints = (typeof endpoint === 'string' ? [endpoint] : endpoint).map(trimmedPath);
     if (endpoints.length === 0 || endpoints.includes(''))
       throw new TypeError('PlaygroundModule: the option "endpoint" must have a path that is not empty.');
-    return { module: PlaygroundModule, controllers: [controllerAt({ path: trimmedPath(path), endpoints })] };
+    checkName(name, endpoints.length);
+    const addresses = { path: trimmedPath(path), endpoints, name: name?.trim() };
+    return { module: PlaygroundModule, controllers: [controllerAt(addresses)] };
   }
+}
+
+function checkName(name: string | undefined, endpoints: number): void {
+  if (name === undefined) return;
+  if (typeof name !== 'string' || name.trim() === '')
+    throw new TypeError('PlaygroundModule: the option "name" must be a text that is not empty.');
+  if (endpoints > 1)
+    throw new TypeError(
+      'PlaygroundModule: the option "name" is for one endpoint. Several have the names of their paths: leave it out.',
+    );
 }

@@ -28,7 +28,9 @@ describe('GET / of the service', () => {
     if (status === 200) {
       expect(reply.headers['content-security-policy']).toContain("script-src 'self'");
       expect(reply.headers['x-frame-options']).toBe('DENY');
-      expect(await reply.whole()).toContain('<meta name="endpoints" content="./query" />');
+      const html = await reply.whole();
+      expect(html).toContain('<meta name="endpoints" content="./query" />');
+      expect(html).toContain('<meta name="agent" content="files" />');
     }
   });
 
@@ -36,6 +38,12 @@ describe('GET / of the service', () => {
     service = await serve({ AGENTS: 'one=files,two=files' });
     const html = await (await get(service.url, '/')).whole();
     expect(html).toContain('<meta name="endpoints" content="./one/query ./two/query" />');
+    expect(html).toContain('<meta name="agent" content="" />');
+  });
+
+  it('has the name of a file as that of its agent', async () => {
+    service = await serve({ AGENT: './examples/agent.mjs' });
+    expect(await (await get(service.url, '/')).whole()).toContain('<meta name="agent" content="agent" />');
   });
 
   it.each([

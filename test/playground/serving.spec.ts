@@ -51,6 +51,16 @@ describe('The page', () => {
       { endpoint: [] },
       'PlaygroundModule: the option "endpoint" must have a path that is not empty.',
     ],
+    [
+      'a name that is empty',
+      { name: ' ' },
+      'PlaygroundModule: the option "name" must be a text that is not empty.',
+    ],
+    [
+      'a name for several endpoints',
+      { name: 'Orders', endpoint: ['a/query', 'b/query'] },
+      'PlaygroundModule: the option "name" is for one endpoint. Several have the names of their paths: leave it out.',
+    ],
     ['a path that is no text', { path: 1 }, 'PlaygroundModule: the option "path" must be a path.'],
   ])('is not mounted with %s', (_, options, fault) => {
     expect(() => PlaygroundModule.forRoot(options as never)).toThrow(new TypeError(fault));
@@ -134,6 +144,12 @@ describe('The page', () => {
       expect(found.script.startsWith(assets)).toBe(true);
       expect(found.endpoints).toEqual(endpoints);
       expect((await get(host.url, found.script)).status).toBe(200);
+    });
+
+    it('has the name that the host gives to its agent', async () => {
+      host = await start(adapter, { name: ' "Orders" & <more> ' });
+      const html = await (await get(host.url, '/playground')).whole();
+      expect(html).toContain('<meta name="agent" content="&#34;Orders&#34;&#32;&#38;&#32;&#60;more&#62;" />');
     });
 
     it('is no part of the OpenAPI document of the host', async () => {

@@ -1,6 +1,6 @@
 /** An agent that the page can ask. */
 export interface Endpoint {
-  /** Its path without `query`, for people. */
+  /** For people: what the service calls it, or else its path. */
   name: string;
   /** The options of the client that lead to it. */
   baseUrl: string;
@@ -9,14 +9,18 @@ export interface Endpoint {
 
 /** The endpoints that the service has written into the page, relative to the address of the page. */
 export function endpointsOf(page: Document): Endpoint[] {
-  const content = page.querySelector<HTMLMetaElement>('meta[name="endpoints"]')?.content ?? '';
-  return content.split(' ').map((address) => {
-    const { origin, pathname } = new URL(address, page.baseURI);
-    const segments = pathname.split('/');
-    const path = segments.pop()!;
-    const name = address.replace(/^[./]+/, '').replace(/\/query$/, '');
-    return { name, baseUrl: origin + segments.join('/'), path };
-  });
+  const written = (name: string) =>
+    page.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+  return written('endpoints')
+    .split(' ')
+    .map((address) => {
+      const { origin, pathname } = new URL(address, page.baseURI);
+      const segments = pathname.split('/');
+      const path = segments.pop()!;
+      const short = address.replace(/^[./]+/, '').replace(/\/query$/, '');
+      const name = written('agent') || (short === 'query' ? pathname : short);
+      return { name, baseUrl: origin + segments.join('/'), path };
+    });
 }
 
 /** The address of an endpoint. */
