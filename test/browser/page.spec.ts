@@ -519,7 +519,7 @@ describeWithBrowser('The page, in Chromium', () => {
     });
 
     it('gives the focus to the next question when the control that had it is gone', async () => {
-      await button('Hello!').click();
+      await button('What can you do?').click();
       await focused('Message');
       (await agent.call(1)).fail(new QueryError('handler_failed', 'The model is gone.'));
       await button('Retry').click();
@@ -624,7 +624,6 @@ describeWithBrowser('The page, in Chromium', () => {
     it('reconnects after a lost connection, and waits while the service is not available', async () => {
       const call = await ask('Hi');
       call.emit(message('Begun '));
-      // Not "Hello", which an empty page suggests.
       await shows('Begun');
       refusals = Infinity;
       (host.app.getHttpServer() as Server).closeAllConnections();
@@ -836,7 +835,7 @@ describeWithBrowser('The page, in Chromium', () => {
     await page.setViewportSize({ width: 1100, height: 760 });
     await page.goto(host.url);
     await page.getByRole('combobox', { name: 'Agent' }).selectOption('two');
-    await page.getByRole('button', { name: 'Hello!' }).click();
+    await page.getByRole('button', { name: 'What can you do?' }).click();
     const call = await two.call(1);
     call.emit(message('I am two.'));
     call.finish();

@@ -1,12 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Composer } from './conversation/composer.js';
 import { ConversationView } from './conversation/conversation-view.js';
+import { readKwargs } from './conversation/kwargs.js';
 import { EraseDialog } from './dialogs/erase-dialog.js';
 import { KeyDialog } from './dialogs/key-dialog.js';
 import { Icon } from './icons.js';
 import { Sidebar } from './sidebar.js';
+import { nameOf } from './state/conversation-name.js';
 import type { Page, View } from './state/page.js';
 import { useStore } from './state/store.js';
+import type { Question } from './state/turn.js';
 import { WireView } from './wire/wire-view.js';
 
 /** The whole page. */
@@ -18,7 +21,16 @@ export function App({ page }: { page: Page }) {
   const [kwargs, setKwargs] = useState('');
   const menu = useRef<HTMLButtonElement>(null);
   const title = titleOf(page);
-  useEffect(() => void (document.title = `${title} · Playground`), [title]);
+  const agent = service.endpoint.name;
+  useEffect(() => void (document.title = `${title} · ${agent}`), [title, agent]);
+  const read = readKwargs(kwargs);
+  const ask = ({ text, files }: Pick<Question, 'text' | 'files'>) => {
+    if (read.fault !== undefined) return;
+    const { session, others } = read;
+    // From now on the page shows this session, until the user chooses another one.
+    if (session !== undefined) setKwargs(Object.keys(others).length === 0 ? '' : JSON.stringify(others));
+    void page.ask({ text, files, kwargs: others }, session);
+  };
   useEffect(() => {
     if (!isDrawerOpen) return;
     const close = ({ key }: KeyboardEvent) => key === 'Escape' && page.openDrawer(false);
@@ -44,19 +56,28 @@ export function App({ page }: { page: Page }) {
           >
             <Icon name="menu" />
           </button>
-          <h1 title={title}>{title}</h1>
+          <div class="heading">
+            <p class="agent" title={agent}>
+              {agent}
+            </p>
+            <h1 title={title}>{title}</h1>
+          </div>
           <Views page={page} />
         </header>
         <main>
           {view === 'wire' && <WireView wire={service.calls.wire} endpoint={service.endpoint} />}
           {/* It stays as the user left it, and takes files that are dropped. */}
           <div class="conversation" key={conversation.id} hidden={view !== 'conversation'}>
-            <ConversationView conversation={conversation} onAsk={(question) => void page.ask(question)} />
+            <ConversationView
+              conversation={conversation}
+              onAsk={read.fault === undefined ? ask : undefined}
+            />
             <Composer
               conversation={conversation}
               kwargs={kwargs}
+              kwargsFault={read.fault}
               onKwargs={setKwargs}
-              onAsk={(question, session) => void page.ask(question, session)}
+              onAsk={ask}
             />
           </div>
         </main>
@@ -88,7 +109,11 @@ function Views({ page }: { page: Page }) {
 }
 
 function titleOf({ conversation, service }: Page): string {
-  const known = service.sessions.list.find(({ id }) => id === conversation.id);
-  const first = conversation.turns[0]?.question?.text.split('\n', 1)[0]?.slice(0, 80);
-  return known?.title || first || (conversation.turns.length > 0 ? 'Conversation' : 'New conversation');
+  const { id, turns, earlier } = conversation;
+  const known = service.sessions.find(id);
+  // The first turns name a conversation. While they are not here, the list does.
+  const name = earlier === 0 ? nameOf(turns.flatMap(({ question }) => question ?? [])) : undefined;
+  if (name !== undefined) return name;
+  if (known) return service.sessions.nameOf(known);
+  return turns.length > 0 ? 'Conversation' : 'New conversation';
 }

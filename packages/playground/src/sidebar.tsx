@@ -9,6 +9,7 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
   const { service, conversation, services, isDrawerOpen } = page;
   const key = useStore(page.key);
   const { list, next, isLoaded, fault } = service.sessions;
+  const named = list.map((session) => ({ ...session, name: service.sessions.nameOf(session) }));
   const first = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (isDrawerOpen) first.current?.focus();
@@ -47,7 +48,7 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
       {fault !== undefined && <p class="quiet fault">{fault}</p>}
       {isLoaded && !fault && list.length === 0 && <p class="quiet">What you ask is kept here.</p>}
       <ul>
-        {list.map(({ id, title, updatedAt, active }) => (
+        {named.map(({ id, name, updatedAt, active }) => (
           <li key={id}>
             <button
               type="button"
@@ -55,13 +56,13 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
               aria-current={id === conversation.id ? 'true' : undefined}
               onClick={() => page.select(id)}
             >
-              <span class="title">{title ?? 'Without a text'}</span>
+              <span class="title">{name}</span>
               <span class="when">{active === null ? timeAgo(updatedAt) : 'answering…'}</span>
             </button>
             <button
               type="button"
               class="plain erase"
-              aria-label={`Erase ${title ?? 'the conversation without a text'}`}
+              aria-label={`Erase ${name}`}
               onClick={() => onErase(id)}
             >
               <Icon name="erase" />

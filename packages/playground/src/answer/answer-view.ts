@@ -6,6 +6,7 @@ import type {
   UsageEnvelope,
 } from 'nest-agent-query-client';
 import { upTo } from 'nest-agent-query-client/streams';
+import { type Suggestion, suggestionsOf } from './suggestions.js';
 
 /** A call of a tool and what it returned. */
 export interface ToolUse {
@@ -30,6 +31,8 @@ export class AnswerView {
   sources: SourceEnvelope['data'][] = [];
   progress: { done: number; total?: number; unit?: string; label?: string } | undefined;
   usage: UsageEnvelope['data'] | undefined;
+  /** What the agent offers to ask next. The last envelope of the answer holds. */
+  suggestions: Suggestion[] = [];
   /** How often the answer began again. */
   restarts = 0;
 
@@ -63,6 +66,8 @@ export class AnswerView {
   }
 
   #show(envelope: AnswerEnvelope): void {
+    const { type, data }: { type: string; data: object } = envelope;
+    if (type === 'suggestions') this.suggestions = suggestionsOf(data);
     switch (envelope.type) {
       case 'message':
         return this.#join('text', envelope.data);

@@ -1,4 +1,5 @@
 import DOMPurify from 'dompurify';
+import { frameTable } from './frame-table.js';
 
 const ALLOWED = {
   ALLOWED_TAGS: [
@@ -39,13 +40,6 @@ export function safeHtml(html: string): string {
   for (const table of root.querySelectorAll('table')) frameTable(table);
   for (const code of root.querySelectorAll('pre > code:only-child')) frameCode(code);
   return root.innerHTML;
-}
-
-function frameTable(table: Element): void {
-  const frame = made('div', 'table');
-  frame.tabIndex = 0;
-  table.replaceWith(frame);
-  frame.append(table);
 }
 
 /** The button is made after the agent's HTML has lost its own: none can look like it and copy something else. */

@@ -3,39 +3,35 @@ import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Question } from '../state/turn.js';
 import { FileChip } from './file-chip.js';
-import { readKwargs } from './kwargs.js';
+import { DropHint } from './drop-hint.js';
 import { useDroppedFiles } from './use-dropped-files.js';
 
 interface ComposerProps {
   conversation: Conversation;
   /** They stay for the next query, also in another conversation. */
   kwargs: string;
+  kwargsFault: string | undefined;
   onKwargs: (kwargs: string) => void;
-  /** @param session the one that the user has named in the metadata, if any */
-  onAsk: (question: Question, session: string | undefined) => void;
+  onAsk: (question: Pick<Question, 'text' | 'files'>) => void;
 }
 
 /** Where the user writes. */
-export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProps) {
+export function Composer({ conversation, kwargs, kwargsFault, onKwargs, onAsk }: ComposerProps) {
   const [text, setText] = useState(conversation.draft.text);
   const [files, setFiles] = useState(conversation.draft.files);
   const message = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const add = (added: Iterable<File>) => setFiles((before) => [...before, ...added]);
   const isDropping = useDroppedFiles(add);
-  const read = readKwargs(kwargs);
   const { live } = conversation;
-  const isReady = (text.trim() !== '' || files.length > 0) && read.fault === undefined;
+  const isReady = (text.trim() !== '' || files.length > 0) && kwargsFault === undefined;
 
   // Not after the next frame: by then the user may have gone to another field.
   useLayoutEffect(() => message.current?.focus(), []);
   useLayoutEffect(() => void (conversation.draft = { text, files }), [text, files]);
   const send = () => {
     if (!isReady) return;
-    const { session, others } = read;
-    // From now on the page shows this session, until the user chooses another one.
-    if (session !== undefined) onKwargs(Object.keys(others).length === 0 ? '' : JSON.stringify(others));
-    onAsk({ text, files: files.map(questionFile), kwargs: others }, session);
+    onAsk({ text, files: files.map(questionFile) });
     setText('');
     setFiles([]);
     message.current?.focus();
@@ -56,7 +52,7 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
 
   return (
     <form
-      class={`composer ${isDropping ? 'dropping' : ''}`}
+      class="composer"
       aria-label="Query"
       onSubmit={(event) => {
         event.preventDefault();
@@ -82,7 +78,7 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
         ref={message}
         class="message"
         aria-label="Message"
-        placeholder={isDropping ? 'Drop the files here' : 'Ask something, or add files'}
+        placeholder="Ask something, or add files"
         rows={1}
         value={text}
         onInput={({ currentTarget }) => setText(currentTarget.value)}
@@ -112,7 +108,7 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
             autocapitalize="off"
             placeholder="{ }"
             value={kwargs}
-            aria-invalid={read.fault !== undefined}
+            aria-invalid={kwargsFault !== undefined}
             aria-describedby="kwargs-fault"
             onInput={({ currentTarget }) => onKwargs(currentTarget.value)}
             onKeyDown={(event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && send()}
@@ -136,8 +132,9 @@ export function Composer({ conversation, kwargs, onKwargs, onAsk }: ComposerProp
           <Icon name="send" />
         </button>
       </div>
+      {isDropping && <DropHint />}
       <p class="fault" id="kwargs-fault" role="alert">
-        {read.fault}
+        {kwargsFault}
       </p>
     </form>
   );

@@ -1,16 +1,18 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
-import type { Question } from '../state/turn.js';
+import type { Suggestion } from '../answer/suggestions.js';
 import { copyText } from '../copy-text.js';
 import { focusMessage } from '../focus-message.js';
+import { Suggestions } from './suggestions.js';
 import { TurnBoundary } from './turn-boundary.js';
 import { TurnView } from './turn-view.js';
 
 /** So close to the end counts as the end, in pixels. */
 const NEAR = 48;
 
-const SUGGESTIONS = ['Hello!', 'What can you do?'];
+/** What each agent understands. */
+const FIRST: Suggestion[] = [{ text: 'What can you do?', label: undefined, files: [] }];
 
 /** The turns of a conversation. It stays at the end while the user is there. */
 export function ConversationView({
@@ -18,7 +20,8 @@ export function ConversationView({
   onAsk,
 }: {
   conversation: Conversation;
-  onAsk: (question: Question) => void;
+  /** Undefined while nothing can be sent. */
+  onAsk: ((suggestion: Suggestion) => void) | undefined;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
@@ -52,6 +55,10 @@ export function ConversationView({
     setAway(!isAtEnd.current);
   };
 
+  const newest = turns.at(-1);
+  // The page is drawn once per frame: a second click may come before the suggestions are gone.
+  const askOnce =
+    onAsk && ((suggestion: Suggestion) => conversation.turns.at(-1) === newest && onAsk(suggestion));
   const isEmpty = turns.length === 0 && !isLoading && fault === undefined;
   return (
     <div class="turns-frame">
@@ -71,12 +78,21 @@ export function ConversationView({
               Show earlier turns
             </button>
           )}
-          {isEmpty && <Empty onAsk={onAsk} />}
+          {isEmpty && (
+            <div class="empty">
+              <h2>Ask the agent</h2>
+              <p>
+                Send a text, files, or both. The answer is kept while you reload, and after a lost connection.
+              </p>
+              <Suggestions items={FIRST} onAsk={askOnce} />
+            </div>
+          )}
           {turns.map((turn) => (
             <TurnBoundary key={turn.key}>
               <TurnView turn={turn} version={turn.version} conversation={conversation} />
             </TurnBoundary>
           ))}
+          {newest && !newest.isLive && <Suggestions items={newest.answer.suggestions} onAsk={askOnce} />}
         </div>
       </div>
       {isAway && (
@@ -92,30 +108,6 @@ export function ConversationView({
           <Icon name="down" />
         </button>
       )}
-    </div>
-  );
-}
-
-function Empty({ onAsk }: { onAsk: (question: Question) => void }) {
-  return (
-    <div class="empty">
-      <h2>Ask the agent</h2>
-      <p>Send a text, files, or both. The answer is kept while you reload, and after a lost connection.</p>
-      <div class="suggestions">
-        {SUGGESTIONS.map((text) => (
-          <button
-            key={text}
-            type="button"
-            class="secondary"
-            onClick={() => {
-              onAsk({ text, files: [], kwargs: {} });
-              focusMessage();
-            }}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
     </div>
   );
 }

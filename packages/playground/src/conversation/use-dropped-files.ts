@@ -7,6 +7,7 @@ export function useDroppedFiles(add: (files: Iterable<File>) => void): boolean {
     const over = (event: DragEvent) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
+      event.dataTransfer.dropEffect = 'copy';
       setAbove(true);
     };
     const leave = (event: DragEvent) => event.relatedTarget === null && setAbove(false);

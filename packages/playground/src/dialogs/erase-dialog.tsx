@@ -17,7 +17,8 @@ export function EraseDialog({
   const [fault, setFault] = useState<string>();
   useEffect(() => setFault(undefined), [id]);
   if (id === undefined) return null;
-  const title = page.service.sessions.list.find((session) => session.id === id)?.title ?? 'Without a text';
+  const { sessions } = page.service;
+  const session = sessions.find(id);
   const erase = () => {
     page.erase(id).then(
       () => {
@@ -30,7 +31,10 @@ export function EraseDialog({
   };
   return (
     <Modal title="Erase this conversation?" onClose={onClose}>
-      <p>“{title}”: its turns, runs and files are erased from the service. This cannot be undone.</p>
+      <p>
+        “{session && sessions.nameOf(session)}”: its turns, runs and files are erased from the service. This
+        cannot be undone.
+      </p>
       {fault !== undefined && <p class="fault">{fault}</p>}
       <div class="actions">
         <button type="button" class="secondary" autofocus onClick={onClose}>

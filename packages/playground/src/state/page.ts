@@ -121,8 +121,8 @@ export class Page extends Store {
     if (!service.sessions.isLoaded) await service.sessions.load();
     if (!id) return;
     if (isOpen) return conversation.live ? undefined : conversation.refresh();
-    const { list, fault } = service.sessions;
-    if (fault === undefined) return conversation.load(list.find((session) => session.id === id)?.turns);
+    const { fault } = service.sessions;
+    if (fault === undefined) return conversation.load(service.sessions.find(id)?.turns);
     // The same would be wrong with the conversation. The user may try again.
     conversation.fault = fault;
     conversation.changed();

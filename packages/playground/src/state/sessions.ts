@@ -1,6 +1,8 @@
 import type { SessionView } from 'nest-agent-query-client';
 import type { Calls } from './calls.js';
+import { isOpening, nameOf, NAMING_TURNS } from './conversation-name.js';
 import { Store } from './store.js';
+import { questionOf } from './turn.js';
 
 /** The list of sessions, last used first. */
 export class Sessions extends Store {
@@ -9,6 +11,9 @@ export class Sessions extends Store {
   isLoaded = false;
   fault: string | undefined;
   #reloading: Promise<void> | undefined;
+  #isNaming = false;
+  /** Names that the list of the service does not have, with the number of turns that they come from. */
+  readonly #names = new Map<string, { name: string | undefined; turns: number }>();
   /** Whether something has changed since the last request was sent. */
   #isStale = false;
 
@@ -33,7 +38,19 @@ export class Sessions extends Store {
     return this.#load((action) => this.calls.during(action), this.next!);
   }
 
+  /** The name of a session. Its title is the beginning of its first text. */
+  nameOf({ id, title }: SessionView): string {
+    const isName = title !== null && !isOpening(title);
+    return (isName ? undefined : this.#names.get(id)?.name) ?? title ?? 'Without a text';
+  }
+
+  /** The session in the list, as far as it is loaded. */
+  find(id: string): SessionView | undefined {
+    return this.list.find((session) => session.id === id);
+  }
+
   erased(id: string): void {
+    this.#names.delete(id);
     this.list = this.list.filter((session) => session.id !== id);
     this.changed();
     // A response that is under way may still have it.
@@ -64,5 +81,24 @@ export class Sessions extends Store {
     }
     this.isLoaded = true;
     this.changed();
+    if (!this.#isNaming) void this.#nameOthers();
+  }
+
+  /** Looks into the sessions that their title does not name, one after the other, when they have another turn. */
+  async #nameOthers(): Promise<void> {
+    this.#isNaming = true;
+    for (let session; (session = this.list.find((each) => this.#isUnnamed(each))); this.changed()) {
+      const { id, turns } = session;
+      // What cannot be read keeps its title until it has another turn.
+      const page = await this.calls.client.session(id, { limit: NAMING_TURNS }).catch(() => undefined);
+      const name = page && nameOf(page.turns.map(questionOf));
+      this.#names.set(id, { name, turns: Math.min(turns, NAMING_TURNS) });
+    }
+    this.#isNaming = false;
+  }
+
+  #isUnnamed({ id, title, turns }: SessionView): boolean {
+    if (title !== null && !isOpening(title)) return false;
+    return Math.min(turns, NAMING_TURNS) > (this.#names.get(id)?.turns ?? 0);
   }
 }

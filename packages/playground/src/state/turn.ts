@@ -6,6 +6,7 @@ import {
   type Turn as KeptTurn,
 } from 'nest-agent-query-client';
 import { AnswerView } from '../answer/answer-view.js';
+import { counted } from '../text.js';
 import { newId } from './new-id.js';
 
 /** A file of a question. One of an earlier turn has a digest; its content is with the service. */
@@ -84,7 +85,11 @@ export class Turn {
 
   /** How the turn ended, for who listens. */
   get outcome(): string {
-    if (this.status === 'completed') return 'Answer complete.';
+    const { length } = this.answer.suggestions;
+    if (this.status === 'completed')
+      return length === 0
+        ? 'Answer complete.'
+        : `Answer complete. ${counted(length, 'suggestion')} below it.`;
     if (this.status === 'cancelled') return 'The answer was stopped.';
     return `The answer failed. ${this.failure?.message ?? ''}`;
   }

@@ -43,6 +43,8 @@ export interface Exchange {
 /** Records the requests of the client and every byte that comes back. */
 export class Wire extends Store {
   exchanges: Exchange[] = [];
+  /** Whether requests for lists are shown. The page sends them often. */
+  showsLists = false;
   #count = 0;
   readonly #uploads = new Map<string, Exchange>();
 
@@ -71,6 +73,19 @@ export class Wire extends Store {
       throw error;
     }
   };
+
+  showLists(isShown: boolean): void {
+    this.showsLists = isShown;
+    this.changed();
+  }
+
+  /** Whether a request asks for a list of runs, sessions or turns. */
+  isForList({ method, url }: Exchange): boolean {
+    const path = addressOf(this.endpoint);
+    const { origin, pathname } = new URL(url, path);
+    const asked = origin + pathname;
+    return method === 'GET' && (asked === path || asked.startsWith(`${path}/sessions`));
+  }
 
   clear(): void {
     this.exchanges = this.exchanges.filter(({ endMs }) => endMs === undefined);

@@ -10,18 +10,26 @@ import { EventTable } from './event-table.js';
 
 /** The requests of the page, and what came back. */
 export function WireView({ wire, endpoint }: { wire: Wire; endpoint: Endpoint }) {
-  const { exchanges } = useStore(wire);
+  const { exchanges: all, showsLists } = useStore(wire);
+  const exchanges = showsLists ? all : all.filter((each) => !wire.isForList(each));
   const [chosen, setChosen] = useState<number>();
-  if (exchanges.length === 0)
-    return <p class="quiet wire-empty">No request yet. Ask something, and come back.</p>;
   // What matters to most is the newest query or stream.
   const exchange =
     exchanges.find(({ id }) => id === chosen) ??
     exchanges.findLast(({ events, method }) => events.length > 0 || method === 'POST') ??
-    exchanges.at(-1)!;
+    exchanges.at(-1);
   return (
     <div class="wire">
       <section class="exchanges" aria-label="Requests">
+        <label class="switch">
+          <input
+            type="checkbox"
+            role="switch"
+            checked={showsLists}
+            onChange={({ currentTarget }) => wire.showLists(currentTarget.checked)}
+          />
+          Lists of runs and conversations
+        </label>
         <ol>
           {exchanges.toReversed().map((each) => (
             <li key={each.id}>
@@ -37,11 +45,17 @@ export function WireView({ wire, endpoint }: { wire: Wire; endpoint: Endpoint })
             </li>
           ))}
         </ol>
-        <button type="button" class="more" onClick={() => wire.clear()}>
-          Clear
-        </button>
+        {exchanges.length > 0 && (
+          <button type="button" class="more" onClick={() => wire.clear()}>
+            Clear
+          </button>
+        )}
       </section>
-      <ExchangeView key={exchange.id} exchange={exchange} endpoint={endpoint} />
+      {exchange ? (
+        <ExchangeView key={exchange.id} exchange={exchange} endpoint={endpoint} />
+      ) : (
+        <p class="quiet wire-empty">No query yet. Ask something, and come back.</p>
+      )}
     </div>
   );
 }
