@@ -97,6 +97,11 @@ export const PROMISES = {
     sentence:
       'The standard types of envelopes have a defined shape: what their constructors make is streamed unchanged, with any further members.',
   },
+  'stream.suggestions': {
+    section: '2.8',
+    sentence:
+      'Suggestions are 1 to 8 requests that can be sent next, each with its text and optionally a label and files; they are kept with the turn.',
+  },
   'end.one-done': { section: '2.2', sentence: 'Every stream ends with exactly one envelope of type done.' },
   'end.completed': { section: '2.2', sentence: 'The run of a handler that finishes is completed.' },
   'end.failed': {

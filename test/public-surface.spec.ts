@@ -93,6 +93,7 @@ const ENTRIES: Record<string, string[]> = {
     'progress',
     'reasoning',
     'source',
+    'suggestions',
     'toolCall',
     'toolResult',
     'usage',

@@ -142,8 +142,8 @@ describeOnOneAdapter('The document of an application on %s', (adapter) => {
     const { responses } = operations['post /query']!;
     expect(responses['200']!.content!['text/event-stream']!.schema).toMatchObject({
       anyOf: [
-        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Usage'],
-        ...['Log', 'Progress', 'Done', 'Other'],
+        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Suggestions'],
+        ...['Usage', 'Log', 'Progress', 'Done', 'Other'],
       ].map((name) => ({ $ref: `#/components/schemas/Query${name}Envelope` })),
     });
     const found = new Set<string>();

@@ -11,6 +11,7 @@ import {
   type RunStore,
   type SessionPage,
   source,
+  suggestions,
   toolCall,
   toolResult,
   type Turn,
@@ -37,6 +38,7 @@ const ANSWER = [
   message('degrees.', { id: 'm2' }),
   usage({ inputTokens: 5, outputTokens: 7, model: 'm' }),
   { type: 'usage', data: { inputTokens: 1, outputTokens: 0, cost: 0.5 } },
+  suggestions([{ text: 'and tomorrow?', label: 'Tomorrow' }]),
   { type: 'chart', data: [1] },
 ];
 
@@ -46,15 +48,22 @@ const KEPT = [
   message('Let me look.'),
   ...ANSWER.slice(6, 9),
   message('21 degrees.', { id: 'm2' }),
-  ...ANSWER.slice(11, 13),
+  ...ANSWER.slice(11, 14),
 ];
 
 const LONG = 'x'.repeat(300 * 1024);
+
+const SUGGESTED = suggestions([
+  { text: 'describe', files: [{ name: 'a.csv', mimeType: 'text/csv', base64: 'YQo=' }] },
+  { text: 'how many rows', label: 'Count the rows' },
+]);
 
 /** The answers by the text of the question. */
 const ANSWERS: Record<string, unknown[]> = {
   all: ANSWER,
   void: [toolCall('1', 'void'), 'no envelope'],
+  suggestions: [SUGGESTED],
+  bare: [{ type: 'suggestions', data: { items: [] } }],
   long: [message('a'), ...[1, 2, 3, 4].map((id) => toolResult(`${id}`, LONG)), message('b')],
 };
 
@@ -100,6 +109,25 @@ describe.each(Object.entries(STORES))(
 
     it(promise('stream.standard-types'), async () => {
       expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
+    });
+
+    it(promise('stream.suggestions'), async () => {
+      expect(await answerTo('suggestions')).toEqual([
+        {
+          type: 'suggestions',
+          data: {
+            items: [
+              { text: 'describe', files: [{ name: 'a.csv', mimeType: 'text/csv', base64: 'YQo=' }] },
+              { text: 'how many rows', label: 'Count the rows' },
+            ],
+          },
+        },
+        { type: 'done', data: { status: 'completed' } },
+      ]);
+      expect((await answerTo('bare')).at(-1)).toMatchObject({
+        data: { status: 'failed', error: { code: 'invalid_envelope' } },
+      });
+      expect(await turns()).toMatchObject([{ text: '', envelopes: [SUGGESTED] }, { envelopes: [] }]);
     });
 
     it(promise('session.envelopes', 'for the handler and for callers'), async () => {

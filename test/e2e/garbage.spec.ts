@@ -64,6 +64,11 @@ const GARBAGE: [string, unknown, string][] = [
   ],
   ['a source without url', { type: 'source', data: null }, 'a `source` needs `data.url`, a string'],
   [
+    'suggestions without any',
+    { type: 'suggestions', data: { items: [] } },
+    'a `suggestions` needs `data.items`, an array of 1 to 8 requests with a `text`, and optionally a `label` and `files`',
+  ],
+  [
     'progress that is negative',
     { type: 'progress', data: { done: -1 } },
     'a `progress` needs `data.done`, a number from 0',

@@ -11,6 +11,7 @@ import type {
   RunStatus,
   RunView,
   SourceEnvelope,
+  SuggestionsEnvelope,
   ToolCallEnvelope,
   ToolResultEnvelope,
   UsageEnvelope,
@@ -29,6 +30,7 @@ export type AnswerEnvelope =
   | ToolResultEnvelope
   | FileEnvelope
   | SourceEnvelope
+  | SuggestionsEnvelope
   | ProgressEnvelope
   | UsageEnvelope
   | LogEnvelope

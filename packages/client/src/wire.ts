@@ -103,6 +103,22 @@ export interface SourceEnvelope extends Envelope {
   data: { url: string; title?: string };
 }
 
+/** A request that a person can send next. */
+export interface Suggestion {
+  /** What is sent. */
+  text: string;
+  /** What is shown in its place; absent if `text` is shown. */
+  label?: string;
+  /** Files that are sent with it: the members of file parts, with the content as base64 (RFC 4648 §4). */
+  files?: { name: string; mimeType: string; base64: string }[];
+}
+
+/** Requests that a person can send next, 1 to 8 of them. Those of the newest answer hold. */
+export interface SuggestionsEnvelope extends Envelope {
+  type: 'suggestions';
+  data: { items: Suggestion[] };
+}
+
 /** The progress of long work: `done` of `total`, each a number from 0. */
 export interface ProgressEnvelope extends Envelope {
   type: 'progress';

@@ -1,9 +1,20 @@
+interface Schema {
+  type?: 'string' | 'boolean' | 'number' | 'array' | 'object';
+  minimum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  description?: string;
+}
+
 interface Kind {
   is: (value: unknown) => boolean;
   /** What it must be, for a sentence. */
   called: string;
   /** The same as JSON Schema. */
-  schema: { type?: 'string' | 'boolean' | 'number'; minimum?: number; description?: string };
+  schema: Schema;
 }
 
 function kind(called: string, schema: Kind['schema'], is: Kind['is']): Kind {
@@ -29,6 +40,23 @@ function described(kind: Kind, description: string): Kind {
 
 type Members = Record<string, Kind>;
 
+/** An array of objects with these members. */
+function arrayOf(called: string, required: Members, optional: Members, least = 0, most = Infinity): Kind {
+  const members = { ...required, ...optional };
+  const properties = Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
+  const items: Schema = { type: 'object', properties, required: Object.keys(required) };
+  const bounds = { ...(least > 0 && { minItems: least }), ...(most < Infinity && { maxItems: most }) };
+  return kind(
+    called,
+    { type: 'array', items, ...bounds },
+    (value) =>
+      Array.isArray(value) &&
+      value.length >= least &&
+      value.length <= most &&
+      value.every((item) => memberFault(item, { required, optional }) === undefined),
+  );
+}
+
 /** A standard type that handlers emit. Its data may have other members: they are passed on unchanged. */
 export interface Shape {
   description: string;
@@ -43,6 +71,22 @@ function shape(description: string, required: Members, optional: Members = {}, i
 }
 
 const messageId = described(text, 'Neighbouring parts with one id belong together.');
+
+const suggestedFiles = arrayOf(
+  'an array of files',
+  { name: text, mimeType: text, base64: described(text, 'RFC 4648 §4.') },
+  {},
+);
+const suggestedRequests = arrayOf(
+  'an array of 1 to 8 requests with a `text`, and optionally a `label` and `files`',
+  { text: described(text, 'What is sent.') },
+  {
+    label: described(text, 'What is shown in its place.'),
+    files: described(suggestedFiles, 'Files that are sent with it.'),
+  },
+  1,
+  8,
+);
 
 const SHAPE_OF_TYPE = {
   message: shape('A part of the text of the answer.', { content: text }, { id: messageId }),
@@ -65,6 +109,7 @@ const SHAPE_OF_TYPE = {
     path: described(text, '`GET` returns the content.'),
   }),
   source: shape('A source of the answer.', { url: text }, { title: described(text, 'For people.') }),
+  suggestions: shape('Requests that a person can send next.', { items: suggestedRequests }),
   usage: shape(
     'What the models have used since the last envelope of this type.',
     { inputTokens: count, outputTokens: count },
@@ -91,12 +136,25 @@ export function isOfTurn(type: string): boolean {
 export function shapeFault(type: string, data: unknown): string | undefined {
   const shape = SHAPES.get(type);
   if (!shape) return undefined;
-  for (const [name, { is, called }] of Object.entries(shape.required)) {
-    if (!is(member(data, name))) return `a \`${type}\` needs \`data.${name}\`, ${called}`;
+  const fault = memberFault(data, shape);
+  if (!fault) return undefined;
+  const { name, called, isMissing } = fault;
+  return isMissing
+    ? `a \`${type}\` needs \`data.${name}\`, ${called}`
+    : `\`data.${name}\` of a \`${type}\` must be ${called}`;
+}
+
+/** The first member that an object lacks, or that is not of its kind. */
+function memberFault(
+  data: unknown,
+  { required, optional }: Pick<Shape, 'required' | 'optional'>,
+): { name: string; called: string; isMissing: boolean } | undefined {
+  for (const [name, { is, called }] of Object.entries(required)) {
+    if (!is(member(data, name))) return { name, called, isMissing: true };
   }
-  for (const [name, { is, called }] of Object.entries(shape.optional)) {
+  for (const [name, { is, called }] of Object.entries(optional)) {
     const value = member(data, name);
-    if (value !== undefined && !is(value)) return `\`data.${name}\` of a \`${type}\` must be ${called}`;
+    if (value !== undefined && !is(value)) return { name, called, isMissing: false };
   }
   return undefined;
 }

@@ -1,5 +1,15 @@
 import { envelopeText } from './envelope-text.js';
-import { log, message, progress, reasoning, source, toolCall, toolResult, usage } from './envelopes.js';
+import {
+  log,
+  message,
+  progress,
+  reasoning,
+  source,
+  suggestions,
+  toolCall,
+  toolResult,
+  usage,
+} from './envelopes.js';
 import type { Envelope } from 'nest-agent-query-client';
 
 const textOf = (envelope: unknown) => envelopeText(envelope, Infinity);
@@ -12,6 +22,8 @@ const faultOf = (type: string, data: unknown) => {
     return `${code}: ${fault}`;
   }
 };
+
+const REQUESTS = 'an array of 1 to 8 requests with a `text`, and optionally a `label` and `files`';
 
 describe('An envelope of a standard type', () => {
   const made: [Envelope, unknown][] = [
@@ -27,6 +39,17 @@ describe('An envelope of a standard type', () => {
     [toolResult('c1', [2], { isError: true }), { id: 'c1', content: [2], isError: true }],
     [source('https://a.example'), { url: 'https://a.example' }],
     [source('https://a.example', { title: 'A' }), { url: 'https://a.example', title: 'A' }],
+    [suggestions([{ text: 'a' }]), { items: [{ text: 'a' }] }],
+    [
+      suggestions([
+        { text: 'a', label: 'A', files: [{ name: 'a.txt', mimeType: 'text/plain', base64: 'YQ==' }] },
+      ]),
+      {
+        items: [
+          { text: 'a', label: 'A', files: [{ name: 'a.txt', mimeType: 'text/plain', base64: 'YQ==' }] },
+        ],
+      },
+    ],
     [progress(0), { done: 0 }],
     [
       progress(1.5, { total: 3, unit: 's', label: 'Wait' }),
@@ -82,6 +105,21 @@ describe('An envelope of a standard type', () => {
     ],
     ['source', 'https://a.example', 'a `source` needs `data.url`, a string'],
     ['source', { url: 'u', title: 1 }, '`data.title` of a `source` must be a string'],
+    ...[
+      {},
+      { items: { text: 'a' } },
+      { items: [] },
+      { items: Array.from({ length: 9 }, () => ({ text: 'a' })) },
+      { items: ['a'] },
+      { items: [{ label: 'a' }] },
+      { items: [{ text: 'a', label: 1 }] },
+      { items: [{ text: 'a', files: {} }] },
+      { items: [{ text: 'a', files: [{ name: 'a.txt', mimeType: 'text/plain' }] }] },
+    ].map((data): [string, unknown, string] => [
+      'suggestions',
+      data,
+      `a \`suggestions\` needs \`data.items\`, ${REQUESTS}`,
+    ]),
     ['progress', { done: -1 }, 'a `progress` needs `data.done`, a number from 0'],
     ['progress', { done: 1, total: Infinity }, '`data.total` of a `progress` must be a number from 0'],
     ['progress', { done: 1, unit: 1 }, '`data.unit` of a `progress` must be a string'],

@@ -9,6 +9,8 @@ import type {
   RestartedEnvelope,
   RunEnd,
   SourceEnvelope,
+  Suggestion,
+  SuggestionsEnvelope,
   ToolCallEnvelope,
   ToolResultEnvelope,
   UsageEnvelope,
@@ -114,6 +116,19 @@ export function file({ name, mimeType, content }: GivenFile): EmittedFileEnvelop
  */
 export function source(url: string, { title }: { title?: string | undefined } = {}): SourceEnvelope {
   return { type: 'source', data: { url, ...(title !== undefined && { title }) } };
+}
+
+/**
+ * Makes an envelope with requests that a person can send next. Clients show them as buttons or as a list; those of the newest
+ * answer hold.
+ *
+ * @param items 1 to 8 requests: the text that is sent, what is shown in its place (`label`), and files that are sent with it
+ *
+ * @example
+ * yield suggestions([{ text: 'and for last year?' }, { text: 'export 2026', label: 'Export as CSV' }]);
+ */
+export function suggestions(items: Suggestion[]): SuggestionsEnvelope {
+  return { type: 'suggestions', data: { items } };
 }
 
 /**
