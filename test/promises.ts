@@ -885,6 +885,16 @@ export const PROMISES = {
     sentence:
       'The built-in agent answers requests about the files of a query and of earlier turns of its session.',
   },
+  'service.files-agent-people': {
+    section: 'service',
+    sentence:
+      'The built-in agent says what it can do, and suggests a sample and requests that fit a question; they work when they are sent.',
+  },
+  'service.files-agent-exports': {
+    section: 'service',
+    sentence:
+      'The built-in agent gives a table, or the result of a statement, as a file in CSV, JSON or Parquet.',
+  },
   'service.files-agent-cancel': {
     section: 'service',
     sentence:

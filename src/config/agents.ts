@@ -37,7 +37,7 @@ export function readAgents(
   variables: NodeJS.ProcessEnv,
 ): { agents: ServiceAgent[]; faults: string[] } {
   if (environment.AGENTS === '') {
-    const AGENT = environment.AGENT || defaultAgent();
+    const AGENT = environment.AGENT || (environment.MODEL ? 'model' : defaultAgent());
     return { agents: [{ name: undefined, environment: { ...environment, AGENT }, own: [] }], faults: [] };
   }
   const entries = entriesOf(environment.AGENTS).map(entryOf);

@@ -43,7 +43,11 @@ describe('The environment of the service', () => {
       ['AGENT is "model", which needs MODEL_BASE_URL and MODEL. Set both to name the model that answers.'],
     ],
     [
-      { MODEL: 'm', MCP_SERVERS: './mcp.json' },
+      { MODEL: 'm' },
+      ['AGENT is "model", which needs MODEL_BASE_URL and MODEL. Set both to name the model that answers.'],
+    ],
+    [
+      { AGENT: 'echo', MODEL: 'm', MCP_SERVERS: './mcp.json' },
       [
         'MODEL has no effect without AGENT=model. Set AGENT, or unset MODEL.',
         'MCP_SERVERS has no effect without AGENT=model. Set AGENT, or unset MCP_SERVERS.',

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { FilesHandler } from '../../packages/files/src/index.js';
-import type { Envelope, LogEnvelope } from '../../src/index.js';
+import type {
+  Envelope,
+  FileEnvelope,
+  LogEnvelope,
+  Suggestion,
+  SuggestionsEnvelope,
+} from '../../src/index.js';
 import { promise } from '../promises.js';
 import { anyRuns, parsersOf } from '../support/child-processes.js';
 import { request } from '../support/client.js';
@@ -125,7 +131,7 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     };
     const first = await ask('What is in these files?', 'orders.csv', 'report.pdf', 'archive.zip');
     expect(first).toContain('**CSV table**');
-    expect(first).toContain('- `select * from orders limit 5`\n- `page 1`\n- `find "');
+    expect(first).toContain('- `select * from orders limit 5`\n- `summarize orders`\n- `page 1`\n');
     expect(await ask('select customer from orders where amount > 10 order by amount')).toBe(
       '| `customer` |\n| --- |\n| `Ada` |\n| `Grace` |\n\n(2 rows.)\n\n',
     );
@@ -136,6 +142,57 @@ describeOnOneAdapter('The built-in agent on %s', (adapter) => {
     expect(await ask('select nope from orders')).toContain(
       'LINE 1: select nope from orders\n               ^',
     );
+    await host.close();
+  });
+
+  it(promise('service.files-agent-people'), async () => {
+    const host = await startAgent(adapter, FilesHandler);
+    const ask = async ({ text, files = [] }: Suggestion) => {
+      const parts = [...files.map((file) => ({ type: 'file', ...file })), { type: 'text', text }];
+      const body = JSON.stringify({ parts, kwargs: { session_id: 'a' } });
+      const envelopes = await (await request(host.url, {}, body)).allEnvelopes();
+      expect(envelopes.at(-1)!.data).toEqual({ status: 'completed' });
+      const said = envelopes
+        .filter(({ type }) => type === 'message')
+        .map(({ data }) => data as { content: string });
+      const offers = envelopes.filter(({ type }) => type === 'suggestions') as SuggestionsEnvelope[];
+      return {
+        text: said.map(({ content }) => content).join(''),
+        items: offers.flatMap(({ data }) => data.items),
+      };
+    };
+    const hello = await ask({ text: 'Hello!' });
+    expect(hello.text).toContain('This agent reads files');
+    expect(hello.text).not.toContain('```');
+    const sample = hello.items.find(({ text }) => text === 'describe')!;
+    expect((await ask(sample)).text).toContain('10 rows of 7 columns');
+    const asked = await ask({ text: 'How many orders are paid?' });
+    expect(asked.text).toMatch(/^This agent does not read language, it answers requests\./);
+    expect((await ask(asked.items[0]!)).text).toContain('| `yes` | 7 |\n| `no` | 3 |');
+    expect((await ask({ text: 'delete from orders' })).text).toContain('Nothing is changed.');
+    await host.close();
+  });
+
+  it(promise('service.files-agent-exports'), async () => {
+    const host = await startAgent(adapter, FilesHandler);
+    const table = { type: 'file', name: 'a.csv', mimeType: 'text/csv', base64: 'YSxiCjEsMgo=' };
+    const download = async (text: string) => {
+      const body = JSON.stringify({ parts: [table, { type: 'text', text }] });
+      const envelopes = await (await request(host.url, {}, body)).allEnvelopes();
+      const { data } = envelopes.find(({ type }) => type === 'file') as FileEnvelope;
+      return { ...data, content: await (await fetch(new URL(data.path, host.url))).text() };
+    };
+    expect(await download('a as csv')).toMatchObject({
+      name: 'a.csv',
+      mimeType: 'text/csv',
+      content: 'a,b\n1,2\n',
+    });
+    const json = await download('select a + b as sum from a as json');
+    expect(json).toMatchObject({ name: 'result.json', mimeType: 'application/json' });
+    expect(JSON.parse(json.content)).toEqual([{ sum: 3 }]);
+    const parquet = await download('a as parquet');
+    expect(parquet.mimeType).toBe('application/vnd.apache.parquet');
+    expect(parquet.content).toMatch(/^PAR1.*PAR1$/s);
     await host.close();
   });
 

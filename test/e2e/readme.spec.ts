@@ -51,7 +51,7 @@ describe('The README', () => {
   });
 
   it('prints the answer of the service to its first query as it is', async () => {
-    const [, command, output] = /```sh\n(curl [^]*?)\n```\n\n````\n([^]*?)````/.exec(readme)!;
+    const [, command, output] = /```sh\n(curl [^]*?)\n```\n\n```\n([^]*?)```/.exec(readme)!;
     const service = await startService();
     const line = command!.replace('http://127.0.0.1:3000', service.url);
     expect((await run('sh', ['-c', `${line} -sS`])).stdout).toBe(`${output}\n`);

@@ -1,8 +1,10 @@
+import type { Answering } from './answer.js';
 import { describeFile } from './describe-file.js';
 import type { FileSource } from './file-source.js';
 import type { FilesLimits } from './files-limits.js';
 import type { Findings } from './formats/findings.js';
 import { code } from './markdown.js';
+import { filesNamed, noSuchFile } from './named-files.js';
 import type { Question } from './parser-protocol.js';
 import { ReadingStopped } from './reading-stopped.js';
 import { find } from './sections/find.js';
@@ -23,14 +25,17 @@ export async function* answerQuestion(
   files: FileSource[],
   limits: FilesLimits,
   workspace: Workspace,
-): Findings {
+): Answering {
   switch (question.kind) {
     case 'describe':
       return yield* describeFile(files[0]!, limits, workspace);
     case 'suggest':
-      return yield await suggestRequests(files, limits, workspace);
-    case 'sql':
-      return yield await queryTables(question, files, limits, workspace);
+      return { suggestions: await suggestRequests(question.text, files, limits, workspace) };
+    case 'sql': {
+      const { text, ...attachments } = await queryTables(question, files, limits, workspace);
+      yield text;
+      return attachments;
+    }
     case 'find':
       return yield* find(question.words, files, limits);
     default:
@@ -45,15 +50,8 @@ async function* showParts(
   limits: FilesLimits,
   workspace: Workspace,
 ): Findings {
-  const { of } = request;
-  const chosen =
-    of === undefined ? files : files.filter(({ name }) => name.toLowerCase() === of.toLowerCase());
-  if (chosen.length === 0) {
-    const names = files.map(({ name }) => code(name)).join(', ');
-    return yield files.length === 0
-      ? 'There are no files.'
-      : `There is no file ${code(of!)}. The files are: ${names}.`;
-  }
+  const chosen = filesNamed(files, request.of);
+  if (chosen.length === 0) return yield noSuchFile(files, request.of);
   let shown = 0;
   for (const file of chosen) {
     const part = await showPart(request, file, limits, workspace).catch(sentenceFor);

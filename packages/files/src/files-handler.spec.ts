@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import type { Envelope, FilePart, QueryPart } from 'nest-agent-query';
+import type { Envelope, FilePart, QueryPart, SuggestionsEnvelope } from 'nest-agent-query';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
 import { eventually } from '../../../test/support/conditions.js';
 import { contextOf } from '../../../test/support/handler-context.js';
@@ -204,27 +204,59 @@ describe('FilesHandler', () => {
       );
       expect(logs.filter((text) => text.startsWith('Reading'))).toEqual([
         'Reading broken.pdf, 16 bytes (part 1 of 3)',
-        'Reading text (part 2 of 3)',
         'Reading a.json, 3 bytes (part 3 of 3)',
       ]);
-      expect(textOf(envelopes)).toBe(
+      expect(textOf(envelopes)).toContain(
         '### `broken.pdf`\n\nThis PDF is broken or cut off: its structure cannot be read.\n\n' +
-          '**Text**: 1 line, 1 word, 5 characters.\n\n```text\nHello\n```\n\n' +
           '### `a.json`\n\n**JSON file**, 3 bytes. Its shape:\n\n```text\narray (1 item) of integer\n```\n\n',
       );
     });
   });
 
-  it('answers a text without files with a description and a hint to send files', async () => {
-    const envelopes = await ask(usual, [{ type: 'text', text: 'Hello' }]);
+  it.each(['Hello!', 'What can you do?', ' '])(
+    'says what it can do in five lines when it is told %j without a file, and offers a sample',
+    async (text) => {
+      const [introduction, offer, ...more] = await ask(usual, [{ type: 'text', text }]);
+      expect(more).toEqual([]);
+      const lines = textOf([introduction!]).trim().split('\n');
+      expect(lines).toHaveLength(5);
+      expect(lines[4]).toContain('It does not read language. A model answers questions');
+      expect(lines[4]).toContain('`MODEL_BASE_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 npm start`');
+      const { items } = (offer as SuggestionsEnvelope).data;
+      expect(items.map((each) => each.files!.map(({ name }) => name))).toEqual([
+        ['orders.csv'],
+        ['orders.csv'],
+      ]);
+      for (const { text: request, files } of items) {
+        const parts = files!.map(({ name, base64 }) => filePart(name, Buffer.from(base64, 'base64')));
+        const answer = textOf(await ask(usual, [...parts, { type: 'text', text: request }]));
+        expect(answer).toMatch(/10 rows of 7 columns|\| `Espoo` \| 5 \|/);
+      }
+    },
+  );
+
+  it('describes a long text, and shows its beginning', async () => {
+    const answer = textOf(await ask(usual, [{ type: 'text', text: 'one two\n'.repeat(200) }]));
+    expect(answer).toContain('**Text**: 200 lines, 400 words, 1,600 characters.\n\n```text\none two');
+    expect(answer).not.toContain('does not read language');
+  });
+
+  it('offers requests for files that come without a text', async () => {
+    const envelopes = await ask(usual, [filePart('a.csv', 'city,sum\nParis,1\n')]);
+    expect(textOf(envelopes)).not.toContain('does not read language');
     expect(envelopes.at(-1)).toEqual({
-      type: 'message',
-      data: { content: 'Send files along with the text, and this agent says what is in them.\n' },
+      type: 'suggestions',
+      data: {
+        items: [
+          { text: 'select * from a limit 5', label: 'First rows of a' },
+          { text: 'summarize a', label: 'Figures of each column' },
+        ],
+      },
     });
   });
 
   it('gives way to other work between the parts of a query', async () => {
-    for (const text of ['Hello', `x${' '.repeat(19_990)}x`, 'select']) {
+    for (const text of [`x${' '.repeat(19_990)}x`, `select${' '.repeat(1_000)}`]) {
       const parts: QueryPart[] = Array.from({ length: 100 }, () => ({ type: 'text', text }));
       let rounds = 0;
       const count = () => {

@@ -1,22 +1,15 @@
-import { setImmediate } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { AgentHandler, log, message, progress } from 'nest-agent-query';
+import { AgentHandler } from 'nest-agent-query';
 import type { Envelope, FilePart, Query, QueryContext, QueryPart } from 'nest-agent-query';
+import { answerRequests, describeParts, headingOf, requestsOf } from './answer-query.js';
 import { FilesLimits } from './files-limits.js';
-import { describeText } from './formats/text.js';
 import { knownFiles } from './known-files.js';
-import { bytes, code, plain } from './markdown.js';
+import { filesNamed, noSuchFile } from './named-files.js';
 import type { ParserJob } from './parser-job.js';
 import { ParserPool } from './parser-pool.js';
 import type { Question } from './parser-protocol.js';
-import { parseRequest } from './request.js';
-import type { FilesRequest } from './request.js';
-
-/** Files of one query that are parsed, or wait for it, ahead of the one that is answered. */
-const AHEAD = 32;
-/** Milliseconds after which the answer says that a file waits. */
-const WAITING_MS = 1000;
+import { ONLY_READING, parseRequest } from './request.js';
 
 /**
  * The built-in agent: describes what is in the parts of a query, and answers requests about the files, without network or
@@ -24,7 +17,8 @@ const WAITING_MS = 1000;
  *
  * If a text of the query is a request, such as `select city, count(*) from orders group by city`, `find "words"` or `page 3`,
  * the answer is only to that. It uses the files of the query and of earlier turns of the session. The module `request.ts` has
- * all requests. Otherwise the files are described, and a text is answered with requests that work for these files.
+ * all requests. Otherwise the files are described, and a text is answered with requests that work for these files. Where there is
+ * no file, the answer says what this agent can do. Requests are also suggested (`suggestions`).
  *
  * For one part after another it emits a `log` when it is its turn, and what is found as `message`s in Markdown: one for an
  * ordinary file, and several for a file that takes long. For a file that is broken, encrypted or too costly the text says so,
@@ -53,21 +47,21 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
   override async *handle({ parts }: Query, context: QueryContext): AsyncGenerator<Envelope> {
     const { signal } = context;
     const jobs: ParserJob[] = [];
-    const cancel = () => jobs.forEach((job) => job.cancel());
+    const close = () => jobs.forEach((job) => job.close());
     const ask = (question: Question, files: FilePart[]) => {
       const job = this.#pool.ask(question, files, context);
       jobs.push(job);
       return job;
     };
-    signal.addEventListener('abort', cancel);
+    signal.addEventListener('abort', close);
     try {
       const requests = await requestsOf(parts);
       yield* requests.size > 0
         ? answerRequests(parts, requests, context, ask)
         : describeParts(parts, context, ask);
     } finally {
-      signal.removeEventListener('abort', cancel);
-      cancel();
+      signal.removeEventListener('abort', close);
+      close();
     }
   }
 
@@ -76,25 +70,56 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
    * The sentence of a file that is broken or too costly is its text.
    */
   async textOf(part: FilePart, context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>): Promise<string> {
-    const text = await this.#whole({ kind: 'text' }, part, context);
+    const text = await this.#whole({ kind: 'text' }, [part], context);
     // What is shown of a file stands below its name.
-    return text.startsWith('### ') ? text : this.#whole({ kind: 'describe' }, part, context);
+    return text.startsWith('### ') ? text : this.#whole({ kind: 'describe' }, [part], context);
   }
+
+  /**
+   * The answer to a request about the files of a query and of the earlier turns of its session, as text: for agents that offer
+   * requests to a model as a tool. {@link FilesHandler.requests} says what may be requested.
+   *
+   * @param request such as `select count(*) from orders`
+   * @returns the answer, or a sentence that says what is wrong with the request
+   *
+   * @example
+   * const rows = await files.answerTo('select count(*) from orders', query.parts, context);
+   */
+  async answerTo(request: string, parts: QueryPart[], context: QueryContext): Promise<string> {
+    const question = parseRequest(request);
+    if (!question) return `This is no request. ${this.requests}`;
+    if (question.kind === 'writing') return ONLY_READING;
+    if (question.kind === 'sql' && question.as !== 'table')
+      return 'There are no files here: ask without `as`.';
+    const known = await knownFiles(parts, context);
+    if (question.kind !== 'describe') return this.#whole(question, known, context);
+    const chosen = filesNamed(known, question.of);
+    const texts = chosen.map(async (part) => {
+      return `${headingOf(part)}${await this.#whole({ kind: 'describe' }, [part], context)}`;
+    });
+    return chosen.length === 0 ? noSuchFile(known, question.of) : (await Promise.all(texts)).join('\n\n');
+  }
+
+  /** What may be requested, in sentences for a model. */
+  readonly requests =
+    'A request is one of: `show tables`; one statement of DuckDB SQL that begins with `select` or `with`; ' +
+    '`summarize TABLE`; `find "words"`; `page 3`, `pages 2-4`; `sheet NAME`; `entry PATH`; `outline`; `text`; `describe`. ' +
+    'All but statements may end with `of FILENAME`.';
 
   async #whole(
     question: Question,
-    part: FilePart,
+    files: FilePart[],
     context: Pick<QueryContext, 'owner' | 'runId' | 'signal'>,
   ): Promise<string> {
-    const job = this.#pool.ask(question, [part], context);
-    const cancel = () => job.cancel();
-    context.signal.addEventListener('abort', cancel);
+    const job = this.#pool.ask(question, files, context);
+    const close = () => job.close();
+    context.signal.addEventListener('abort', close);
     let whole = '';
     try {
       for await (const step of job.steps()) if ('text' in step) whole += step.text;
     } finally {
-      context.signal.removeEventListener('abort', cancel);
-      job.cancel();
+      context.signal.removeEventListener('abort', close);
+      close();
     }
     return whole;
   }
@@ -103,111 +128,4 @@ export class FilesHandler extends AgentHandler implements OnApplicationShutdown 
   onApplicationShutdown(): Promise<void> {
     return this.#pool.close();
   }
-}
-
-/** The requests in the texts. Other runs go on between two texts: there may be many. */
-async function requestsOf(parts: QueryPart[]): Promise<Map<QueryPart, FilesRequest>> {
-  const requests = new Map<QueryPart, FilesRequest>();
-  for (const part of parts) {
-    const request = part.type === 'text' ? parseRequest(part.text) : undefined;
-    if (request) requests.set(part, request);
-    await setImmediate();
-  }
-  return requests;
-}
-
-/** Asks the pool. The job is cancelled when the run ends. */
-type Ask = (question: Question, files: FilePart[]) => ParserJob;
-
-async function* describeParts(parts: QueryPart[], context: QueryContext, ask: Ask): AsyncGenerator<Envelope> {
-  const { signal } = context;
-  const files = parts.filter((part) => part.type === 'file');
-  const jobs: ParserJob[] = [];
-  let answered = 0;
-  for (const [index, part] of parts.entries()) {
-    if (signal.aborted) return;
-    const position = positionOf(index, parts);
-    if (part.type === 'text') {
-      yield* describeTextPart(part.text, position);
-      continue;
-    }
-    for (const next of files.slice(jobs.length, answered + AHEAD))
-      jobs.push(ask({ kind: 'describe' }, [next]));
-    yield log(`Reading ${plain(part.name)}, ${bytes(part.file.size)}${position}`);
-    yield* answerAbout(part, jobs[answered]!, signal);
-    answered += 1;
-  }
-  if (files.length === parts.length || signal.aborted) return;
-  const known = await knownFiles(parts, context);
-  if (known.length > 0) yield* messagesOf(ask({ kind: 'suggest' }, known), signal, 'Reading the files');
-  else yield message('Send files along with the text, and this agent says what is in them.\n');
-}
-
-async function* answerRequests(
-  parts: QueryPart[],
-  requests: Map<QueryPart, FilesRequest>,
-  context: QueryContext,
-  ask: Ask,
-): AsyncGenerator<Envelope> {
-  const { signal } = context;
-  const known = await knownFiles(parts, context);
-  for (const [index, part] of parts.entries()) {
-    if (signal.aborted) return;
-    if (part.type === 'file') continue;
-    const request = requests.get(part);
-    const position = positionOf(index, parts);
-    if (!request) {
-      yield* describeTextPart(part.text, position);
-      continue;
-    }
-    const label = `Answering ${plain(part.text.trim())}`;
-    yield log(`${label}${position}`);
-    const job = ask(request, known);
-    if (await job.waits(WAITING_MS)) yield log('The request waits until other files have been read');
-    yield* messagesOf(job, signal, label);
-  }
-}
-
-async function* describeTextPart(text: string, position: string): AsyncGenerator<Envelope> {
-  yield log(`Reading text${position}`);
-  yield message(`${await describeText(text)}\n\n`);
-}
-
-async function* answerAbout(part: FilePart, job: ParserJob, signal: AbortSignal): AsyncGenerator<Envelope> {
-  if (await job.waits(WAITING_MS)) {
-    yield log(`${plain(part.name)} waits until other files have been read`);
-  }
-  const label = `Reading ${plain(part.name)}`;
-  yield* messagesOf(job, signal, label, `### ${code(part.name)}\n\n`, mismatchOf(part));
-}
-
-/** The answer of a job, between a heading and an ending, and its progress. An empty answer has no message. */
-async function* messagesOf(
-  job: ParserJob,
-  signal: AbortSignal,
-  label: string,
-  heading = '',
-  ending = '',
-): AsyncGenerator<Envelope> {
-  let before = heading;
-  for await (const step of job.steps()) {
-    if (signal.aborted) return;
-    if ('read' in step) {
-      yield progress(step.read, { total: job.size, unit: 'bytes', label });
-      continue;
-    }
-    const { text, isLast } = step;
-    if (isLast && before === '' && text === '' && !job.hasText) return;
-    yield message(`${before}${text}${isLast ? `${ending}\n\n` : ''}`);
-    before = '';
-  }
-}
-
-function positionOf(index: number, parts: QueryPart[]): string {
-  return parts.length > 1 ? ` (part ${index + 1} of ${parts.length})` : '';
-}
-
-function mismatchOf({ mimeType, detectedMimeType }: FilePart): string {
-  if (detectedMimeType === undefined) return '';
-  return `\n\nThe file was declared as ${code(mimeType)}, but its bytes are ${code(detectedMimeType)}.`;
 }

@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -16,12 +17,28 @@ const SENT_AT_ONCE = 256 * 1024;
 const START_MS = 30_000;
 /** Characters at the end of what a process writes to its standard error that are kept. They say why it died. */
 const KEPT_OUTPUT = 16_384;
+/** Signals that ask processes to stop. They end a process only before its first instruction. */
+const STOPPING: ReadonlySet<unknown> = new Set(['SIGINT', 'SIGTERM', 'SIGHUP']);
 /** What V8 writes when it ends a process above its limit. */
 const V8_OUT_OF_MEMORY = /^FATAL ERROR: .*(?:memory|Allocation failed)/m;
 
-/** How a request ended: as its process says, or by the death of the process. */
-export type ParserOutcome =
-  ParserEnd | { type: 'unavailable' } | { type: 'died'; isOutOfMemory: boolean; cause: string };
+/** The death of a process: of a limit of its memory, of a signal that asks processes to stop, or of another cause. */
+interface Death {
+  type: 'died';
+  isOutOfMemory: boolean;
+  isStopped: boolean;
+  cause: string;
+}
+
+/** How a request ended: as its process says, or by the death of the process. `file` is that of a complete answer. */
+export type ParserOutcome = (ParserEnd & { file?: OpenedFile }) | { type: 'unavailable' } | Death;
+
+/** A file of an answer. Whoever takes it reads it to its end or closes it. */
+export interface OpenedFile {
+  name: string;
+  mimeType: string;
+  content: FileHandle;
+}
 
 /** Hears of the execution of a request. */
 export interface ExecutionListener {
@@ -43,7 +60,7 @@ export class ParserChild {
   readonly #directory = newProcessDirectory();
   /** Resolves with the resident memory of the idle process in bytes; undefined if the process died before. */
   readonly #started: Promise<number | undefined>;
-  readonly #died: Promise<{ type: 'died'; isOutOfMemory: boolean; cause: string }>;
+  readonly #died: Promise<Death>;
   /** Whether it has had a request. */
   hasWorked = false;
   #output = '';
@@ -93,7 +110,8 @@ export class ParserChild {
     try {
       if ((await this.#started) === undefined) return await this.#died;
       listener.onBegin();
-      return await Promise.race([this.#request(request, files, listener), this.#died]);
+      const outcome = await Promise.race([this.#request(request, files, listener), this.#died]);
+      return 'attachments' in outcome ? await withFile(outcome) : outcome;
     } finally {
       this.#onMessage = () => undefined;
       this.#ref(false);
@@ -145,11 +163,13 @@ export class ParserChild {
     return resident;
   }
 
-  async #death(): Promise<{ type: 'died'; isOutOfMemory: boolean; cause: string }> {
+  async #death(): Promise<Death> {
     const closed = once(this.#process, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     let end: string;
+    let isStopped = false;
     try {
       const [code, signal] = await closed;
+      isStopped = STOPPING.has(signal);
       end = `ended with ${signal ?? code}`;
     } catch (error) {
       // The system could not start the process. A message that could not be sent has a callback.
@@ -161,6 +181,7 @@ export class ParserChild {
     return {
       type: 'died',
       isOutOfMemory,
+      isStopped,
       cause: `A process that parses files ${end}. ${this.#output}`.trim(),
     };
   }
@@ -186,6 +207,20 @@ export class ParserChild {
     this.#process[method]();
     this.#process.channel?.[method]();
     (this.#process.stderr as Socket | null)?.[method]();
+  }
+}
+
+/** Opens the file of an answer, and removes its path: what was opened can be read until it is closed. */
+async function withFile(end: ParserEnd & { type: 'done' }): Promise<ParserOutcome> {
+  const { file } = end.attachments;
+  if (!file) return end;
+  try {
+    const content = await open(file.path);
+    await rm(file.path);
+    return { ...end, file: { name: file.name, mimeType: file.mimeType, content } };
+  } catch {
+    // The process has died in the meantime, and its directory was removed.
+    return { type: 'unavailable' };
   }
 }
 

@@ -1,5 +1,7 @@
-import type { FilePart } from 'nest-agent-query';
+import { QueryError } from 'nest-agent-query';
+import type { FilePart, Suggestion } from 'nest-agent-query';
 import type { Queued } from './fair-queue.js';
+import type { OpenedFile } from './parser-child.js';
 import type { Question } from './parser-protocol.js';
 
 /** Milliseconds for which pieces of an answer are gathered, so that the answer to an ordinary file is one text. */
@@ -8,8 +10,16 @@ const GATHERED_MS = 250;
 /** Milliseconds without an answer after which a job says how far it has come, again and again. */
 const PROGRESS_MS = 1000;
 
+const INTERRUPTED = 'The files were not read to their end: the service was stopping. Send the query again.';
+
 /** A part of what a job says: a text of the answer, or how many bytes of its files have been read. */
 export type JobStep = { text: string; isLast: boolean } | { read: number };
+
+/** What a complete answer has besides its text. */
+interface Complete {
+  suggestions?: Suggestion[] | undefined;
+  file?: OpenedFile | undefined;
+}
 
 /** One question about files, and the answer as far as it is known. */
 export class ParserJob implements Queued {
@@ -20,6 +30,8 @@ export class ParserJob implements Queued {
   #isWaiting = true;
   #isEnded = false;
   #isCancelled = false;
+  #isInterrupted = false;
+  #complete: Complete | undefined;
   /** What has not been taken yet. */
   #text = '';
   #length = 0;
@@ -70,9 +82,29 @@ export class ParserJob implements Queued {
     this.#read = Math.min(this.size, this.#read + bytes);
   }
 
-  end(): void {
+  /** @param complete what the answer has besides its text, if it is complete */
+  end(complete?: Complete): void {
+    if (this.#isEnded) return void complete?.file?.content.close();
     this.#isEnded = true;
+    this.#complete = complete;
     this.#changed();
+  }
+
+  /** Somebody has stopped the process: the answer ends with an exception. */
+  interrupt(): void {
+    this.#isInterrupted = !this.#isEnded;
+    this.end();
+  }
+
+  /** What the answer has besides its text; undefined if it is not complete. */
+  get complete(): Complete | undefined {
+    return this.#complete;
+  }
+
+  /** Cancels the job, or closes the file of its answer. */
+  close(): void {
+    this.cancel();
+    void this.#complete?.file?.content.close();
   }
 
   /** Does nothing after the end. */
@@ -95,6 +127,8 @@ export class ParserJob implements Queued {
   /**
    * The answer, in as many texts as it takes time, and how far the reading has come where that takes long. The last text, which
    * may be empty, says so. Ends without a last one, and without an exception, when the job is cancelled.
+   *
+   * @throws {QueryError} `interrupted`: the process was stopped, as all processes of a service that ends are
    */
   async *steps(): AsyncGenerator<JobStep> {
     let told = 0;
@@ -107,6 +141,7 @@ export class ParserJob implements Queued {
       const deadline = Date.now() + GATHERED_MS;
       while (!this.#isEnded && Date.now() < deadline) await this.#changeWithin(deadline - Date.now());
       if (this.#isCancelled) return;
+      if (this.#isInterrupted) throw new QueryError('interrupted', INTERRUPTED);
       const text = this.#text;
       this.#text = '';
       isLast = this.#isEnded;

@@ -1,10 +1,12 @@
+import { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import process from 'node:process';
+import { jest } from '@jest/globals';
 import { anyRuns, deadProcess, parsersOf } from '../../../test/support/child-processes.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { newProcessDirectory } from 'nest-agent-query/agents';
-import type { FilePart } from 'nest-agent-query';
+import type { FilePart, QueryError } from 'nest-agent-query';
 import { FilesLimits } from './files-limits.js';
 import type { ParserJob } from './parser-job.js';
 import { ParserPool } from './parser-pool.js';
@@ -93,6 +95,30 @@ describe('ParserPool', () => {
     const texts = await Promise.all(jobs.map(textOf));
     expect(texts).toEqual([expect.stringContaining('5 characters'), expect.stringContaining('4 characters')]);
   });
+
+  it('keeps a process that Ctrl-C reaches', async () => {
+    poolWith({ processes: 1 });
+    await textOf(pool.ask({ kind: 'describe' }, [partOf('one')], TURN));
+    const before = await parsersOf(process.pid);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(before[0]!, signal);
+    expect(await textOf(pool.ask({ kind: 'describe' }, [partOf('two')], TURN))).toContain('3 characters');
+    expect(await parsersOf(process.pid)).toEqual(before);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'does not call a file broken whose process %s has ended before its first instruction',
+    async (signal) => {
+      poolWith({ processes: 1 });
+      const started = jest.spyOn(ChildProcess.prototype as ChildProcess & { spawn: () => void }, 'spawn');
+      const job = pool.ask({ kind: 'describe' }, [partOf('one')], TURN);
+      const [child] = started.mock.contexts as ChildProcess[];
+      started.mockRestore();
+      // Node is not ready so soon after its start to hear of signals.
+      child!.kill(signal);
+      const answer = textOf(job).catch((error: QueryError) => error.code);
+      expect(await answer).toBe('interrupted');
+    },
+  );
 
   it('ends its processes and its jobs when it is closed', async () => {
     poolWith({ processes: 1 });

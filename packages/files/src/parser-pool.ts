@@ -144,6 +144,8 @@ export class ParserPool {
     }
     if (stopped === 'gave way') this.#postpone(job);
     else if (stopped === 'time') conclude(job, this.#tooSlow(job, seconds));
+    else if (outcome.type === 'done') job.end({ ...outcome.attachments, file: outcome.file });
+    else if (outcome.type === 'died' && outcome.isStopped) job.interrupt();
     else conclude(job, this.#sentenceFor(job, outcome));
     this.#turns.leave(job.owner);
     this.#dispatch();
@@ -214,11 +216,9 @@ export class ParserPool {
     for (const other of running) other.isKept = other !== newest;
   }
 
-  /** What the caller is told besides the answer; undefined if the answer is complete. */
-  #sentenceFor(job: ParserJob, outcome: ParserOutcome): string | undefined {
+  /** What the caller is told of an answer that is not complete. */
+  #sentenceFor(job: ParserJob, outcome: Exclude<ParserOutcome, { type: 'done' }>): string {
     switch (outcome.type) {
-      case 'done':
-        return undefined;
       case 'unreadable':
         return outcome.reason;
       case 'unavailable':
@@ -259,8 +259,9 @@ function subjectOf({ question }: ParserJob): string {
   return question.kind === 'describe' ? 'Describing this file' : 'This request';
 }
 
-function conclude(job: ParserJob, sentence: string | undefined): void {
-  if (sentence !== undefined) job.add(job.hasText ? `\n\n${sentence}` : sentence);
+/** Requests that are not found are no part of an answer. */
+function conclude(job: ParserJob, sentence: string): void {
+  if (job.question.kind !== 'suggest') job.add(job.hasText ? `\n\n${sentence}` : sentence);
   job.end();
 }
 

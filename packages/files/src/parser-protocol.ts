@@ -2,6 +2,7 @@
  * What the service and a process of its pool say to each other. A process works on one request at a time. It answers with
  * any number of pieces and then with one end.
  */
+import type { Attachments } from './answer.js';
 import type { FilesLimits } from './files-limits.js';
 import type { FilesRequest } from './request.js';
 
@@ -13,13 +14,13 @@ export interface FileLabel {
   size: number;
 }
 
-/** What is asked about files: what is in them, or what the caller requests, or which requests they can answer. */
-export type Question = { kind: 'describe' } | { kind: 'suggest' } | FilesRequest;
+/** What is asked about files: what the caller requests, or which requests fit them and a text. */
+export type Question = { kind: 'suggest'; text: string } | Exclude<FilesRequest, { kind: 'writing' }>;
 
 /** Asks a question about files. Each piece of the answer is Markdown, to be read after the pieces before it. */
 export interface ParserRequest {
   question: Question;
-  /** One file to be described; any number for another question. */
+  /** One file for `describe`; any number for another question. */
   files: FileLabel[];
   /** `seconds` is the time for these files: after it, the process itself stops reading. */
   limits: FilesLimits;
@@ -34,8 +35,11 @@ export type ToParser =
 
 /** How a request ended, as its process says. */
 export type ParserEnd =
-  /** The answer is complete. `resident` is how many bytes of memory the process has then. */
-  | { type: 'done'; resident: number }
+  /**
+   * The answer is complete. `resident` is how many bytes of memory the process has then. A file of the answer is in the
+   * workspace until the next request.
+   */
+  | { type: 'done'; resident: number; attachments: Attachments }
   /** There is no answer. `reason` consists of whole sentences for the caller. */
   | { type: 'unreadable'; reason: string; resident: number }
   /** An unexpected error. `cause` is for the log of the service. */

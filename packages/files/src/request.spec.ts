@@ -24,6 +24,21 @@ describe('A request', () => {
     ['sheet "Notes" of a.xlsx', { kind: 'sheet', name: 'Notes', of: 'a.xlsx' }],
     ['entry docs/a.txt', { kind: 'entry', path: 'docs/a.txt' }],
     ['entry docs/a.txt of b.zip', { kind: 'entry', path: 'docs/a.txt', of: 'b.zip' }],
+    ['orders as parquet', { kind: 'sql', statement: 'select * from "orders"', as: 'parquet' }],
+    ['Export "a b" as CSV;', { kind: 'sql', statement: 'select * from "a b"', as: 'csv' }],
+    ['describe', { kind: 'describe' }],
+    ['describe of a.csv', { kind: 'describe', of: 'a.csv' }],
+    ...[
+      'delete from orders',
+      'DELETE FROM orders WHERE id = 1;',
+      'update orders set paid = true',
+      'insert into orders values (1)',
+      'drop table if exists orders',
+      'alter table orders add column a int',
+      'create or replace table a as select 1',
+      'truncate orders',
+      "copy orders to '/tmp/a'",
+    ].map((text): [string, object] => [text, { kind: 'writing' }]),
     ['outline', { kind: 'outline' }],
     ['text of report.pdf', { kind: 'text', of: 'report.pdf' }],
   ])('is read from %j', (text, request) => {
@@ -47,7 +62,13 @@ describe('A request', () => {
     'sheet',
     'text me',
     'outlines',
-    'delete from orders',
+    'Delete from my list what is old',
+    'Update the numbers please',
+    'Insert into the text a heading',
+    'Create a table of orders',
+    'this as csv',
+    'describe it',
+    'sold as parquet floor',
   ])('is not taken from %j', (text) => {
     expect(parseRequest(text)).toBeUndefined();
   });

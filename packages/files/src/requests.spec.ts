@@ -1,11 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
+import type { Readable } from 'node:stream';
 import { eventually } from '../../../test/support/conditions.js';
 import { answerOf, filePart } from '../../../test/support/files-agent.js';
 import { zipOf } from '../../../test/support/hostile-files.mjs';
 import { contextOf } from '../../../test/support/handler-context.js';
 import { QueryError } from 'nest-agent-query';
-import type { FilePart, QueryContext, Turn } from 'nest-agent-query';
+import type {
+  Envelope,
+  FilePart,
+  MessageEnvelope,
+  QueryContext,
+  SuggestionsEnvelope,
+  Turn,
+} from 'nest-agent-query';
 import { FilesHandler, FilesLimits } from './index.js';
 
 const FIXTURES = new URL('../../../test/fixtures/files/', import.meta.url);
@@ -42,6 +50,18 @@ function sessionWith(turns: FilePart[][], gone: FilePart[] = []): Partial<QueryC
 const OF_THE_MACHINE = new RegExp([tmpdir(), homedir(), 'nest-agent-query-', 'root:', 'PATH='].join('|'));
 const WITH_PATHS = 'where name like $$%path%$$ or name like $$%director%$$';
 
+/** The files of an answer, with their contents. */
+async function filesOf(handler: FilesHandler, text: string, ...files: FilePart[]) {
+  const query = { parts: [...files, { type: 'text' as const, text }], kwargs: {} };
+  const found: { name: string; mimeType: string; content: Buffer }[] = [];
+  for await (const { type, data } of handler.handle(query, contextOf())) {
+    if (type !== 'file') continue;
+    const { name, mimeType, content } = data as { name: string; mimeType: string; content: Readable };
+    found.push({ name, mimeType, content: Buffer.concat(await content.toArray()) });
+  }
+  return found;
+}
+
 describe('A request', () => {
   let handler: FilesHandler;
 
@@ -62,21 +82,102 @@ describe('A request', () => {
       );
     });
 
-    it('has its answer as CSV and as JSON', async () => {
-      const sql = 'select id, city as "a, b" from orders order by id limit 2';
-      expect(await ask(`${sql} as csv`, ORDERS)).toContain(
-        '```csv\nid,"a, b"\n0,Espoo\n1,Oulu\n```\n\n(2 rows.)',
-      );
-      const json = await ask(`${sql} as json`, ORDERS);
-      const [, content = ''] = /```json\n(.*)\n```/s.exec(json) ?? [];
-      expect(JSON.parse(content)).toEqual([
-        { id: 0, 'a, b': 'Espoo' },
-        { id: 1, 'a, b': 'Oulu' },
+    it('has its answer as a file in CSV, JSON and Parquet, with all rows', async () => {
+      const sql = 'select id, city as "a, b", amount > 3 as big from orders order by id limit 2';
+      const csv = await filesOf(handler, `${sql} as csv`, ORDERS);
+      expect(csv).toEqual([
+        {
+          name: 'result.csv',
+          mimeType: 'text/csv',
+          content: Buffer.from('id,"a, b",big\n0,Espoo,false\n1,Oulu,false\n'),
+        },
       ]);
+      const [json] = await filesOf(handler, `${sql} as json`, ORDERS);
+      expect(json).toMatchObject({ name: 'result.json', mimeType: 'application/json' });
+      expect(JSON.parse(json!.content.toString())).toEqual([
+        { id: 0, 'a, b': 'Espoo', big: false },
+        { id: 1, 'a, b': 'Oulu', big: false },
+      ]);
+      const [rows] = await filesOf(handler, 'select * from range(30000) as csv', ORDERS);
+      expect(rows!.content.toString().split('\n')).toHaveLength(30_002);
+      const [parquet] = await filesOf(handler, 'orders as parquet', ORDERS);
+      expect(parquet).toMatchObject({ name: 'orders.parquet', mimeType: 'application/vnd.apache.parquet' });
+      const again = filePart('again.parquet', parquet!.content);
+      expect(await ask('select sum(amount), count(distinct city) from again', again)).toContain(
+        '| 652.5 | 3 |',
+      );
     });
 
-    it('says that there is no Parquet yet', async () => {
-      expect(await ask('select 1 as parquet', ORDERS)).toContain('Parquet is not text');
+    it('says in its text what is in a file of its answer', async () => {
+      expect(await ask('orders as csv', ORDERS)).toContain(
+        '`orders.csv` has 30 rows of 3 columns, 408 bytes. It begins:\n\n| `id`',
+      );
+      expect(await ask('select * from orders where id < 0 as csv', ORDERS)).toBe(
+        '`result.csv` has 0 rows of 3 columns, 15 bytes.\n\n',
+      );
+      expect(await ask('nope as csv', ORDERS)).toContain('Table with name nope does not exist!');
+    });
+
+    it('puts no more into a file than its limit', async () => {
+      const sql = `select repeat('x', 1000) from range(200000) as csv`;
+      expect(await ask(sql, ORDERS)).toBe('A file of an answer has at most 134 MB. Ask for less.\n\n');
+    });
+
+    it('puts nothing into a file that says something about the machine', async () => {
+      for (const sql of [
+        `select current_setting('temp_directory')`,
+        `select [current_setting('allowed_paths')]`,
+      ]) {
+        for (const form of ['csv', 'json', 'parquet']) {
+          expect(await filesOf(handler, `${sql} as ${form}`, ORDERS)).toEqual([]);
+          expect(await ask(`${sql} as ${form}`, ORDERS)).not.toMatch(OF_THE_MACHINE);
+        }
+      }
+    });
+
+    it('closes the file of an answer that nobody reads', async () => {
+      const controller = new AbortController();
+      const query = { parts: [ORDERS, { type: 'text' as const, text: 'orders as csv' }], kwargs: {} };
+      let content: Readable | undefined;
+      for await (const { type, data } of handler.handle(query, contextOf({ signal: controller.signal }))) {
+        if (type !== 'file') continue;
+        content = (data as { content: Readable }).content;
+        content.destroy();
+        break;
+      }
+      await eventually(() => content!.closed);
+    });
+
+    it('only reads', async () => {
+      for (const statement of ['delete from orders', 'update orders set id = 1', 'drop table orders']) {
+        expect(await ask(statement, ORDERS)).toContain('Only one statement that reads is executed');
+        expect(await ask(statement)).toContain('Only one statement that reads is executed');
+      }
+    });
+
+    it('shows numbers with digits that say something, and texts as they are written', async () => {
+      const table = filePart('a.csv', 'x,paid\n0.1,yes\n0.2,No\n1.7,yes\n');
+      expect(
+        await ask('select sum(x), avg(x), sum(x) * 1000 / 3, 60.1698556 as lat from a', table),
+      ).toContain('\n| 2 | 0.666667 | 666.667 | 60.1698556 |\n');
+      expect(await ask(`select paid, count(*) from a where paid <> 'No' group by paid`, table)).toContain(
+        '| `yes` | 2 |',
+      );
+    });
+
+    it('has as its summary what the description of the file says', async () => {
+      const rows = Array.from(
+        { length: 120_000 },
+        (_, id) => `${id},${(id * 7919) % 20_011},name ${id % 85}\n`,
+      ).join('');
+      for (const table of [ORDERS, filePart('orders.csv', `id,code,name\n${rows}`)]) {
+        const summary = await ask('summarize orders', table);
+        expect(await answerOf(handler, [table])).toContain(summary.trim());
+        expect(await answerOf(handler, [table, 'summarize select * from orders'])).toBe(summary);
+        expect(summary).not.toContain('about');
+      }
+      const [file] = await filesOf(handler, 'summarize orders as csv', ORDERS);
+      expect(file!.content.toString()).toContain('city,text,0,3,,,,"Espoo (10), Oulu (10), Turku (10)"');
     });
 
     it('joins tables of several files and sheets', async () => {
@@ -138,29 +239,26 @@ describe('A request', () => {
     });
 
     it.each([
-      [`select name, value from "duckdb_settings"() ${WITH_PATHS}`, '(workspace)/1.spill'],
-      [`select name, value from query('from duckdb' || '_settings() ${WITH_PATHS}')`, '(workspace)/1.spill'],
-      [`select name, value from duckdb_settings /* */ () ${WITH_PATHS}`, '(workspace)/1.spill'],
-      [`select current_setting('temp_directory') as a`, '"a":"(workspace)/1.spill"'],
+      [`select name, value from "duckdb_settings"() ${WITH_PATHS}`, '(workspace)/2.spill'],
+      [`select name, value from query('from duckdb' || '_settings() ${WITH_PATHS}')`, '(workspace)/2.spill'],
+      [`select name, value from duckdb_settings /* */ () ${WITH_PATHS}`, '(workspace)/2.spill'],
+      [`select current_setting('temp_directory') as a`, '`(workspace)/2.spill`'],
       [`select "current_setting"('allowed_paths') as a`, '(workspace)'],
-      [`select * from pragma_database_list`, '(workspace)/1'],
-      [`select * from duckdb_databases()`, '(workspace)/1'],
-      [`select * from pg_settings where setting like '%/%'`, '(workspace)/1.spill'],
+      [`select * from pragma_database_list`, '(workspace)/'],
+      [`select * from duckdb_databases()`, '(workspace)/'],
+      [`select * from pg_settings where setting like '%/%'`, '(workspace)/2.spill'],
       [`select * from duckdb_secrets()`, '(0 rows.)'],
-      [`select * from duckdb_views() where view_name = 'orders'`, '"view_name":"orders"'],
+      [`select * from duckdb_views() where view_name = 'orders'`, '`orders`'],
     ])('says nothing about the machine: %s', async (sql, said) => {
-      const answer = await ask(`${sql} as json`, ORDERS);
+      const answer = await ask(sql, ORDERS);
       expect(answer).toContain(said);
       expect(answer).not.toMatch(OF_THE_MACHINE);
     });
 
     it('bounds the rows of its answer', async () => {
       const answer = await ask('select * from range(1000000)', ORDERS);
-      expect(answer).toContain('(The first 100 rows; there are more.)');
+      expect(answer).toContain('(The first 100 rows; there are more. With `as csv`');
       expect(answer.length).toBeLessThan(10_000);
-      const csv = await ask(`select repeat('x', 1000) from range(1000000) as csv`, ORDERS);
-      expect(csv).toMatch(/\(The first \d+ rows; there are more\.\)/);
-      expect(csv.length).toBeLessThan(300_000);
     });
 
     it('bounds its time', async () => {
@@ -291,19 +389,76 @@ describe('A request', () => {
     expect(await answerOf(handler, ['select count(*) from orders'], gone)).toContain('| 1 |');
   });
 
-  it('is suggested for another text, and the suggestions work', async () => {
+  it('is suggested for a question, first those about its words, and the suggestions work', async () => {
     const files = [ORDERS, await fixture('report.pdf')];
-    const answer = await ask('What is this?', ...files);
-    expect(answer).toContain('**CSV table**');
-    const [, list = ''] =
-      /These requests work for these files, as the text of a query:\n\n(.*)\n\n/s.exec(answer) ?? [];
-    const requests = Array.from(list.matchAll(/^- `(.*)`$/gm), ([, request]) => request!);
-    expect(requests).toEqual(['select * from orders limit 5', 'page 1', 'find "city"']);
+    const suggested = async (text: string, all = files, context = {}) => {
+      const query = { parts: [...all, { type: 'text' as const, text }], kwargs: {} };
+      const envelopes: Envelope[] = [];
+      for await (const envelope of handler.handle(query, contextOf(context))) envelopes.push(envelope);
+      const [said, offer] = envelopes.slice(-2) as [MessageEnvelope, SuggestionsEnvelope];
+      const requests = offer.data.items.map((item) => item.text);
+      const list = requests.map((request) => `- \`${request}\``).join('\n');
+      expect(said.data.content).toMatch(
+        /^This agent does not read language, it answers requests\. These work for /,
+      );
+      expect(said.data.content).toContain(`:\n\n${list}\n\nA model answers questions`);
+      return requests;
+    };
+    const requests = await suggested('What is the total amount by city?');
+    expect(requests).toEqual([
+      'select city, count(*) as n, sum(amount) as total, avg(amount) as mean from orders group by city order by n desc',
+      'select * from orders limit 5',
+      'summarize orders',
+      'page 1',
+      'find "city"',
+    ]);
     for (const request of requests) {
       expect(await ask(request, ...files)).not.toMatch(/cannot be executed|There is no|Nothing/);
     }
-    const context = sessionWith([[ORDERS]]);
-    expect(await answerOf(handler, ['And now?'], context)).toContain('- `select * from orders limit 5`');
+    expect(await suggested('How large is the engine?', [await fixture('report.pdf')])).toEqual([
+      'page 1',
+      'text',
+      'find "engine"',
+    ]);
+    expect((await suggested('And now?', [], sessionWith([[ORDERS]])))[0]).toBe(
+      'select * from orders limit 5',
+    );
+    const attached = filePart('people.csv', 'name\nAda\n');
+    expect((await suggested('And now?', [attached], sessionWith([[ORDERS]])))[0]).toBe(
+      'select * from people limit 5',
+    );
+  });
+
+  it.each([
+    ['order, "a', 'select "order, ""a", count(*) as n from t group by "order, ""a" order by n desc'],
+    [
+      '![x](http://host)',
+      'select "![x](http://host)", count(*) as n from t group by "![x](http://host)" order by n desc',
+    ],
+  ])('is suggested for a column with the name %j', async (name, statement) => {
+    const table = filePart('t.csv', `"${name.replaceAll('"', '""')}",b\nx,y\n`);
+    const answer = await ask(`what about order a x http host?`, table);
+    expect(answer).toContain(`- \`${statement}\``);
+    expect(await ask(statement, table)).toContain('| `x` | 1 |');
+  });
+
+  it('describes files of earlier turns again', async () => {
+    const context = sessionWith([[ORDERS], [filePart('a.txt', 'text')]]);
+    const both = await answerOf(handler, ['describe'], context);
+    expect(both.indexOf('### `a.txt`')).toBeLessThan(both.indexOf('### `orders.csv`'));
+    expect(await answerOf(handler, ['describe of a.txt'], context)).not.toContain('orders.csv');
+    expect(await answerOf(handler, ['describe of b.txt'], context)).toBe(
+      'There is no file `b.txt`. The files are: `a.txt`, `orders.csv`.\n\n',
+    );
+  });
+
+  it('of another agent has its answer as text', async () => {
+    const answer = (request: string) => handler.answerTo(request, [ORDERS], contextOf());
+    expect(await answer('select count(*) from orders')).toContain('| 30 |');
+    expect(await answer('describe')).toContain('30 rows of 3 columns');
+    expect(await answer('orders as csv')).toContain('ask without `as`');
+    expect(await answer('delete from orders')).toContain('Only one statement that reads');
+    expect(await answer('How many?')).toContain('This is no request. A request is one of: `show tables`');
   });
 
   it('is answered in the order of the texts', async () => {

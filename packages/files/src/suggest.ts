@@ -1,68 +1,95 @@
+import type { Suggestion } from 'nest-agent-query';
 import { headOf } from './file-source.js';
 import type { FileSource } from './file-source.js';
 import type { FilesLimits } from './files-limits.js';
-import { code } from './markdown.js';
+import { plain } from './markdown.js';
 import { archiveFiles } from './sections/archive-entries.js';
 import { withPages } from './sections/pages.js';
 import { passagesOf } from './sections/passages-of.js';
 import { catalogOf } from './tables/catalog.js';
+import { isEngineError } from './tables/engine-errors.js';
+import { suggestStatements } from './tables/suggest-statements.js';
 import type { Workspace } from './tables/workspace.js';
 import { ReadingStopped } from './reading-stopped.js';
 import { UnreadableFile } from './unreadable-file.js';
 
-/** Two or three requests that these files can answer, in Markdown; empty if there is none. */
+/** Suggestions of one answer. */
+const MOST = 6;
+/** Characters of a request that is suggested. */
+const LONGEST = 200;
+/** Bytes of a file in which a word is looked for: to find out how a text is encoded, all of it is read. */
+const LARGEST = 8 * 1024 * 1024;
+/** Characters of a file in which a word of a question is looked for. */
+const SEARCHED = 256 * 1024;
+
+/** Requests that these files can answer. Those that fit a text, by the words that it has in common with a file, come first. */
 export async function suggestRequests(
+  text: string,
   files: FileSource[],
   limits: FilesLimits,
   workspace: Workspace,
-): Promise<string> {
+): Promise<Suggestion[]> {
+  const words = [...text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)].map(([word]) => word);
   const table = (await catalogOf(files, limits, workspace)).find(({ source }) => !source.fault);
   const part = await firstOf(files, (file) => partOf(file, limits));
-  const word = await firstOf(files, (file) => aWordOf(file, limits));
-  const requests = [
-    table && `select * from ${table.name} limit 5`,
+  const small = files.filter(({ size }) => size <= LARGEST);
+  const word = await firstOf(small, (file) => aWordOf(file, new Set(words), limits));
+  const statements =
+    table && (await firstOf([table], (each) => suggestStatements(each, words, limits, workspace)));
+  const suggestions = [
+    ...(statements ?? []),
     part,
-    word && `find "${word}"`,
-    !part && (table ? `summarize ${table.name}` : word && 'text'),
-  ].filter((request) => typeof request === 'string');
-  if (requests.length === 0) return '';
-  const which = files.length === 1 ? 'this file' : 'these files';
-  const lines = requests.map((request) => `- ${code(request, 200)}`);
-  return `These requests work for ${which}, as the text of a query:\n\n${lines.join('\n')}`;
+    word !== undefined && !table && { text: 'text', label: 'Read the text' },
+    word !== undefined &&
+      (!table || words.includes(word.toLowerCase())) && { text: `find "${word}"`, label: `Find “${word}”` },
+  ].filter((each) => typeof each === 'object');
+  // A name that a text cannot show as it is would not be sent as it is.
+  return suggestions.filter((each) => plain(each.text, LONGEST) === each.text).slice(0, MOST);
 }
 
-/** The first result that there is. A file that cannot be read has none. */
-async function firstOf(
-  files: FileSource[],
-  look: (file: FileSource) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  for (const file of files) {
+/** The first result that there is. What cannot be read has none. */
+async function firstOf<T, R>(all: T[], look: (each: T) => Promise<R | undefined>): Promise<R | undefined> {
+  for (const each of all) {
     try {
-      const found = await look(file);
+      const found = await look(each);
       if (found !== undefined) return found;
     } catch (error) {
-      if (!(error instanceof UnreadableFile || error instanceof ReadingStopped)) throw error;
+      const isOfFile =
+        error instanceof UnreadableFile || error instanceof ReadingStopped || isEngineError(error);
+      if (!isOfFile) throw error;
     }
   }
   return undefined;
 }
 
 /** A page or an entry of a file. */
-async function partOf(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
+async function partOf(file: FileSource, limits: FilesLimits): Promise<Suggestion | undefined> {
   const entries = await archiveFiles(file, limits);
   if (entries) {
-    for await (const { name } of entries) return `entry ${name}`;
+    for await (const { name } of entries) return { text: `entry ${name}`, label: `Read ${plain(name, 40)}` };
     return undefined;
   }
-  return withPages(file, limits, async (pages) => (pages && pages.count > 0 ? 'page 1' : undefined));
+  return withPages(file, limits, async (pages) =>
+    pages && pages.count > 0 ? { text: 'page 1', label: 'Read page 1' } : undefined,
+  );
 }
 
-/** A longer word of the beginning of a text. */
-async function aWordOf(file: FileSource, limits: FilesLimits): Promise<string | undefined> {
+/** A longer word of a text: one of those that are asked for, or else the first one. */
+async function aWordOf(
+  file: FileSource,
+  asked: Set<string>,
+  limits: FilesLimits,
+): Promise<string | undefined> {
   if ((await headOf(file)).length === 0) return undefined;
+  let first: string | undefined;
+  let length = 0;
   for await (const { text } of passagesOf(file, limits)) {
-    const [word] = /(?<![\p{L}\p{N}])\p{L}{4,20}(?![\p{L}\p{N}])/u.exec(text) ?? [];
-    if (word !== undefined) return word;
+    for (const [word] of text.matchAll(/(?<![\p{L}\p{N}])\p{L}{4,20}(?![\p{L}\p{N}])/gu)) {
+      if (asked.has(word.toLowerCase())) return word;
+      first ??= word;
+    }
+    length += text.length;
+    if (first !== undefined && (asked.size === 0 || length > SEARCHED)) break;
   }
-  return undefined;
+  return first;
 }

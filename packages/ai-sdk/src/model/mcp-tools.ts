@@ -73,11 +73,13 @@ function modelOutput(output: unknown) {
   const { content, isError } = (output ?? {}) as { content?: unknown; isError?: unknown };
   const texts = Array.isArray(content) ? content.map(textOf) : [JSON.stringify(output) ?? 'null'];
   const text = texts.join('\n');
-  const value =
-    text.length > RESULT_LENGTH
-      ? `${text.slice(0, RESULT_LENGTH)}… [The result has ${text.length} characters. The rest is left out.]`
-      : text;
-  return { type: isError === true ? ('error-text' as const) : ('text' as const), value };
+  return { type: isError === true ? ('error-text' as const) : ('text' as const), value: cutResult(text) };
+}
+
+/** The result of a tool, as long as a model reads it. */
+export function cutResult(text: string): string {
+  if (text.length <= RESULT_LENGTH) return text;
+  return `${text.slice(0, RESULT_LENGTH)}… [The result has ${text.length} characters. The rest is left out.]`;
 }
 
 function textOf(part: unknown): string {

@@ -154,6 +154,49 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     expect(count).toBeGreaterThanOrEqual(2_000);
   });
 
+  it('lets the model request what is in files, also of earlier turns', async () => {
+    const calls = (request: string) =>
+      chunk({
+        delta: {
+          tool_calls: [
+            {
+              index: 0,
+              id: 'a',
+              function: { name: 'request_files', arguments: JSON.stringify({ request }) },
+            },
+          ],
+        },
+      }) + chunk({ delta: {}, finish_reason: 'tool_calls' });
+    const paid = `select count(*) as n from orders where paid = 'yes'`;
+    endpoint.answers(bytes(calls(paid)), bytes(says('Two are paid.') + STOP));
+    const handler = start();
+    const orders = { name: 'orders.csv', content: 'id,paid\n1,yes\n2,no\n3,yes\n' };
+    const query = await queryOf(['How many orders are paid?', orders]);
+    const { envelopes, error } = await outcome(handler, query);
+    expect(error).toBeUndefined();
+    expect(envelopes).toMatchObject([
+      { type: 'tool_call', data: { name: 'request_files', arguments: { request: paid } } },
+      { type: 'tool_result', data: { content: expect.stringContaining('| 2 |') as string } },
+      { type: 'message', data: { content: 'Two are paid.' } },
+    ]);
+    const [first, second] = endpoint.calls.map(({ body }) => body);
+    expect(JSON.parse(first!)).toMatchObject({ tools: [{ function: { name: 'request_files' } }] });
+    expect(second).toContain('| 2 |');
+
+    endpoint.answers(bytes(calls('show tables')), bytes(says('One.') + STOP));
+    const turns = [{ question: ['See', orders], answer: 'Seen.' }];
+    const context = await contextOf({ turns });
+    const answer = await collect(handler.handle(await queryOf('Which tables?'), context));
+    expect(JSON.stringify(answer)).toContain('`orders`');
+  });
+
+  it.each([{ maxSteps: 1 }, {}])('has no tool for files with %j and without use for it', async (options) => {
+    endpoint.answers(bytes(says('Hi') + STOP));
+    const file = { name: 'a.txt', content: 'text' };
+    await outcome(start(options), await queryOf('maxSteps' in options ? [file] : 'Hello'));
+    expect(JSON.parse(endpoint.calls[0]!.body)).not.toHaveProperty('tools');
+  });
+
   it('takes no tool call whose arguments are cut', async () => {
     const call = { index: 0, id: 'a', function: { name: 'echo', arguments: '{"message":"de' } };
     endpoint.answers(bytes(chunk({ delta: { tool_calls: [call] } })));

@@ -1,5 +1,5 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { stepCountIs } from 'ai';
+import { jsonSchema, stepCountIs, tool, type ToolSet } from 'ai';
 import {
   AgentHandler,
   type Envelope,
@@ -14,7 +14,7 @@ import { fromAiSdk } from '../index.js';
 import type { FilesHandler } from 'nest-agent-query-files';
 import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query-adapters';
 import { Endpoint } from './endpoint.js';
-import { McpTools } from './mcp-tools.js';
+import { cutResult, McpTools } from './mcp-tools.js';
 import { callFor, type ModelOptions, type ModelSettings, modelSettings } from './model-options.js';
 
 /** How often a run continues after its process was lost. A query that ends its process must not do so for ever. */
@@ -69,7 +69,7 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
     const handler = fromAiSdk(
       {
         model: this.#endpoint.model(model),
-        tools,
+        tools: { ...(await this.#toolOfFiles(query, context)), ...tools },
         stopWhen: stepCountIs(maxSteps),
         maxRetries: retries,
         ...(instructions !== undefined && { instructions }),
@@ -85,6 +85,25 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
     );
     const answer = handler.handle(query, context) as AsyncIterable<Envelope>;
     return missing.length === 0 ? answer : withLogs(missing, answer);
+  }
+
+  /** The requests of the agent `files`, where there are files. A model that may take one step only has no use for it. */
+  async #toolOfFiles({ parts }: Query, context: QueryContext): Promise<ToolSet> {
+    const sent = [...parts, ...context.history.flatMap((turn) => turn.parts)];
+    if (this.settings.maxSteps === 1 || !sent.some(({ type }) => type === 'file')) return {};
+    const files = await (this.#files ??= filesHandler());
+    if (!files) return {};
+    return {
+      request_files: tool({
+        description: `Reads the files of the conversation. ${files.requests}`,
+        inputSchema: jsonSchema<{ request: string }>({
+          type: 'object',
+          properties: { request: { type: 'string' } },
+          required: ['request'],
+        }),
+        execute: async ({ request }) => cutResult(await files.answerTo(String(request), parts, context)),
+      }),
+    };
   }
 
   /** Called by Nest once all runs have ended. */

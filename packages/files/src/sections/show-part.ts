@@ -24,7 +24,7 @@ const SHOWN_COLUMNS = 20;
 const LISTED = 50;
 
 /** A request for a part of files. */
-export type PartRequest = Exclude<FilesRequest, { kind: 'sql' | 'find' }>;
+export type PartRequest = Exclude<FilesRequest, { kind: 'sql' | 'writing' | 'find' | 'describe' }>;
 
 /** The part of a file that is requested, in Markdown; undefined if files of this kind have no such part. */
 export async function showPart(

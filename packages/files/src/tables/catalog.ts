@@ -11,6 +11,8 @@ import type { Workspace } from './workspace.js';
 export interface NamedTable {
   name: string;
   file: string;
+  /** Bytes of the file. */
+  size: number;
   source: TableSource;
 }
 
@@ -25,7 +27,12 @@ export async function catalogOf(
   for (const file of files) {
     const sources = await tablesOf(file, limits, workspace).catch(noneIfUnreadable);
     for (const source of sources) {
-      tables.push({ name: tableName(file.name, source.sheet, taken), file: file.name, source });
+      tables.push({
+        name: tableName(file.name, source.sheet, taken),
+        file: file.name,
+        size: file.size,
+        source,
+      });
     }
   }
   return tables;

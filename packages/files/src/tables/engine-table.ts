@@ -1,11 +1,14 @@
+import { isOutOfMemory } from './engine-errors.js';
 import { identifier } from './engine.js';
 import type { JsonValue, TableEngine } from './engine.js';
 import { FREQUENT, isNamed, isNested, isNumber, isTime } from './table.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
-/** Rows above which different values are estimated: to count them all takes memory. */
-const EXACT = 100_000;
-/** Different values up to which those of a large table are counted after all. */
+/** Rows up to which the different values of all columns are counted in one pass: more take too much memory. */
+const ONE_PASS = 100_000;
+/** Rows from which different values are estimated where they are many. */
+const ESTIMATED = 1_000_000;
+/** Different values up to which those of such a table are counted after all. */
 const COUNTED = 10_000;
 
 /** A table in the engine. */
@@ -57,7 +60,7 @@ export class EngineTable implements Table {
   /** Five figures of each column, which take one pass. */
   #simpleFigures(columns: Column[]): Promise<JsonValue[]> {
     const distinct = (column: string) =>
-      this.rows > EXACT ? `approx_count_distinct(${column})` : `count(distinct ${column})`;
+      this.rows > ONE_PASS ? `approx_count_distinct(${column})` : `count(distinct ${column})`;
     const figures = columns.flatMap((column) => {
       const value = identifier(column.name);
       const isOrdered = isNumber(column) || isTime(column);
@@ -72,14 +75,22 @@ export class EngineTable implements Table {
     return this.engine.row(`select ${figures.join(', ')} from ${identifier(this.name)}`);
   }
 
-  /** In a large table few different values are counted, and many are estimated. */
+  /** Counts each column for itself where that takes too much memory for all at once. */
   async #distinct({ name }: Column, estimate: number): Promise<{ count: number; isExact: boolean }> {
-    if (this.rows <= EXACT) return { count: estimate, isExact: true };
-    if (estimate > COUNTED) return { count: Math.min(estimate, this.rows), isExact: false };
-    const [count] = await this.engine.row(
-      `select count(distinct ${identifier(name)}) from ${identifier(this.name)}`,
-    );
-    return { count: Number(count), isExact: true };
+    if (this.rows <= ONE_PASS) return { count: estimate, isExact: true };
+    const estimated = { count: Math.min(estimate, this.rows), isExact: false };
+    if (this.rows >= ESTIMATED && estimate > COUNTED) return estimated;
+    try {
+      // Of hashes, which take less memory. That two of a million values have the same one is less likely than 1 in 10,000,000.
+      const value = identifier(name);
+      const [count] = await this.engine.row(
+        `select count(distinct hash(${value})) filter (${value} is not null) from ${identifier(this.name)}`,
+      );
+      return { count: Number(count), isExact: true };
+    } catch (error) {
+      if (!isOutOfMemory(error)) throw error;
+      return estimated;
+    }
   }
 
   async #frequent({ name }: Column): Promise<[JsonValue, number][]> {

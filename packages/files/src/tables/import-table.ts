@@ -31,6 +31,11 @@ async function importTyped(
         `create table ${identifier(name)} as from read_json(${literal(path)}, dateformat = '%Y-%m-%d', ` +
           `sample_size = -1, maximum_object_size = ${LONGEST_ROW})`,
       ));
+  return typedTable(engine, name, notes);
+}
+
+/** A table or a view of the engine whose columns have types already. @param notes sentences about the file as it was read */
+export async function typedTable(engine: TableEngine, name: string, notes: string[]): Promise<EngineTable> {
   const described = await engine.select(`describe ${identifier(name)}`, TYPED);
   const columns = described.rows.map(([column, type]) => ({
     name: column as string,

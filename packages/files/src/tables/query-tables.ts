@@ -1,8 +1,11 @@
+import type { Suggestion } from 'nest-agent-query';
+import type { Attachments } from '../answer.js';
 import type { FileSource } from '../file-source.js';
 import type { FilesLimits } from '../files-limits.js';
 import { SEND_TABLES } from '../formats/archive.js';
 import { block, code, table as markdownTable } from '../markdown.js';
 import { ReadingStopped } from '../reading-stopped.js';
+import { ONLY_READING } from '../request.js';
 import type { FilesRequest, ResultForm } from '../request.js';
 import { archiveFiles } from '../sections/archive-entries.js';
 import { UnreadableFile } from '../unreadable-file.js';
@@ -11,13 +14,20 @@ import type { NamedTable } from './catalog.js';
 import type { EngineTable } from './engine-table.js';
 import { TableEngine } from './engine.js';
 import { isEngineError, isOutOfMemory } from './engine-errors.js';
-import { importTable } from './import-table.js';
-import { fileOf, rowsFor, showFile, showTable } from './result-forms.js';
+import { exportResult, keepResult, keepRows, RESULT } from './export-result.js';
+import { importTable, typedTable } from './import-table.js';
+import { SHOWN_ROWS, showTable } from './result-forms.js';
+import { profileOf, profileRows } from './table-profile.js';
 import type { Workspace } from './workspace.js';
 
 /** Tables that one statement may use. */
 const MAX_TABLES = 20;
 const LISTED_COLUMNS = 30;
+
+/** The answer to a statement. */
+export interface TablesAnswer extends Attachments {
+  text: string;
+}
 
 /** Executes a statement on the tables of files. */
 export async function queryTables(
@@ -25,30 +35,25 @@ export async function queryTables(
   files: FileSource[],
   limits: FilesLimits,
   workspace: Workspace,
-): Promise<string> {
+): Promise<TablesAnswer> {
   const catalog = await catalogOf(files, limits, workspace);
-  if (catalog.length === 0) return noTables(files, limits);
-  if (/^show\s+tables$/i.test(statement)) return listOf(catalog);
-  if (as === 'parquet') {
-    return 'The result is shown as text, and Parquet is not text. Use `as csv` or `as json`.';
-  }
+  if (catalog.length === 0) return { text: await noTables(files, limits) };
+  if (/^show\s+tables$/i.test(statement)) return { text: listOf(catalog) };
   const used = catalog.filter(({ name, source }) => !source.fault && mentions(statement, name));
   if (used.length > MAX_TABLES)
-    return `A statement may use ${MAX_TABLES} tables; this one uses ${used.length}.`;
+    return { text: `A statement may use ${MAX_TABLES} tables; this one uses ${used.length}.` };
   const written = [];
   for (const { source } of used) written.push(await source.write(workspace));
-  const engine = await TableEngine.open(
-    workspace,
-    written.map(({ path }) => path),
-    limits,
-  );
+  const path = await workspace.newPath();
+  const engine = await TableEngine.open(workspace, [...written.map((each) => each.path), path], limits);
   try {
     const tables: EngineTable[] = [];
     for (const [index, { name, file }] of used.entries()) {
       tables.push(await imported(engine, name, file, written[index]!));
     }
     await engine.lock();
-    return await execute(engine, statement, as, tables, catalog, workspace.directory);
+    const { directory } = workspace;
+    return await execute({ engine, statement, as, tables, catalog, path, directory });
   } finally {
     engine.close();
   }
@@ -68,25 +73,78 @@ async function imported(
   }
 }
 
-async function execute(
-  engine: TableEngine,
-  statement: string,
-  as: Exclude<ResultForm, 'parquet'>,
-  tables: EngineTable[],
-  catalog: NamedTable[],
-  directory: string,
-): Promise<string> {
+/** A statement, and what it is executed on. */
+interface Execution {
+  engine: TableEngine;
+  statement: string;
+  as: ResultForm;
+  tables: EngineTable[];
+  catalog: NamedTable[];
+  /** Where a file of the answer is written. */
+  path: string;
+  /** The directory of the workspace. */
+  directory: string;
+}
+
+async function execute(execution: Execution): Promise<TablesAnswer> {
+  const { engine, statement, tables, catalog, directory } = execution;
   try {
-    if (!(await isOneSelect(engine, statement))) {
-      return 'Only one statement that reads is executed: `select`, `with`, `describe` or `summarize`.';
-    }
-    const result = withoutPath(await engine.select(statement, rowsFor(as)), directory);
-    return as === 'table' ? showTable(result) : showFile(fileOf(result, as));
+    if (!(await isOneSelect(engine, statement))) return { text: ONLY_READING };
+    return await resultOf(execution);
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    if (isOutOfMemory(error)) return 'This statement takes more memory than is spent on one.';
-    return explain(withoutPath(error.message, directory), tables, catalog);
+    if (isOutOfMemory(error)) return { text: 'This statement takes more memory than is spent on one.' };
+    return { text: explain(withoutPath(error.message, directory), tables, catalog) };
   }
+}
+
+async function resultOf({
+  engine,
+  statement,
+  as,
+  tables,
+  path,
+  directory,
+}: Execution): Promise<TablesAnswer> {
+  const summarized = await summarizedTable(engine, statement, tables);
+  if (as === 'table') {
+    if (summarized) return { text: withoutPath(await profileOf(summarized), directory) };
+    const result = withoutPath(await engine.select(statement, SHOWN_ROWS), directory);
+    return { text: showTable(result), ...(result.isCut && { suggestions: filesOf(statement) }) };
+  }
+  if (summarized) await keepRows(engine, await profileRows(summarized));
+  else await keepResult(engine, statement);
+  return exportResult(engine, as, { name: nameOfFile(statement, tables), path, hidden: directory });
+}
+
+/** A whole table keeps its name. */
+function nameOfFile(statement: string, tables: EngineTable[]): string {
+  const [, name] = /^select\s+\*\s+from\s+"?([^"\s]+)"?$/i.exec(statement) ?? [];
+  return tables.find((table) => table.name === name?.toLowerCase())?.name ?? 'result';
+}
+
+/** The table of `summarize`: its figures are those of the description of a file, and not the estimates of the engine. */
+async function summarizedTable(
+  engine: TableEngine,
+  statement: string,
+  tables: EngineTable[],
+): Promise<EngineTable | undefined> {
+  const [, what] = /^summarize\s+(.+)$/is.exec(statement) ?? [];
+  if (what === undefined) return undefined;
+  const name = what.replace(/^"(.*)"$/s, '$1').toLowerCase();
+  const table = tables.find((each) => each.name === name);
+  if (table) return table;
+  await keepResult(engine, /^select\s/i.test(what) ? what : `from ${what}`);
+  return typedTable(engine, RESULT, []);
+}
+
+/** The requests for all rows of a result. A comment at the end of the statement would hide what follows. */
+function filesOf(statement: string): Suggestion[] {
+  if (statement.includes('--')) return [];
+  return [
+    { text: `${statement} as csv`, label: 'All rows as CSV' },
+    { text: `${statement} as parquet`, label: 'All rows as Parquet' },
+  ];
 }
 
 /**

@@ -13,9 +13,7 @@ export interface Reading {
 
 const BOOLEANS = new Map([
   ['true', true],
-  ['yes', true],
   ['false', false],
-  ['no', false],
 ]);
 // A zero in front belongs to a code, such as a postal code.
 const INTEGER = /[+-]?(?:0|[1-9]\d{0,17})/;
@@ -35,8 +33,8 @@ const WITHOUT_OFFSET = 19;
 export const READINGS: Reading[] = [
   {
     label: 'boolean',
-    test: (v) => `lower(${v}) in ('true', 'false', 'yes', 'no')`,
-    value: (v) => `lower(${v}) in ('true', 'yes')`,
+    test: (v) => `lower(${v}) in ('true', 'false')`,
+    value: (v) => `lower(${v}) = 'true'`,
     read: (v) => BOOLEANS.get(v.toLowerCase()),
   },
   {

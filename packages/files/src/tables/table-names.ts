@@ -32,6 +32,11 @@ export function tableName(file: string, sheet: string | undefined, taken: Set<st
   return name;
 }
 
+/** Whether a name needs no quotes in SQL. */
+export function isPlainName(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !RESERVED.has(name.toLowerCase());
+}
+
 /** The name of the file without `.csv` or `.csv.gz`. */
 function withoutExtension(file: string): string {
   const extension = extensionOf(file);

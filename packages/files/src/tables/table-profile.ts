@@ -1,5 +1,6 @@
 import { code, count, table as markdownTable } from '../markdown.js';
-import { showCell, showValue } from './result-forms.js';
+import { rounded, showCell, showNumber, showValue } from './result-forms.js';
+import type { JsonValue, Result } from './engine.js';
 import type { Column, ColumnFigures, Table } from './table.js';
 
 /** Columns and rows that are shown, at most. */
@@ -36,6 +37,18 @@ export async function profileOf(table: Table): Promise<string> {
   return `${markdownTable(HEADING, rows)}${rest > 0 ? `\n\n(${count(rest, 'more column')}.)` : ''}`;
 }
 
+/** The same as a result, for a file. */
+export async function profileRows(table: Table): Promise<Result> {
+  const figures = await table.figures(table.columns.length);
+  const rows = figures.map(({ missing, distinct, min, max, mean, frequent }, index): JsonValue[] => {
+    const { name, type } = table.columns[index]!;
+    const often = frequent.map(([value, times]) => `${showValue(value)} (${times})`).join(', ');
+    const texts = [min, max].map((value) => (value === null ? null : showValue(value)));
+    return [name, type, missing, distinct?.count ?? null, ...texts, mean, often];
+  });
+  return { columns: HEADING, rows, isCut: false };
+}
+
 function profileRow(
   { name, type }: Column,
   { missing, distinct, min, max, mean, frequent }: ColumnFigures,
@@ -45,15 +58,14 @@ function profileRow(
     type,
     missing.toLocaleString('en-US'),
     distinct ? `${distinct.isExact ? '' : 'about '}${distinct.count.toLocaleString('en-US')}` : '',
-    min === null ? '' : code(showValue(min), 30),
-    max === null ? '' : code(showValue(max), 30),
-    mean === null ? '' : meanOf(mean),
+    extremeOf(min),
+    extremeOf(max),
+    mean === null ? '' : rounded(mean),
     frequent.map(([value, times]) => `${showCell(value, 20)} (${times.toLocaleString('en-US')})`).join(', '),
   ];
 }
 
-/** Six significant digits, or two decimals from 1000 on. */
-function meanOf(mean: number): string {
-  const digits = Math.abs(mean) >= 1000 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 6 };
-  return mean.toLocaleString('en-US', { ...digits, useGrouping: false });
+function extremeOf(value: JsonValue): string {
+  if (value === null) return '';
+  return code(typeof value === 'number' ? showNumber(value) : showValue(value), 30);
 }

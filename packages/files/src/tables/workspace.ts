@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -31,10 +31,16 @@ export class Workspace {
     return path;
   }
 
-  /** Removes all files. */
-  async clear(): Promise<void> {
+  /** Removes all files but one, which is removed the next time. @param kept its path */
+  async clear(kept?: string): Promise<void> {
     if (this.#count === 0) return;
-    this.#count = 0;
-    await rm(this.directory, { recursive: true, force: true });
+    if (kept === undefined) {
+      this.#count = 0;
+      return rm(this.directory, { recursive: true, force: true });
+    }
+    for (const name of await readdir(this.directory)) {
+      const path = join(this.directory, name);
+      if (path !== kept) await rm(path, { recursive: true, force: true });
+    }
   }
 }
