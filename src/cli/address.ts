@@ -3,12 +3,15 @@ import { UsageError } from './failures.js';
 /**
  * The URL of a service.
  *
+ * @param agent which of its agents is meant, where it has several
  * @throws {UsageError} the text is not an address; the message does not repeat a password
  */
-export function addressOf(text: string): URL {
+export function addressOf(text: string, agent?: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === '')
+  if (url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === '') {
+    if (agent !== undefined) url.pathname = `${url.pathname.replace(/\/+$/, '')}/${agent}`;
     return url;
+  }
   const shown = text.replace(/^([a-z]+:\/\/)?.*@/is, '$1…@');
   throw new UsageError(
     `The URL of the service is ${JSON.stringify(shown)}. It must begin with http:// or https://, and have no user, ` +

@@ -24,7 +24,7 @@ interface List<Entry> {
   page: (limit: number, after: string | undefined) => Promise<{ entries: Entry[]; next: string | null }>;
   headings: string[];
   row: (entry: Entry) => string[];
-  /** The columns that a narrow terminal does not show, the first one first. */
+  /** The columns that a narrow terminal does not show, the first one first. The last one is cut before. What is copied is none. */
   spare: string[];
 }
 
@@ -50,7 +50,7 @@ export function runsCommand(): Command {
           ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
           ...[String(events), session ?? '-'],
         ],
-        spare: ['EVENTS', 'TOOK'],
+        spare: ['EVENTS', 'TOOK', 'CREATED', 'STATUS'],
       });
     });
 }
@@ -74,7 +74,7 @@ export function sessionsCommand(): Command {
           ...[id, String(turns), localTime(updatedAt)],
           ...[active === null ? '-' : 'running', title ?? '-'],
         ],
-        spare: ['STATE', 'TURNS'],
+        spare: ['STATE', 'TURNS', 'LAST USED', 'TITLE'],
       });
     },
   );

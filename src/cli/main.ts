@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { askCommand } from './ask.js';
 import { cancelCommand } from './cancel.js';
+import { chatCommand } from './chat/index.js';
 import { completeCommand, completionCommand } from './completion.js';
 import { doctorCommand } from './doctor/index.js';
 import { followCommand } from './follow.js';
@@ -17,7 +18,8 @@ const AFTER_HELP = `
 Examples:
   $ nest-agent-query serve ./my-agent.mjs
   $ nest-agent-query ask "What is in this file?" -f report.pdf
-  $ nest-agent-query sessions --url https://example.org/research
+  $ nest-agent-query chat
+  $ nest-agent-query sessions --url https://example.org --agent research
 
 Exit codes:
     0  everything went well
@@ -46,7 +48,7 @@ const help = new Command('help')
   .action(showHelp);
 
 const clients = { showGlobalOptions: true };
-add('Ask a service:', [askCommand(), followCommand(), cancelCommand()], clients);
+add('Ask a service:', [askCommand(), chatCommand(), followCommand(), cancelCommand()], clients);
 add(
   'Look after it:',
   [runsCommand(), sessionsCommand(), sessionCommand(), eraseCommand(), doctorCommand()],
@@ -63,12 +65,14 @@ function version(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-function showHelp(names: string[]): void {
+async function showHelp(names: string[]): Promise<void> {
   let command = program;
   for (const name of names) {
     const next = command.commands.find((each) => each.name() === name);
-    if (!next) return program.error(`error: unknown command '${name}'. To see all: nest-agent-query --help`);
-    command = next;
+    // A command that has others says that it does not have this one.
+    if (!next && command.commands.length > 0)
+      return void (await command.parseAsync([name], { from: 'user' }));
+    command = next ?? command;
   }
   command.outputHelp();
 }

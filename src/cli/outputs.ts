@@ -1,6 +1,19 @@
 import { once } from 'node:events';
-import { printable } from './printable.js';
+import { printable, printableLine } from './printable.js';
 import { StatusLine } from './status-line.js';
+
+/** How a terminal shows a text that arrives in pieces. What it returns are whole lines. */
+export interface Format {
+  /** The end of the text, which is not shown yet. */
+  readonly rest: string;
+  push(piece: string): string;
+  /** Something else is written before the next piece. */
+  pause(): string;
+  end(): string;
+}
+
+/** The most characters of a text that is not shown yet, in the line that says what is awaited. */
+const REST_LENGTH = 200;
 
 /**
  * The two outputs of a command: the answer on stdout, exactly as it is unless a terminal shows it, and notes on stderr. Where
@@ -15,11 +28,18 @@ export class Outputs {
   /** What is written with the next text: the first half of a character; on a terminal also that of a line end. */
   #half = '';
 
+  /** @param format how a terminal shows the answer; by default as it is */
   constructor(
     private readonly stdout: NodeJS.WriteStream = process.stdout,
     private readonly stderr: NodeJS.WriteStream = process.stderr,
+    private readonly format?: Format,
   ) {
     this.#status = new StatusLine(stderr);
+  }
+
+  /** Whether a person reads the notes. */
+  get isOnTerminal(): boolean {
+    return this.stderr.isTTY;
   }
 
   /** Writes a piece of the answer. Waits while the reader of stdout does not read. */
@@ -28,15 +48,22 @@ export class Outputs {
     const half = this.stdout.isTTY ? /[\ud800-\udbff\r]$/ : /[\ud800-\udbff]$/;
     this.#half = half.exec(text)?.[0] ?? '';
     const whole = this.#half === '' ? text : text.slice(0, -1);
-    if (whole === '') return;
+    const shown = this.stdout.isTTY ? printable(whole) : whole;
+    await this.#write(this.format ? this.format.push(shown) : shown);
+    if (this.format?.rest.trim()) this.showStatus(endOf(this.format.rest, this.stderr.columns));
+  }
+
+  async #write(text: string): Promise<void> {
+    if (text === '') return;
     this.#endNote();
-    this.#isTextOpen = !whole.endsWith('\n');
-    await write(this.stdout, this.stdout.isTTY ? printable(whole) : whole);
+    this.#isTextOpen = !text.endsWith('\n');
+    await write(this.stdout, text);
   }
 
   /** Writes a line to stdout that is no part of the answer. */
   async line(line: string): Promise<void> {
-    await this.text(`${this.#isTextOpen ? '\n' : ''}${line}\n`);
+    await this.#write(this.format?.end() ?? '');
+    await this.#write(`${this.#isTextOpen ? '\n' : ''}${line}\n`);
   }
 
   /** Writes a line about the answer to stderr. */
@@ -51,6 +78,8 @@ export class Outputs {
     if (text === '') return;
     this.#status.hide();
     this.#endTextOnSameTerminal();
+    const rest = this.#isNoteOpen ? '' : this.format?.pause();
+    if (rest) this.stdout.write(rest);
     this.#isNoteOpen = !text.endsWith('\n');
     this.stderr.write(this.#dimmed(printable(text)));
   }
@@ -69,7 +98,9 @@ export class Outputs {
   end(): void {
     this.#endNote();
     this.#status.close();
-    if (this.#half !== '') this.stdout.write(this.stdout.isTTY ? printable(this.#half) : this.#half);
+    const half = this.stdout.isTTY ? printable(this.#half) : this.#half;
+    const rest = this.format ? this.format.push(half) + this.format.end() : half;
+    if (rest !== '') this.stdout.write(rest);
     if (this.#isTextOpen && this.stdout.isTTY) this.stdout.write('\n');
     this.#half = '';
     this.#isTextOpen = false;
@@ -91,6 +122,13 @@ export class Outputs {
   #dimmed(text: string): string {
     return this.stderr.isTTY && this.stderr.hasColors() ? `\x1b[2m${text}\x1b[22m` : text;
   }
+}
+
+/** The end of a text as one line of a terminal. */
+function endOf(text: string, columns = 80): string {
+  const characters = [...printableLine(text.slice(-REST_LENGTH))];
+  const room = columns - 5;
+  return characters.length <= room ? characters.join('') : `…${characters.slice(-room).join('')}`;
 }
 
 /** Writes a text, and waits while its reader does not read. A reader that has gone is not waited for. */

@@ -48,6 +48,11 @@ async function bytesOfStdin(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Collects the values of an option that may be repeated. */
+export function collected(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
 /**
  * The files of a query, by their paths.
  *

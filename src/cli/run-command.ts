@@ -38,7 +38,17 @@ async function endProcess(exitCode: number): Promise<void> {
 /** A command that was added to another inherits nothing from it. */
 function prepare(command: Command): void {
   command.exitOverride().helpOption('-h, --help', 'show this help');
+  if (command.commands.length > 0)
+    command.configureOutput({ outputError: (text, write) => write(text + adviceOn(text, command)) });
   command.commands.forEach(prepare);
+}
+
+/** Commander names the nearest command itself, if one is near. */
+function adviceOn(error: string, command: Command): string {
+  if (!error.startsWith('error: unknown command')) return '';
+  const words = [command.name()];
+  for (let above = command.parent; above; above = above.parent) words.unshift(above.name());
+  return `To see all commands: ${words.join(' ')} --help\n`;
 }
 
 /**

@@ -46,10 +46,11 @@ export function serveCommand(name = 'serve'): Command {
     );
 }
 
-/** The variables that flags set. */
+/** The variables that flags set. A flag that other commands have too, such as `--agent`, is one of the whole command line. */
 function variablesOf(command: Command): NodeJS.ProcessEnv {
+  const options = command.optsWithGlobals<Record<string, string | true | undefined>>();
   const given = FLAGS.flatMap(({ option, variable }) => {
-    const value = command.getOptionValue(option.attributeName()) as string | true | undefined;
+    const value = options[option.attributeName()];
     return value === undefined ? [] : [[variable, String(value)]];
   });
   return Object.fromEntries(given) as NodeJS.ProcessEnv;

@@ -5,6 +5,7 @@ import { addressOf, credentialOf } from './address.js';
 /** The options that hold for every command that asks a service. */
 interface ServiceOptions {
   url: string;
+  agent?: string;
   path: string;
   key?: string;
   kwargs?: Record<string, unknown>;
@@ -17,9 +18,12 @@ export function addServiceOptions(program: Command): Command {
     if (process.env[name] === '') delete process.env[name];
   return program
     .addOption(
-      new Option('--url <url>', 'where the service is; of several agents, with /NAME')
+      new Option('--url <url>', 'where the service is')
         .env('AGENT_QUERY_URL')
         .default('http://127.0.0.1:3000'),
+    )
+    .addOption(
+      new Option('--agent <name>', 'the agent to ask, where the service has several').argParser(agentOf),
     )
     .addOption(new Option('--path <path>', 'the path of the endpoint below the URL').default('query'))
     .addOption(
@@ -33,8 +37,9 @@ export function addServiceOptions(program: Command): Command {
 
 /** A client of the service that the options name. */
 export function connect(command: Command, options: AgentQueryClientOptions = {}): AgentQueryClient {
-  const { url, path, key } = optionsOf(command);
-  return new AgentQueryClient({ baseUrl: addressOf(url).href, path, headers: credentialOf(key), ...options });
+  const { url, agent, path, key } = optionsOf(command);
+  const baseUrl = addressOf(url, agent).href;
+  return new AgentQueryClient({ baseUrl, path, headers: credentialOf(key), ...options });
 }
 
 /** The metadata that `--kwargs` gives. */
@@ -44,6 +49,11 @@ export function kwargsGiven(command: Command): Record<string, unknown> {
 
 function optionsOf(command: Command): ServiceOptions {
   return command.optsWithGlobals<ServiceOptions>();
+}
+
+function agentOf(text: string): string {
+  if (/^[a-z](?:-?[a-z0-9])*$/.test(text)) return text;
+  throw new InvalidArgumentError('The name of an agent has letters from a to z, digits and single "-".');
 }
 
 function kwargsOf(text: string): Record<string, unknown> {

@@ -1,13 +1,12 @@
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import type { SessionPage, Turn } from 'nest-agent-query-client';
+import type { Turn } from 'nest-agent-query-client';
 import { UsageError } from './failures.js';
 import { Interrupted } from './interruption.js';
-import { localTime } from './lists.js';
 import { write } from './outputs.js';
 import { printable, printableJson } from './printable.js';
-import { checked, hasTexts, isPage } from './response-form.js';
 import { connect } from './service.js';
+import { answerOf, headOf, readTurns } from './turns.js';
 
 /** `nest-agent-query session` */
 export function sessionCommand(): Command {
@@ -17,16 +16,10 @@ export function sessionCommand(): Command {
     .argument('<session>', 'the id of the session')
     .option('--json', 'print each turn as a line of JSON')
     .action(async (id: string, { json }: { json?: true }, command: Command) => {
-      const client = connect(command);
-      let next: number | null | undefined;
-      do {
-        const page = checked(await client.session(id, { after: next ?? undefined }), isPageOfTurns);
-        for (const turn of page.turns)
-          await write(process.stdout, json ? `${printableJson(turn)}\n` : textOf(turn));
-        if (page.next === null && page.active !== null)
-          process.stderr.write(`A run executes: nest-agent-query follow ${page.active}\n`);
-        next = page.next;
-      } while (next !== null);
+      const active = await readTurns(connect(command), id, (turn) =>
+        write(process.stdout, json ? `${printableJson(turn)}\n` : textOf(turn)),
+      );
+      if (active !== null) process.stderr.write(`A run executes: nest-agent-query follow ${active}\n`);
     });
 }
 
@@ -50,21 +43,8 @@ export function eraseCommand(): Command {
     });
 }
 
-function isPageOfTurns({ turns, next }: SessionPage): boolean {
-  if (!isPage(turns, next, ['runId', 'createdAt', 'text'])) return false;
-  return turns.every(({ parts, end }) => Array.isArray(parts) && hasTexts(end, ['status']));
-}
-
-function textOf({ parts, text, truncated, end, runId, createdAt }: Turn): string {
-  const question = parts.map((part) =>
-    part.type === 'text'
-      ? `${part.text}${part.truncated ? '… (cut)' : ''}`
-      : `[${part.name}, ${part.mimeType}, ${part.size} bytes]`,
-  );
-  const quoted = question.join('\n').replace(/^/gm, '> ');
-  const state = end.status === 'failed' ? `failed: ${end.error.message} (${end.error.code})` : end.status;
-  const whole = `--- ${localTime(createdAt)}, run ${runId}, ${state}\n${quoted}\n\n${text}${truncated ? '… (cut)' : ''}`;
-  return printable(`${whole.trimEnd()}\n\n`);
+function textOf(turn: Turn): string {
+  return printable(`${`${headOf(turn)}\n\n${answerOf(turn)}`.trimEnd()}\n\n`);
 }
 
 /**

@@ -11,6 +11,7 @@ import { EXIT } from './exit-codes.js';
 import { Outputs } from './outputs.js';
 import { printableJson, printableLine } from './printable.js';
 import { barOf, bytesText } from './status-line.js';
+import { suggestionsOf, textOfSuggestions } from './suggestions.js';
 
 /** How an answer is printed. */
 export interface ShowOptions {
@@ -123,18 +124,20 @@ function toolText(value: unknown): string {
 }
 
 /**
- * Says how the run ended, unless it was completed.
+ * Says how the run ended, unless it was completed, and on a terminal what the agent suggests.
  *
  * @param isSaved whether its files were saved that should be
  * @returns the exit code
  */
 export function reportEnd(
   outputs: Outputs,
-  { status, error, usage, runId }: AnswerResult,
+  { status, error, usage, runId, envelopes }: AnswerResult,
   isSaved: boolean,
 ): number {
   if (usage) outputs.note(`usage: ${usage.inputTokens} tokens in, ${usage.outputTokens} tokens out`);
   if (status === 'failed') outputs.note(`The run ${runId} failed: ${error?.message} (${error?.code})`);
   if (status === 'cancelled') outputs.note(`The run ${runId} was cancelled.`);
+  const suggestions = suggestionsOf(envelopes);
+  if (suggestions.length > 0 && outputs.isOnTerminal) outputs.note(textOfSuggestions(suggestions));
   return status === 'completed' && isSaved ? EXIT.ok : EXIT.failed;
 }

@@ -11,6 +11,7 @@ export class StatusLine {
   #text = '';
   #isClosed = false;
   #drawing: NodeJS.Timeout | undefined;
+  readonly #onExit = () => this.close();
 
   constructor(private readonly stream: NodeJS.WriteStream) {
     const canMove = stream.isTTY && process.env['TERM'] !== 'dumb' && !('CI' in process.env);
@@ -18,7 +19,7 @@ export class StatusLine {
     if (!canMove) return;
     this.#spinner = spinner({ stream, handleSignals: false });
     // A second Ctrl-C ends the process at once, and the line hides the cursor.
-    process.once('exit', () => this.close());
+    process.once('exit', this.#onExit);
   }
 
   get exists(): boolean {
@@ -41,6 +42,7 @@ export class StatusLine {
   /** Hides the line for good. */
   close(): void {
     this.#isClosed = true;
+    process.off('exit', this.#onExit);
     this.hide();
   }
 

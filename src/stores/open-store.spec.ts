@@ -51,7 +51,7 @@ describe('Opening a store', () => {
     const store = await openStore(`file:${path}`);
     expect(await messageOf(`file:${path}`)).toBe(
       `The database ${path} cannot be opened: another process is using it. ` +
-        'A file belongs to one process: stop that process, use another file, or use Postgres.',
+        'A file belongs to one process: stop that process, use another file, use Postgres, or keep runs in memory only, with the URL memory: (for the service: DATABASE_URL=memory:).',
     );
     await store.close();
     expect(await messageOf(`file:${path}`)).toBe('opened');

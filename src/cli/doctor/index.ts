@@ -8,6 +8,7 @@ import { targetOf } from './target.js';
 /** The options of the command, and those that hold for every command that asks a service. */
 interface Options {
   url: string;
+  agent?: string;
   path: string;
   key?: string;
   idle: number;
@@ -38,8 +39,8 @@ Cloudflare (100 s), --idle 330 for Envoy (5 min). Use --body 350000000 for the l
 Exit codes: 0 all fine, 1 a problem was found, 2 usage, 3 access was refused (401, 403), 4 no connection`;
 
 async function doctor(given: string | undefined, command: Command): Promise<number> {
-  const { url, path, key, ...options } = command.optsWithGlobals<Options>();
-  const target = targetOf(given ?? url, path, key);
+  const { url, agent, path, key, ...options } = command.optsWithGlobals<Options>();
+  const target = targetOf(given ?? url, path, key, agent);
   const stopProgress = showProgress(options.idle);
   const report = await examine(target, options).finally(stopProgress);
   process.stdout.write(options.json ? jsonOfReport(report) : textOfReport(report, lookOf(process.stdout)));

@@ -7,10 +7,11 @@ import { addressOf, credentialOf } from '../address.js';
  * @param text the URL of the service, or that of its endpoint
  * @param endpoint the path of the endpoint below the URL, such as `query`
  * @param key an API key or a token
+ * @param agent which of its agents is meant, where it has several
  * @throws {UsageError} the URL is not that of a service, or the key is not valid
  */
-export function targetOf(text: string, endpoint: string, key: string | undefined): Target {
-  const url = addressOf(text);
+export function targetOf(text: string, endpoint: string, key: string | undefined, agent?: string): Target {
+  const url = addressOf(text, agent);
   const base = url.pathname.replace(/\/+$/, '');
   return {
     origin: new URL(url.origin),

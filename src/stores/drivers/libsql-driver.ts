@@ -25,7 +25,7 @@ const OUTAGES: [code: string, reason: string][] = [
 const REFUSALS: [code: RegExp, reason: string][] = [
   [
     /^SQLITE_BUSY/,
-    'another process is using it. A file belongs to one process: stop that process, use another file, or use Postgres.',
+    'another process is using it. A file belongs to one process: stop that process, use another file, use Postgres, or keep runs in memory only, with the URL memory: (for the service: DATABASE_URL=memory:).',
   ],
   [
     /^SQLITE_NOTADB$/,
