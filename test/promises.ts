@@ -1389,6 +1389,19 @@ export const PROMISES = {
     section: 'service',
     sentence: 'The command ask sends words or stdin as the text, files and kwargs.',
   },
+  'cli.agent': {
+    section: 'service',
+    sentence: 'With --agent a command asks one of several agents.',
+  },
+  'cli.continue': {
+    section: 'service',
+    sentence: 'The commands ask and chat with --continue continue the session that was used last.',
+  },
+  'cli.chat': {
+    section: 'service',
+    sentence:
+      'The command chat asks in one session. Without a terminal each line of stdin is a text, until one does not go well.',
+  },
   'cli.outputs': {
     section: 'service',
     sentence: 'The command ask writes the answer to stdout as it arrives, and everything else to stderr.',

@@ -1,44 +1,27 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AgentQueryClient } from 'nest-agent-query-client';
 import { log, message, progress } from '../src/index.js';
 import { ask } from './support/client.js';
 import { CLI } from './support/command-line.js';
-import { eventuallyElsewhere } from './support/conditions.js';
 import { type Host, startAgent } from './support/host.js';
 import { ScriptedAgent } from './support/scripted-agent.js';
-
-// The program `script` of util-linux makes a terminal for another program.
-const describeWithTerminal =
-  process.platform === 'linux' && existsSync('/usr/bin/script') ? describe : describe.skip;
+import { describeWithTerminal, Terminal } from './support/terminal.js';
 
 describeWithTerminal('The command line on a terminal', () => {
   let agent: ScriptedAgent;
   let host: Host;
-  let terminal: ChildProcess;
-  let screen: string;
-  let ended: Promise<[number]>;
+  let terminal: Terminal;
   let directory: string;
 
   /** Executes the command on a terminal of its own. */
   function start(parameters: string[], variables: Record<string, string> = {}): void {
-    const words = [process.execPath, CLI, ...parameters].map((word) => `'${word}'`).join(' ');
-    const env = { PATH: process.env['PATH'], TERM: 'xterm-256color', SHELL: '/bin/sh', ...variables };
-    terminal = spawn('/usr/bin/script', ['-qefc', words, '/dev/null'], {
-      env: { ...env, AGENT_QUERY_URL: host.url },
-    });
-    screen = '';
-    ended = once(terminal, 'close') as Promise<[number]>;
-    terminal.stdout!.setEncoding('utf8').on('data', (text: string) => (screen += text));
-  }
-  const type = (keys: string) => terminal.stdin!.write(keys);
-  async function until(text: string): Promise<void> {
-    await eventuallyElsewhere(() => screen.includes(text) || terminal.exitCode !== null);
-    expect(screen).toContain(text);
+    terminal = new Terminal(parameters, { AGENT_QUERY_URL: host.url, ...variables });
   }
 
   beforeEach(async () => {
@@ -47,25 +30,24 @@ describeWithTerminal('The command line on a terminal', () => {
     directory = await mkdtemp(join(tmpdir(), 'cli-'));
   });
   afterEach(async () => {
-    terminal.kill();
-    await ended;
+    await terminal.stop();
     await host.close();
     await rm(directory, { recursive: true });
   });
 
   it('shows what is awaited, then the answer without control characters, and dimmed notes on lines of their own', async () => {
     start(['ask', 'Hello']);
-    await until('Waiting for the answer');
+    await terminal.until('Waiting for the answer');
     const call = await agent.call(1);
     call.emit(progress(1, { total: 2, unit: 'pages', label: 'reading' }));
-    await until('██████████░░░░░░░░░░ 50% reading: 1/2 pages');
+    await terminal.until('██████████░░░░░░░░░░ 50% reading: 1/2 pages');
     call.emit(message('The \x1b[2Janswer'), log('half'));
-    await until('half');
+    await terminal.until('half');
     call.emit(message(' ends'));
     call.finish();
-    expect(await ended).toEqual([0, null]);
+    expect(await terminal.ended).toEqual([0, null]);
     // The line of what is awaited is gone, and the cursor is shown again.
-    const [, shown] = screen.split('\x1b[?25h').slice(-2);
+    const [, shown] = terminal.screen.split('\x1b[?25h').slice(-2);
     expect(shown).toContain('The ␛[2Janswer\r\n\x1b[2mlog: half\x1b[22m\r\n ends\r\n');
   });
 
@@ -74,8 +56,11 @@ describeWithTerminal('The command line on a terminal', () => {
     const call = await agent.call(1);
     call.emit(log('Thinking'), message('Yes'));
     call.finish();
-    await ended;
-    expect(screen).toBe('log: Thinking\r\nYes\r\n');
+    await terminal.ended;
+    const [run] = (await new AgentQueryClient({ baseUrl: host.url }).runs()).runs;
+    expect(terminal.screen).toBe(
+      `log: Thinking\r\nYes\r\nTo read it again: nest-agent-query follow ${run!.id}\r\n`,
+    );
   });
 
   it('shows how far an upload has come', async () => {
@@ -83,29 +68,29 @@ describeWithTerminal('The command line on a terminal', () => {
     await writeFile(path, Buffer.alloc(48 * 1024 * 1024));
     start(['ask', 'Hello', '-f', path]);
     (await agent.call(1)).finish();
-    expect(await ended).toEqual([0, null]);
-    expect(screen).toMatch(/Sending [\d.]+ \w+ of 64\.0 MiB [█░]{20} \d+%/);
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toMatch(/Sending [\d.]+ \w+ of 64\.0 MiB [█░]{20} \d+%/);
   });
 
   it('keeps a line of the answer that is not ended when progress comes', async () => {
     start(['ask', 'Hello']);
     const call = await agent.call(1);
     call.emit(message('It begins '), progress(1, { total: 2, label: 'reading' }));
-    await until('50% reading: 1/2');
+    await terminal.until('50% reading: 1/2');
     call.emit(message('and ends.'));
     call.finish();
-    expect(await ended).toEqual([0, null]);
-    expect(screen).toContain('It begins \r\n');
-    expect(screen).toContain('and ends.\r\n');
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toContain('It begins \r\n');
+    expect(terminal.screen).toContain('and ends.\r\n');
   });
 
   it('cuts what is awaited to one line, also with characters of two columns', async () => {
     start(['ask', 'Hello']);
     const call = await agent.call(1);
     call.emit(progress(1, { total: 2, label: '進'.repeat(70) }));
-    await until(`██████████░░░░░░░░░░ 50% ${'進'.repeat(25)}…`);
+    await terminal.until(`██████████░░░░░░░░░░ 50% ${'進'.repeat(25)}…`);
     call.finish();
-    expect(await ended).toEqual([0, null]);
+    expect(await terminal.ended).toEqual([0, null]);
   });
 
   it('shows no control character for a line end that comes in two pieces', async () => {
@@ -113,18 +98,63 @@ describeWithTerminal('The command line on a terminal', () => {
     const call = await agent.call(1);
     call.emit(message('One\r'), message('\nTwo\r'), message('Three\r'));
     call.finish();
-    expect(await ended).toEqual([0, null]);
-    expect(screen).toBe('One\r\nTwo␍Three␍\r\n');
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toMatch(/^One\r\nTwo␍Three␍\r\nTo read it again: /);
+  });
+
+  it('lists what the agent suggests after the answer', async () => {
+    start(['ask', 'Hello'], { TERM: 'dumb' });
+    const call = await agent.call(1);
+    const files = [{ name: 'a\x1b.csv', mimeType: 'text/csv', base64: '' }];
+    const items = [
+      { text: 'how many rows', label: 'Count', files },
+      { text: 'page 3' },
+      { label: 'no text' },
+      null,
+    ];
+    call.emit(message('Yes'), { type: 'suggestions', data: { items } });
+    call.finish();
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toMatch(
+      /^Yes\r\nYou can ask:\r\n {2}1\. Count: how many rows \[a␛\.csv\]\r\n {2}2\. page 3\r\nTo read it again: /,
+    );
+  });
+
+  it.each([null, [], { items: 1 }, { items: [] }, { items: [{ text: 1 }, { text: 'a', files: [{}] }] }])(
+    'lists nothing for suggestions of another form: %j',
+    async (data) => {
+      start(['ask', 'Hello'], { TERM: 'dumb' });
+      const call = await agent.call(1);
+      call.emit({ type: 'suggestions', data });
+      call.finish();
+      expect(await terminal.ended).toEqual([0, null]);
+      expect(terminal.screen).toMatch(/^To read it again: /);
+    },
+  );
+
+  it('shows ids whole in lists, and leaves out what there is no room for', async () => {
+    const session = 'a-conversation-with-a-long-name-0123456789';
+    const asked = ask(host.url, 'Hello', { kwargs: { session_id: session } });
+    (await agent.call(1)).finish();
+    await (await asked).whole();
+    const [run] = (await new AgentQueryClient({ baseUrl: host.url }).runs()).runs;
+    start(['runs']);
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toBe(`RUN${' '.repeat(35)}SESSION\r\n${run!.id}  ${session}\r\n`);
+    await terminal.stop();
+    start(['sessions']);
+    expect(await terminal.ended).toEqual([0, null]);
+    expect(terminal.screen).toMatch(new RegExp(`^SESSION .* TITLE\r\n${session} .* Hello\r\n$`));
   });
 
   it('cancels the run at Ctrl-C', async () => {
     start(['ask', 'Hello']);
     const call = await agent.call(1);
     call.emit(message('Well'));
-    await until('Well');
-    type('\x03');
-    expect(await ended).toEqual([130, null]);
-    expect(screen).toMatch(
+    await terminal.until('Well');
+    terminal.type('\x03');
+    expect(await terminal.ended).toEqual([130, null]);
+    expect(terminal.screen).toMatch(
       /Cancelling the run\. Ctrl-C again exits at once\.[^]*The run \S+ was cancelled\./,
     );
     expect(call.context.signal.aborted).toBe(true);
@@ -139,11 +169,13 @@ describeWithTerminal('The command line on a terminal', () => {
     const { port } = deaf.address() as AddressInfo;
     start(['ask', 'Hello', '-f', path, '--url', `http://127.0.0.1:${port}`]);
     const [socket] = await connected;
-    await until('Sending');
-    type('\x03');
-    expect(await ended).toEqual([130, null]);
-    expect(screen).toContain('The query was not sent, so there is no run.');
-    expect(screen.lastIndexOf('\x1b[?25h')).toBeGreaterThan(screen.lastIndexOf('\x1b[?25l'));
+    await terminal.until('Sending');
+    terminal.type('\x03');
+    expect(await terminal.ended).toEqual([130, null]);
+    expect(terminal.screen).toContain('The query was not sent, so there is no run.');
+    expect(terminal.screen.lastIndexOf('\x1b[?25h')).toBeGreaterThan(
+      terminal.screen.lastIndexOf('\x1b[?25l'),
+    );
     socket.destroy();
     deaf.close();
   });
@@ -152,10 +184,10 @@ describeWithTerminal('The command line on a terminal', () => {
     const fifo = join(directory, 'fifo');
     execFileSync('mkfifo', [fifo]);
     start(['ask', 'Hello', '-f', fifo]);
-    await until('Waiting for the answer');
-    type('\x03');
-    expect(await ended).toEqual([130, null]);
-    expect(screen).toContain('The query was not sent, so there is no run.');
+    await terminal.until('Waiting for the answer');
+    terminal.type('\x03');
+    expect(await terminal.ended).toEqual([130, null]);
+    expect(terminal.screen).toContain('The query was not sent, so there is no run.');
   });
 
   it('asks before it erases a session', async () => {
@@ -170,11 +202,11 @@ describeWithTerminal('The command line on a terminal', () => {
       ['y\r', 'The session "s" was erased.\r\n', 0],
     ] as const) {
       start(['erase', 's']);
-      await until('[y/N] ');
-      type(keys);
-      expect(await ended).toEqual([code, null]);
-      expect(screen).toContain(sentence);
-      expect(screen).not.toContain('error');
+      await terminal.until('[y/N] ');
+      terminal.type(keys);
+      expect(await terminal.ended).toEqual([code, null]);
+      expect(terminal.screen).toContain(sentence);
+      expect(terminal.screen).not.toContain('error');
     }
   });
 });

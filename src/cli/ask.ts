@@ -65,7 +65,7 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
     if (detached) return await outputs.line(await cancellable(answer, answer.runId, outputs));
     const { result, exitCode } = await showToTheEnd(client, answer, outputs, view, output);
     if (outputs.isOnTerminal && result.status === 'completed')
-      outputs.note(`To read this answer again: nest-agent-query follow ${result.runId}`);
+      outputs.note(`To read it again: nest-agent-query follow ${result.runId}`);
     process.exitCode = exitCode;
   } finally {
     outputs.end();

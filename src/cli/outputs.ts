@@ -62,8 +62,21 @@ export class Outputs {
 
   /** Writes a line to stdout that is no part of the answer. */
   async line(line: string): Promise<void> {
-    await this.#write(this.format?.end() ?? '');
-    await this.#write(`${this.#isTextOpen ? '\n' : ''}${line}\n`);
+    await this.endLine();
+    await this.#write(`${line}\n`);
+  }
+
+  /** Ends the answer, and its last line. */
+  async endLine(): Promise<void> {
+    await this.endText();
+    if (this.#isTextOpen) await this.#write('\n');
+  }
+
+  /** Writes what is left of the answer: nothing of it follows. */
+  async endText(): Promise<void> {
+    const half = this.stdout.isTTY ? printable(this.#half) : this.#half;
+    this.#half = '';
+    await this.#write(this.format ? this.format.push(half) + this.format.end() : half);
   }
 
   /** Writes a line about the answer to stderr. */
@@ -96,13 +109,11 @@ export class Outputs {
 
   /** Ends the last lines, so that a terminal shows what follows on a line of its own. */
   end(): void {
+    // It is all that is left, so nobody waits.
+    void this.endText();
     this.#endNote();
     this.#status.close();
-    const half = this.stdout.isTTY ? printable(this.#half) : this.#half;
-    const rest = this.format ? this.format.push(half) + this.format.end() : half;
-    if (rest !== '') this.stdout.write(rest);
     if (this.#isTextOpen && this.stdout.isTTY) this.stdout.write('\n');
-    this.#half = '';
     this.#isTextOpen = false;
   }
 

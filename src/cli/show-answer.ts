@@ -45,6 +45,7 @@ export class AnswerView {
     }
     const result = await answer.result();
     if (whole && !json) await this.outputs.text(result.text);
+    await this.outputs.endText();
     return result;
   }
 

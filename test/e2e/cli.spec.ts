@@ -21,6 +21,7 @@ describe('The command line', () => {
     expect(stdout).toMatch(/^Usage: nest-agent-query /);
     for (const name of [
       'ask',
+      'chat',
       'follow',
       'runs',
       'sessions',
@@ -33,16 +34,24 @@ describe('The command line', () => {
     ])
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
     expect(await quickCommand(['--help'])).toEqual({ stdout, stderr, code });
-    expect(await quickCommand(['no-such-command'])).toMatchObject({
+    expect(await quickCommand(['chatt'])).toEqual({
+      stdout: '',
+      stderr:
+        "error: unknown command 'chatt'\n(Did you mean chat?)\nTo see all commands: nest-agent-query --help\n",
       code: 2,
-      stderr: expect.stringContaining("unknown command 'no-such-command'"),
     });
     expect(await quickCommand(['help', 'keys', 'create'])).toEqual(
       await quickCommand(['keys', 'create', '--help']),
     );
     expect(await quickCommand(['help', 'nope'])).toEqual({
       stdout: '',
-      stderr: "error: unknown command 'nope'. To see all: nest-agent-query --help\n",
+      stderr: "error: unknown command 'nope'\nTo see all commands: nest-agent-query --help\n",
+      code: 2,
+    });
+    expect(await quickCommand(['keys', 'crate'])).toEqual({
+      stdout: '',
+      stderr:
+        "error: unknown command 'crate'\n(Did you mean create?)\nTo see all commands: nest-agent-query keys --help\n",
       code: 2,
     });
     expect(await quickCommand(['ask', '--help'])).toMatchObject({
@@ -86,6 +95,10 @@ describe('The command line', () => {
     [['ask', 'a', '--url', 'http://:secret@127.0.0.1'], 'The URL of the service is "http://…@127.0.0.1".'],
     [['doctor', 'http://ann:secret@127.0.0.1'], 'The URL of the service is "http://…@127.0.0.1".'],
     [['runs', '--url', 'ann:secret@127.0.0.1'], 'The URL of the service is "…@127.0.0.1".'],
+    [['ask', 'a', '--agent', '../a'], 'The name of an agent has letters from a to z'],
+    [['ask', 'a', '-c', '-s', 'b'], 'A session is named, and --continue takes the one that was used last.'],
+    [['chat', '-f', '-'], 'Stdin has the texts of the conversation.'],
+    [['chat', '-o', CLI], `"${CLI}" is no directory. Give --output a new name, or a directory.`],
     [['ask', 'a', '--key', 'a b'], 'The key must consist of visible ASCII characters.'],
     [['follow'], "missing required argument 'run'"],
     [['follow', 'a', '--after', '-1'], 'It must be a whole number from 0.'],
@@ -202,8 +215,8 @@ describe('The command serve', () => {
     const { key, configured } = createApiKey('me');
     const API_KEYS = `me:${configured.sha256}`;
     const variables = { API_KEYS, PORT: 'none', DATABASE_URL: 'file:/no/such/directory', LOG_FORMAT: 'json' };
-    const flags = ['--port', '0', '--database', 'memory:', '--log-format', 'text'];
-    const service = serve([...flags, 'command', '--command', 'echo Hello'], variables);
+    const flags = ['--port', '0', '--database', 'memory:', '--log-format', 'text', '--agent', 'command'];
+    const service = serve([...flags, '--command', 'echo Hello'], variables);
     await service.until('nest-agent-query listens on');
     const [, url = ''] = /listens on (\S+)/.exec(service.stdout)!;
     expect(service.stdout).toMatch(/agent +command\n/);
@@ -217,6 +230,20 @@ describe('The command serve', () => {
     });
     service.child.kill('SIGTERM');
     expect((await service.end()).code).toBe(0);
+  });
+
+  it(promise('cli.agent'), async () => {
+    const agents = { AGENTS: 'one=command,two=command', ONE__COMMAND: 'echo 1', TWO__COMMAND: 'echo 2' };
+    const service = serve(['--port', '0', '--database', 'memory:'], agents);
+    await service.until('nest-agent-query listens on');
+    const [, url = ''] = /listens on (\S+)/.exec(service.stdout)!;
+    const asked = (...parameters: string[]) => quickCommand(parameters, { AGENT_QUERY_URL: `${url}/` });
+    expect((await asked('ask', 'Hi', '--agent', 'one')).stdout).toBe('1\n');
+    expect((await asked('--agent', 'two', 'ask', 'Hi', '-s', 's')).stdout).toBe('2\n');
+    expect((await asked('session', 's', '--agent', 'two')).stdout).toContain('> Hi');
+    expect((await asked('session', 's', '--agent', 'one')).code).toBe(3);
+    service.child.kill('SIGTERM');
+    await service.end();
   });
 
   it(promise('cli.serve', 'as the program of a container'), async () => {

@@ -88,6 +88,7 @@ export class Conversation {
     try {
       const { result, exitCode } = await showToTheEnd(this.client, answer, outputs, view, this.directory);
       this.suggestions = suggestionsOf(result.envelopes);
+      await outputs.endLine();
       return exitCode;
     } finally {
       outputs.end();

@@ -24,7 +24,7 @@ export async function talk(conversation: Conversation): Promise<void> {
     if (text === undefined || /^\/exit\s*$/.test(text)) break;
     await unlessStopped(() => take(text, conversation));
   }
-  if (conversation.isBegun) say(`To continue: nest-agent-query chat --session ${quoted(sessionId)}`);
+  if (conversation.isBegun) say(`To continue: nest-agent-query chat -s ${quoted(sessionId)}`);
 }
 
 /** Shows what there is of the conversation. @returns the questions, newest first */
@@ -84,7 +84,7 @@ function namesOf({ files }: Conversation): string {
   return `[${files.map(({ name }) => printableLine(name ?? '', 40)).join(', ')}] `;
 }
 
-/** As a word of a shell. */
+/** A word of a shell. */
 function quoted(word: string): string {
   return /^[\w.:@-]+$/.test(word) ? word : `'${printableLine(word).replaceAll("'", `'\\''`)}'`;
 }

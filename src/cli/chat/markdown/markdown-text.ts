@@ -80,7 +80,7 @@ export class MarkdownText {
     const last = list.items.at(-1)!;
     const at = source.lastIndexOf(last.raw.trimEnd());
     if (list.items.length < 2 || at < 0) return { shown: '', source };
-    const shown = this.#shown([{ ...list, items: list.items.slice(0, -1) } as Tokens.List]);
+    const shown = this.#shown([{ ...list, items: list.items.slice(0, -1) }]);
     this.#continued = 'list';
     return { shown, source: source.slice(at) };
   }
