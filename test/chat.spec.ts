@@ -42,7 +42,7 @@ describeWithTerminal('A conversation on a terminal', () => {
 
   it('has one session, which its end names, and shows Markdown', async () => {
     await start();
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     const { kwargs } = (await agent.call(1)).query;
     await answer(
       1,
@@ -54,11 +54,11 @@ describeWithTerminal('A conversation on a terminal', () => {
     expect(terminal.screen).toContain('Let me look.\r\n\x1b[2mtool: search it\x1b[22m\r\n');
     expect(terminal.screen).toContain('\x1b[1m\x1b[4mTitle\x1b[24m\x1b[22m\r\n');
     expect(terminal.screen).toContain('\r\n• \x1b[1ma\x1b[22m␛[2J\r\n');
-    terminal.type('And?\r');
+    await terminal.typeAtPrompt('And?\r');
     expect(await answer(2, message('No.'))).toEqual(['And?']);
     expect((await agent.call(2)).query.kwargs).toEqual(kwargs);
     await terminal.until('No.\r\n');
-    terminal.type(CTRL_D);
+    await terminal.typeAtPrompt(CTRL_D);
     expect(await terminal.ended).toEqual([0, null]);
     expect(terminal.screen).toContain(
       `To continue: nest-agent-query chat -s ${String(kwargs['session_id'])}`,
@@ -67,19 +67,19 @@ describeWithTerminal('A conversation on a terminal', () => {
 
   it('stops the answer at Ctrl-C and goes on; at an empty prompt, Ctrl-C leaves', async () => {
     await start();
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     const call = await agent.call(1);
     call.emit(message('One two'));
     await terminal.until('One two');
     await terminal.untilAfter(CTRL_C, 'was cancelled.');
     expect(call.context.signal.aborted).toBe(true);
-    await terminal.until('> ');
-    await terminal.untilAfter('typed', 'typed');
+    await terminal.typeAtPrompt('typed');
+    await terminal.until('typed');
     await terminal.untilAfter(CTRL_C, '^C');
-    terminal.type('Again\r');
+    await terminal.typeAtPrompt('Again\r');
     expect(await answer(2, message('Yes.'))).toEqual(['Again']);
     await terminal.until('Yes.\r\n');
-    terminal.type(CTRL_C);
+    await terminal.typeAtPrompt(CTRL_C);
     expect(await terminal.ended).toEqual([0, null]);
   });
 
@@ -87,7 +87,7 @@ describeWithTerminal('A conversation on a terminal', () => {
     const stubborn = new ScriptedAgent(true);
     const other = await startAgent('fastify', stubborn.handler, { runs: { stopDeadlineMs: 60_000 } });
     await start(['--url', other.url]);
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     const call = await stubborn.call(1);
     await terminal.untilAfter(CTRL_C, 'Ctrl-C again exits at once.');
     terminal.type(CTRL_C);
@@ -105,22 +105,22 @@ describeWithTerminal('A conversation on a terminal', () => {
     await terminal.untilAfter(`/file ${directory}/no-such\r`, 'There is no such file.');
     await terminal.untilAfter(`/fi\t${directory}/my\t`, 'my data.csv');
     await terminal.untilAfter('\r', '[my data.csv] > ');
-    terminal.type('What is it?\r');
+    await terminal.typeAtPrompt('What is it?\r');
     expect(await answer(1, message('A file.'))).toEqual(['What is it?', 'my data.csv']);
     await terminal.until('A file.\r\n');
-    terminal.type('Really?\r');
+    await terminal.typeAtPrompt('Really?\r');
     expect(await answer(2)).toEqual(['Really?']);
   });
 
   it('sends a suggestion of the agent by its number, with its files', async () => {
     await start();
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     const files = [{ name: 'orders.csv', mimeType: 'text/csv', base64: 'YSxiCg==' }];
     const items = [{ text: 'page 3' }, { text: 'how many rows', label: 'Count', files }];
     await answer(1, { type: 'suggestions', data: { items } });
     await terminal.until('  2. Count: how many rows [orders.csv]');
     await terminal.untilAfter('/3\r', 'There is no suggestion 3.');
-    terminal.type('/2\r');
+    await terminal.typeAtPrompt('/2\r');
     expect(await answer(2)).toEqual(['how many rows', 'orders.csv']);
     const [, file] = (await agent.call(2)).query.parts;
     expect(file).toMatchObject({ mimeType: 'text/csv', file: { size: 4 } });
@@ -128,17 +128,17 @@ describeWithTerminal('A conversation on a terminal', () => {
 
   it('sends several lines that are pasted or end with a backslash as one text, and repeats lines with "up"', async () => {
     await start();
-    terminal.type('\x1b[200~One\r\tTwo\x1b[201~\r');
+    await terminal.typeAtPrompt('\x1b[200~One\r\tTwo\x1b[201~\r');
     expect(await answer(1, message('A.'))).toEqual(['One\n\tTwo']);
     await terminal.until('A.\r\n');
-    terminal.type('Three\\\rFour\r');
+    await terminal.typeAtPrompt('Three\\\rFour\r');
     expect(await answer(2, message('B.'))).toEqual(['Three\nFour']);
     await terminal.until('B.\r\n');
-    terminal.type(`${UP}\r`);
+    await terminal.typeAtPrompt(`${UP}\r`);
     expect(await answer(3, message('C.'))).toEqual(['Four']);
     await terminal.until('C.\r\n');
     // Lines that come together are texts, one after the other.
-    terminal.type('Five\rSix\rSe');
+    await terminal.typeAtPrompt('Five\rSix\rSe');
     expect(await answer(4, message('D.'))).toEqual(['Five']);
     expect(await answer(5, message('E.'))).toEqual(['Six']);
     await terminal.until('E.\r\n');
@@ -151,13 +151,13 @@ describeWithTerminal('A conversation on a terminal', () => {
     await terminal.untilAfter('/help\r', '/drop       sends none of the files');
     await terminal.untilAfter('/nope\r', 'There is no command /nope. /help lists them.');
     await terminal.untilAfter('\r \r', '>');
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     (await agent.call(1)).fail(new Error('secret'));
     await terminal.until('(handler_failed)');
-    terminal.type(' /nope\r');
+    await terminal.typeAtPrompt(' /nope\r');
     expect(await answer(2, message('Yes.'))).toEqual([' /nope']);
     await terminal.until('Yes.\r\n');
-    terminal.type('/exit\r');
+    await terminal.typeAtPrompt('/exit\r');
     expect(await terminal.ended).toEqual([0, null]);
   });
 
@@ -175,13 +175,13 @@ describeWithTerminal('A conversation on a terminal', () => {
     await answer(2, message('The end.'));
     await terminal.until('The end.\r\n');
     await (await executing).whole();
-    terminal.type(`${UP}\r`);
+    await terminal.typeAtPrompt(`${UP}\r`);
     expect(await answer(3)).toEqual(['What is it?']);
   });
 
   it('ends at SIGTERM, and at a service that is not there', async () => {
     await start();
-    terminal.type('Hello\r');
+    await terminal.typeAtPrompt('Hello\r');
     await answer(1, message('Yes.'));
     await terminal.until('Yes.\r\n');
     await terminal.stop();

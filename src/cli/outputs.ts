@@ -50,7 +50,7 @@ export class Outputs {
     const whole = this.#half === '' ? text : text.slice(0, -1);
     const shown = this.stdout.isTTY ? printable(whole) : whole;
     await this.#write(this.format ? this.format.push(shown) : shown);
-    if (this.format?.rest.trim()) this.showStatus(endOf(this.format.rest, this.stderr.columns));
+    if (this.format?.rest.trim()) this.showStatus(endOf(this.format.rest, this.stderr.columns || 80));
   }
 
   async #write(text: string): Promise<void> {
@@ -136,7 +136,7 @@ export class Outputs {
 }
 
 /** The end of a text as one line of a terminal. */
-function endOf(text: string, columns = 80): string {
+function endOf(text: string, columns: number): string {
   const characters = [...printableLine(text.slice(-REST_LENGTH))];
   const room = columns - 5;
   return characters.length <= room ? characters.join('') : `…${characters.slice(-room).join('')}`;

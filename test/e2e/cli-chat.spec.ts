@@ -54,7 +54,7 @@ describeOnOneAdapter('The command line, in a conversation with a host on %s', (a
       [{ type: 'text', text: 'Three' }],
     ]);
     expect(sent.map(({ parts }) => parts.length)).toEqual([2, 1, 1]);
-    const [id, ...others] = sent.map(({ kwargs }) => kwargs['session_id']);
+    const [id, ...others] = sent.map(({ kwargs }) => kwargs['session_id'] as unknown);
     expect(id).toMatch(UUID);
     expect(others).toEqual([id, id]);
   });

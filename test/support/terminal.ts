@@ -8,6 +8,10 @@ import { eventuallyElsewhere } from './conditions.js';
 export const describeWithTerminal =
   process.platform === 'linux' && existsSync('/usr/bin/script') ? describe : describe.skip;
 
+/** `readline` writes a prompt, and moves the cursor behind it. */
+// eslint-disable-next-line no-control-regex
+const PROMPT = /> \x1b\[\d+G$/;
+
 /** A process of the command `nest-agent-query` on a terminal of its own, with 80 columns. */
 export class Terminal {
   /** All that was written to it. */
@@ -19,7 +23,8 @@ export class Terminal {
   constructor(parameters: string[], variables: Record<string, string>) {
     const words = [process.execPath, CLI, ...parameters].map((word) => `'${word}'`).join(' ');
     const env = { PATH: process.env['PATH'], TERM: 'xterm-256color', SHELL: '/bin/sh', ...variables };
-    this.#process = spawn('/usr/bin/script', ['-qefc', words, '/dev/null'], { env });
+    // A shell that waited for the command would receive its signals too.
+    this.#process = spawn('/usr/bin/script', ['-qefc', `exec ${words}`, '/dev/null'], { env });
     this.ended = once(this.#process, 'close') as Promise<[number]>;
     this.#process.stdout!.setEncoding('utf8').on('data', (text: string) => (this.screen += text));
   }
@@ -32,6 +37,13 @@ export class Terminal {
   async until(text: string): Promise<void> {
     await eventuallyElsewhere(() => this.screen.includes(text) || this.#process.exitCode !== null);
     expect(this.screen).toContain(text);
+  }
+
+  /** Waits until a prompt is the last on the screen, and types: keys that come before belong to no prompt. */
+  async typeAtPrompt(keys: string): Promise<void> {
+    await eventuallyElsewhere(() => PROMPT.test(this.screen) || this.#process.exitCode !== null);
+    expect(this.screen).toMatch(PROMPT);
+    this.type(keys);
   }
 
   /** Waits for a text that is written from now on, when some keys were typed. */

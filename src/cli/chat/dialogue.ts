@@ -15,16 +15,22 @@ Ctrl-C stops the answer. At an empty prompt, Ctrl-C and Ctrl-D leave.`;
 
 /** Asks a person for texts, and shows the answers, until the person leaves. */
 export async function talk(conversation: Conversation): Promise<void> {
-  const { sessionId } = conversation;
-  const history = await greet(conversation);
-  const prompt = new Prompt(process.stdout.isTTY ? process.stdout : process.stderr, history);
-  for (;;) {
-    const label = `${namesOf(conversation)}> `;
-    const text = await interruptible(prompt.next(label), async () => prompt.close());
-    if (text === undefined || /^\/exit\s*$/.test(text)) break;
-    await unlessStopped(() => take(text, conversation));
+  // Whoever stops an answer that ends at this moment stays in the conversation.
+  const stay = () => undefined;
+  process.on('SIGINT', stay);
+  try {
+    const history = await greet(conversation);
+    const prompt = new Prompt(process.stdout.isTTY ? process.stdout : process.stderr, history);
+    for (;;) {
+      const next = prompt.next(`${namesOf(conversation)}> `);
+      const text = await interruptible(next, async () => prompt.close());
+      if (text === undefined || /^\/exit\s*$/.test(text)) break;
+      await unlessStopped(() => take(text, conversation));
+    }
+  } finally {
+    process.off('SIGINT', stay);
   }
-  if (conversation.isBegun) say(`To continue: nest-agent-query chat -s ${quoted(sessionId)}`);
+  if (conversation.isBegun) say(`To continue: nest-agent-query chat -s ${quoted(conversation.sessionId)}`);
 }
 
 /** Shows what there is of the conversation. @returns the questions, newest first */
@@ -32,9 +38,10 @@ async function greet(conversation: Conversation): Promise<string[]> {
   const history: string[] = [];
   let active: string | null = null;
   try {
-    active = await conversation.showTurns((texts) =>
-      history.unshift(...texts.map((text) => printableLine(text))),
-    );
+    const showing = conversation.showTurns((texts) => {
+      history.unshift(...texts.map((text) => printableLine(text)));
+    });
+    active = await interruptible(showing, () => Promise.resolve());
   } catch (error) {
     if (!(error instanceof AgentQueryError) || error.code !== 'not_found') throw error;
   }
