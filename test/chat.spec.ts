@@ -179,12 +179,7 @@ describeWithTerminal('A conversation on a terminal', () => {
     expect(await answer(3)).toEqual(['What is it?']);
   });
 
-  it('ends at SIGTERM, and at a service that is not there', async () => {
-    await start();
-    await terminal.typeAtPrompt('Hello\r');
-    await answer(1, message('Yes.'));
-    await terminal.until('Yes.\r\n');
-    await terminal.stop();
+  it('ends where there is no such service', async () => {
     terminal = new Terminal(['chat', '--url', `${host.url}/no/such`], {});
     expect(await terminal.ended).toEqual([3, null]);
     expect(terminal.screen).toContain('Does the service listen there?');

@@ -24,7 +24,10 @@ export async function readTurns(
 
 function isPageOfTurns({ turns, next }: SessionPage): boolean {
   if (!isPage(turns, next, ['runId', 'createdAt', 'text'])) return false;
-  return turns.every(({ parts, end }) => Array.isArray(parts) && hasTexts(end, ['status']));
+  return turns.every(
+    ({ parts, envelopes, end }) =>
+      Array.isArray(parts) && Array.isArray(envelopes) && hasTexts(end, ['status']),
+  );
 }
 
 /** When a turn was, how it ended, and its question. */

@@ -60,10 +60,12 @@ describeOnOneAdapter('The command line, in a conversation with a host on %s', (a
   });
 
   it(promise('cli.chat', 'the first text that does not go well is the last'), async () => {
-    const chatting = run(['chat', '-s', 's'], 'One\nTwo\nThree\n');
+    const chatting = new CommandProcess(['chat', '-s', 's', '--url', host.url]);
+    // Stdin stays open.
+    chatting.child.stdin!.write('One\nTwo\nThree\n');
     await answer(1, message('Yes.\n'));
     (await agent.call(2)).fail(new Error('secret'));
-    const { stdout, stderr, code } = await chatting;
+    const { stdout, stderr, code } = await chatting.end();
     expect([stdout, code]).toEqual(['Yes.\n', 1]);
     expect(stderr).toMatch(/^The run \S+ failed: .*\(handler_failed\)\n$/);
     expect(agent.calls).toHaveLength(2);

@@ -53,8 +53,9 @@ export class Terminal {
     await this.until(text);
   }
 
+  /** Takes the terminal away, which ends the command. `script` would wait for it after any other signal. */
   async stop(): Promise<void> {
-    this.#process.kill();
+    this.#process.kill('SIGKILL');
     await this.ended;
   }
 }

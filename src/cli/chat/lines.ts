@@ -12,6 +12,8 @@ export async function answerLines(conversation: Conversation): Promise<void> {
     const exitCode = await conversation.ask(line);
     if (exitCode === EXIT.ok) continue;
     process.exitCode = exitCode;
+    // Whoever writes it may not know yet that nothing more is read.
+    process.stdin.destroy();
     return;
   }
 }

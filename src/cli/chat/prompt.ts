@@ -31,7 +31,8 @@ export class Prompt {
       this.output.write(`${label}${text}\n`);
       return text;
     }
-    this.output.write(MARK_PASTES);
+    const canMark = process.env['TERM'] !== 'dumb';
+    if (canMark) this.output.write(MARK_PASTES);
     try {
       const typed = await new Promise<string | undefined>((resolve) => this.#read(label, resolve));
       // Only an end of a line has ended the line of the prompt.
@@ -39,7 +40,7 @@ export class Prompt {
       return typed;
     } finally {
       this.close();
-      this.output.write(DO_NOT_MARK);
+      if (canMark) this.output.write(DO_NOT_MARK);
     }
   }
 
@@ -80,6 +81,7 @@ export class Prompt {
     terminal.on('SIGINT', () => {
       if (terminal.line === '' && lines.length === 0) return terminal.close();
       lines = [];
+      isPasting = false;
       output.write('^C\n');
       terminal.setPrompt(label);
       // Node has no other way to empty the line.
