@@ -98,7 +98,9 @@ async function startHost() {
     for (const content of REST) yield message(content);
   }
   class Application {}
-  Module({ imports: [QueryModule.forRoot({ handler: answer }), PlaygroundModule.forRoot()] })(Application);
+  Module({
+    imports: [QueryModule.forRoot({ handler: answer }), PlaygroundModule.forRoot({ name: 'Orders' })],
+  })(Application);
   const app = await NestFactory.create(Application, { logger: ['error', 'warn'] });
   await app.listen(0, '127.0.0.1');
   return app;

@@ -19,7 +19,7 @@ import { Orders, OrdersModule } from './orders.js';
       }),
     }),
     // The page to try it: /playground.
-    PlaygroundModule.forRoot(),
+    PlaygroundModule.forRoot({ name: 'Orders' }),
   ],
   // /health/live and /health/ready.
   controllers: [HealthController],
