@@ -7,8 +7,8 @@ const missing = [
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
 ];
 
-/** Suites that take long: several processes on one database, and real proxies. `npm run chaos` executes them. */
-export const LONG = '/test/(e2e/cluster/(?!two-processes)|real-proxies)';
+/** Suites that take long: several processes on one database, real proxies, other languages. `npm run chaos` executes them. */
+export const LONG = '/test/(e2e/cluster/(?!two-processes)|real-proxies|conformance/services)';
 
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {

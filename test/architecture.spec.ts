@@ -131,6 +131,7 @@ const PACKAGES_OF: Record<string, string[]> = {
   ],
   'nest-agent-query-bullmq': ['nest-agent-query'],
   'nest-agent-query-client': [],
+  'nest-agent-query-conformance': [],
   'nest-agent-query-doctor': ['nest-agent-query-client'],
   'nest-agent-query-files': ['nest-agent-query'],
   'nest-agent-query-langgraph': ['nest-agent-query', 'nest-agent-query-adapters'],

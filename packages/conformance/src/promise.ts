@@ -1,0 +1,60 @@
+import type { Caller } from './caller.js';
+
+/**
+ * The edition of the interface that the promises below belong to. An edition never changes: what is promised later gets a later
+ * edition, so that a service that has passed one does not fail it tomorrow.
+ *
+ * @example
+ * console.log(`Passes ${EDITION}`);
+ */
+export const EDITION = '2026-12';
+
+/**
+ * The levels in their order, each with what it is about. `core` is what every service of this interface has; each other level
+ * needs `core` only.
+ *
+ * @example
+ * const names = Object.keys(LEVELS); // ['core', 'stream', …]
+ */
+export const LEVELS = {
+  core: 'a query and its stream: section 1 of the interface',
+  stream: 'the two profiles, the end of a stream, and what is refused before it: 2.1 to 2.3, 2.8',
+  runs: 'runs that outlive their connections: follow, resume, retry, cancel: 2.4, 2.7',
+  sessions: 'conversations and their turns: 2.5',
+  files: 'files of queries and answers, and long texts: 2.9',
+  lists: 'lists of runs and of sessions: 2.10',
+  access: 'credentials and owners: 2.6, 2.12',
+} as const;
+
+/** The name of a level. */
+export type Level = keyof typeof LEVELS;
+
+/** A promise of the interface that can be seen from outside, and its check. */
+export interface ConformancePromise {
+  /** Stable, such as `core.order`. */
+  id: string;
+  level: Level;
+  /** The edition that has it first. */
+  edition: typeof EDITION;
+  /** The section of the interface. */
+  section: string;
+  /** What is promised. */
+  sentence: string;
+  /** Resolves if the promise is kept. Only the suite can call it: `checkConformance` does. */
+  check(caller: Caller): Promise<void>;
+}
+
+/** The promises of a level, by their ids without the name of the level. */
+export function promisesOf(
+  level: Level,
+  table: Record<string, [section: string, sentence: string, check: (caller: Caller) => Promise<void>]>,
+): ConformancePromise[] {
+  return Object.entries(table).map(([name, [section, sentence, check]]) => ({
+    id: `${level}.${name}`,
+    level,
+    edition: EDITION,
+    section,
+    sentence,
+    check,
+  }));
+}

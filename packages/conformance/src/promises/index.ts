@@ -1,0 +1,30 @@
+import type { ConformancePromise } from '../promise.js';
+import { ACCESS } from './access.js';
+import { CANCEL } from './cancel.js';
+import { CORE } from './core.js';
+import { FILES } from './files.js';
+import { LISTS } from './lists.js';
+import { REFUSALS } from './refusals.js';
+import { RETRIES } from './retries.js';
+import { RUNS } from './runs.js';
+import { SESSIONS } from './sessions.js';
+import { STREAM } from './stream.js';
+
+/**
+ * All promises, level by level.
+ *
+ * @example
+ * for (const { id, sentence } of PROMISES) console.log(`${id}: ${sentence}`);
+ */
+export const PROMISES: readonly ConformancePromise[] = [
+  ...CORE,
+  ...STREAM,
+  ...REFUSALS,
+  ...RUNS,
+  ...RETRIES,
+  ...CANCEL,
+  ...SESSIONS,
+  ...FILES,
+  ...LISTS,
+  ...ACCESS,
+];

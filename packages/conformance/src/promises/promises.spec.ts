@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { EDITION, LEVELS } from '../promise.js';
+import { PROMISES } from './index.js';
+
+/** What editions are, once they are published: one that is here never changes. A new promise belongs to a new edition. */
+const FROZEN = { '2026-12': '1269fddc525a307ea7127d7ffd4348336bdb107af95d23b61293f7bea8816fb0' };
+
+describe('The promises', () => {
+  it.each(Object.entries(FROZEN))('of the edition %s are those that were published', (edition, digest) => {
+    const own = PROMISES.filter((promise) => promise.edition === edition);
+    const lines = own.map(({ id, section, sentence }) => `${id} ${section} ${sentence}`).sort();
+    expect(createHash('sha256').update(lines.join('\n')).digest('hex')).toBe(digest);
+  });
+
+  it('have ids of their own, which begin with the level', () => {
+    expect(new Set(PROMISES.map(({ id }) => id)).size).toBe(PROMISES.length);
+    expect(PROMISES.filter(({ id, level }) => !id.startsWith(`${level}.`))).toEqual([]);
+  });
+
+  it('are sentences, on every level', () => {
+    expect(PROMISES.filter(({ sentence }) => !/^[A-Za-z].*\.$/.test(sentence))).toEqual([]);
+    expect([...new Set(PROMISES.map(({ level }) => level))]).toEqual(Object.keys(LEVELS));
+    expect(PROMISES.every(({ edition }) => edition === EDITION)).toBe(true);
+  });
+});
