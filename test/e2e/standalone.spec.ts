@@ -33,7 +33,7 @@ describe('The standalone service', () => {
     const { stdout } = await run('sh', ['-c', `${line} -sS`]);
     expect(stdout).toBe(await (await ask(service.url, 'Hello')).whole());
     expect(answerOf(stdout)).toEqual({
-      text: expect.stringContaining('Hello'),
+      text: expect.stringContaining('This agent reads files'),
       done: [{ status: 'completed' }],
     });
   });

@@ -169,7 +169,12 @@ async function* messagesOf(
 async function* filesOf({ complete }: ParserJob): AsyncGenerator<Envelope> {
   if (!complete?.file) return;
   const { name, mimeType, content } = complete.file;
-  yield file({ name, mimeType, content: content.createReadStream() });
+  const stream = content.createReadStream();
+  try {
+    yield file({ name, mimeType, content: stream });
+  } finally {
+    stream.destroy();
+  }
 }
 
 /** The name of a file, above what is said about it. */

@@ -142,7 +142,6 @@ describe('A request', () => {
       for await (const { type, data } of handler.handle(query, contextOf({ signal: controller.signal }))) {
         if (type !== 'file') continue;
         content = (data as { content: Readable }).content;
-        content.destroy();
         break;
       }
       await eventually(() => content!.closed);
