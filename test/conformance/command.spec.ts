@@ -108,6 +108,18 @@ describe('The command nest-agent-query-conformance', () => {
   });
 });
 
+describe('A report that nobody reads', () => {
+  it('ends the checks without a stack trace', async () => {
+    const service = await startCoreService();
+    const child = start(service.url, '--level', 'core');
+    child.stdout!.destroy();
+    const errors = text(child.stderr!);
+    const [code] = (await once(child, 'exit')) as [number];
+    await service.stop();
+    expect([code, await errors]).toEqual([1, '']);
+  });
+});
+
 describe('Services that cannot be checked', () => {
   let server: Server;
   let answer: { status: number; body: string };

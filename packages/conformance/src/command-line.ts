@@ -63,6 +63,8 @@ async function check(url: string, options: Options): Promise<number> {
   const interrupt = () => interruption.abort();
   // A second one ends the process at once.
   process.once('SIGINT', interrupt);
+  // The reader of a pipe has gone.
+  process.stdout.on('error', interrupt);
   const isTerminal = reporter === 'terminal';
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   try {

@@ -83,12 +83,10 @@ export const CORE = promisesOf('core', {
     'A stream has only the events of its own query.',
     async (caller) => {
       const together = caller.name('together');
-      const asking = [...'abcde'].map((name) =>
-        caller.answer([say(`${name}1`), { wait: together }, say(`${name}2`)]),
-      );
-      await caller.mark(together);
+      const ask = (name: string) => caller.answer([say(`${name}1`), { wait: together }, say(`${name}2`)]);
+      const [, ...answers] = await Promise.all([caller.mark(together), ...[...'abcde'].map(ask)]);
       const expected = [...'abcde'].map((name) => [message(`${name}1`), message(`${name}2`)]);
-      equal('the answers to five queries', await Promise.all(asking), expected);
+      equal('the answers to five queries', answers, expected);
     },
   ],
   texts: [

@@ -1,6 +1,6 @@
 import { FULL } from '../caller.js';
 import { promisesOf } from '../promise.js';
-import { say } from '../script.js';
+import { message, say } from '../script.js';
 import { equal } from '../unmet.js';
 import { refused } from './refusals.js';
 import { FOUR } from './runs.js';
@@ -52,6 +52,7 @@ export const RETRIES = promisesOf('runs', {
       const send = async (body: string) => (await caller.send({ body, headers })).frames();
       const first = await send(`{"parts":[{"type":"text","text":${script}}],"kwargs":{"a":1,"b":2}}`);
       const again = await send(`{ "kwargs":{"b":2, "a":1},\n"parts":[{"text":${script},"type":"text"}]}`);
+      equal('the messages', caller.emitted(first.map(({ envelope }) => envelope)), [message('a')]);
       equal('the second stream', again, first);
     },
   ],

@@ -41,6 +41,7 @@ export const RUNS = promisesOf('runs', {
     async (caller) => {
       const reply = await caller.ask(FOUR, { headers: FULL });
       const frames = await reply.frames();
+      equal('the type of the last event', frames.at(-1)?.envelope.type, 'done');
       const follower = await caller.follow(caller.runPath(reply));
       equal('the status', follower.status, 200);
       equal('what the follower gets', await follower.frames(), frames);
@@ -184,8 +185,8 @@ export const RUNS = promisesOf('runs', {
     async (caller) => {
       for (const id of [randomUUID(), 'no-such-run']) {
         const path = `${caller.path}/${id}`;
-        const asked = [caller.get(path), caller.follow(path), caller.delete(path)];
-        for (const reply of asked) await refused(await reply, 404, 'not_found', id);
+        const replies = await Promise.all([caller.get(path), caller.follow(path), caller.delete(path)]);
+        for (const reply of replies) await refused(reply, 404, 'not_found', id);
       }
     },
   ],
@@ -199,6 +200,7 @@ function isTime(value: unknown): boolean {
 async function ended(caller: Caller) {
   const reply = await caller.ask(FOUR, { headers: FULL });
   const frames = await reply.frames();
+  holds(frames.length > FOUR.length, 'an event for each of four steps, and done', frames);
   const runPath = caller.runPath(reply);
   return { frames, runPath, runId: runPath.split('/').at(-1)! };
 }

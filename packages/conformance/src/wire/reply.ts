@@ -3,6 +3,9 @@ import type { Envelope } from '../script.js';
 import { printable, Unmet } from '../unmet.js';
 import { type Frame, type Profile, type Reading, readFrames } from './frames.js';
 
+/** No answer of the checks is nearly as long. What a service sends without an end must not fill the memory. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
 /** A response as its bytes arrive. Every wait ends after a time limit, with what was seen until then. */
 export class Reply {
   readonly #pieces: Buffer[] = [];
@@ -46,6 +49,7 @@ export class Reply {
     this.response.on('data', (piece: Buffer) => {
       this.#pieces.push(piece);
       this.#length += piece.length;
+      if (this.#length > MAX_BYTES) this.cut();
       this.#changed();
     });
   }
