@@ -6,15 +6,12 @@
 export {
   HandedOver,
   isInRange,
-  MODEL_NUMBERS,
-  type ModelInputKind,
-  type ModelKwarg,
   newProcessDirectory,
   type Range,
   rangeText,
   removeAbandonedDirectories,
   settlesWithin,
-  TEMPERATURES,
   textForLog,
   withoutSecrets,
 } from '../query/index.js';
+export { MODEL_NUMBERS, type ModelInputKind, type ModelKwarg, TEMPERATURES } from './model-numbers.js';

@@ -5,7 +5,8 @@ import {
   type RunOptions,
   type StreamOptions,
 } from '../query/index.js';
-import type { NumberOption, ModelInputKind, ModelKwarg } from '../query/options/table.js';
+import type { ModelInputKind, ModelKwarg } from '../agents/model-numbers.js';
+import type { NumberOption } from '../query/options/table.js';
 import {
   type AccessModuleOptions,
   apiKeysOf,

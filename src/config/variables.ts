@@ -1,14 +1,6 @@
 import { apiKeysOf } from '../access/keys/api-key.js';
-import {
-  isInRange,
-  MODEL_INPUTS,
-  MODEL_KWARGS,
-  type NumberOption,
-  OPTIONS,
-  type Range,
-  rangeText,
-  TEMPERATURES,
-} from '../query/options/table.js';
+import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../agents/model-numbers.js';
+import { isInRange, type NumberOption, OPTIONS, type Range, rangeText } from '../query/options/table.js';
 import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
 
 /** How the text of a variable becomes its value. */

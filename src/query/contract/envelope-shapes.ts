@@ -1,20 +1,9 @@
-interface Schema {
-  type?: 'string' | 'boolean' | 'number' | 'array' | 'object';
-  minimum?: number;
-  minItems?: number;
-  maxItems?: number;
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  description?: string;
-}
-
 interface Kind {
   is: (value: unknown) => boolean;
   /** What it must be, for a sentence. */
   called: string;
   /** The same as JSON Schema. */
-  schema: Schema;
+  schema: Readonly<Record<string, unknown>>;
 }
 
 function kind(called: string, schema: Kind['schema'], is: Kind['is']): Kind {
@@ -40,21 +29,16 @@ function described(kind: Kind, description: string): Kind {
 
 type Members = Record<string, Kind>;
 
-/** An array of objects with these members. */
-function arrayOf(called: string, required: Members, optional: Members, least = 0, most = Infinity): Kind {
-  const members = { ...required, ...optional };
-  const properties = Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
-  const items: Schema = { type: 'object', properties, required: Object.keys(required) };
-  const bounds = { ...(least > 0 && { minItems: least }), ...(most < Infinity && { maxItems: most }) };
-  return kind(
-    called,
-    { type: 'array', items, ...bounds },
-    (value) =>
-      Array.isArray(value) &&
-      value.length >= least &&
-      value.length <= most &&
-      value.every((item) => memberFault(item, { required, optional }) === undefined),
-  );
+/** An array of `least` to `most` objects with these members. */
+function arrayOf(called: string, required: Members, optional: Members, least: number, most: number): Kind {
+  const members = Object.entries({ ...required, ...optional });
+  const properties = Object.fromEntries(members.map(([name, { schema }]) => [name, schema]));
+  const items = { type: 'object', properties, required: Object.keys(required) };
+  const isItem = (value: unknown) =>
+    !firstFault(value, required, false) && !firstFault(value, optional, true);
+  return kind(called, { type: 'array', items, minItems: least, maxItems: most }, (value) => {
+    return Array.isArray(value) && value.length >= least && value.length <= most && value.every(isItem);
+  });
 }
 
 /** A standard type that handlers emit. Its data may have other members: they are passed on unchanged. */
@@ -73,9 +57,11 @@ function shape(description: string, required: Members, optional: Members = {}, i
 const messageId = described(text, 'Neighbouring parts with one id belong together.');
 
 const suggestedFiles = arrayOf(
-  'an array of files',
+  'an array of up to 1,000 files',
   { name: text, mimeType: text, base64: described(text, 'RFC 4648 §4.') },
   {},
+  0,
+  1_000,
 );
 const suggestedRequests = arrayOf(
   'an array of 1 to 8 requests with a `text`, and optionally a `label` and `files`',
@@ -136,25 +122,18 @@ export function isOfTurn(type: string): boolean {
 export function shapeFault(type: string, data: unknown): string | undefined {
   const shape = SHAPES.get(type);
   if (!shape) return undefined;
-  const fault = memberFault(data, shape);
-  if (!fault) return undefined;
-  const { name, called, isMissing } = fault;
-  return isMissing
-    ? `a \`${type}\` needs \`data.${name}\`, ${called}`
-    : `\`data.${name}\` of a \`${type}\` must be ${called}`;
+  const { required, optional } = shape;
+  const missing = firstFault(data, required, false);
+  if (missing) return `a \`${type}\` needs \`data.${missing}\`, ${required[missing]!.called}`;
+  const name = firstFault(data, optional, true);
+  return name && `\`data.${name}\` of a \`${type}\` must be ${optional[name]!.called}`;
 }
 
-/** The first member that an object lacks, or that is not of its kind. */
-function memberFault(
-  data: unknown,
-  { required, optional }: Pick<Shape, 'required' | 'optional'>,
-): { name: string; called: string; isMissing: boolean } | undefined {
-  for (const [name, { is, called }] of Object.entries(required)) {
-    if (!is(member(data, name))) return { name, called, isMissing: true };
-  }
-  for (const [name, { is, called }] of Object.entries(optional)) {
+/** The first member that is not of its kind. */
+function firstFault(data: unknown, members: Members, mayBeAbsent: boolean): string | undefined {
+  for (const [name, { is }] of Object.entries(members)) {
     const value = member(data, name);
-    if (value !== undefined && !is(value)) return { name, called, isMissing: false };
+    if (!is(value) && !(mayBeAbsent && value === undefined)) return name;
   }
   return undefined;
 }

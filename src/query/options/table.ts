@@ -103,12 +103,7 @@ export const OPTIONS = {
      * How many runs of one owner may execute at once, in all processes that share the store. A further query waits. Default
      * Infinity: no limit.
      */
-    maxRunningPerOwner: int(
-      from1,
-      Infinity,
-      'runs of one owner that execute at once',
-      'MAX_RUNNING_PER_OWNER',
-    ),
+    maxRunningPerOwner: int(from1, Infinity, 'runs of one owner that execute', 'MAX_RUNNING_PER_OWNER'),
     /**
      * How many runs of one owner may wait, in all processes that share the store. One more gets 429 `rate_limited`; with 0, every
      * query that cannot start at once. Default Infinity: no limit.
@@ -126,12 +121,7 @@ export const OPTIONS = {
   },
   streams: {
     /** An idle stream sends a keep-alive this often. Default 10,000. */
-    keepAliveMs: int(
-      [10, MAX_TIMER_MS],
-      10_000,
-      'after how long a silence a stream gets a keep-alive',
-      'KEEP_ALIVE_MS',
-    ),
+    keepAliveMs: int([10, MAX_TIMER_MS], 10_000, 'the time between keep-alives', 'KEEP_ALIVE_MS'),
     /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */
     retryMs: int(timeOrZero, 1_000, 'how long clients wait before they resume'),
   },
@@ -145,12 +135,7 @@ export const OPTIONS = {
   },
   model: {
     maxOutputTokens: int([1, 1e7], undefined, 'the most tokens of one step', 'MODEL_MAX_OUTPUT_TOKENS'),
-    contextTokens: int(
-      [256, 1e8],
-      Infinity,
-      'how many tokens the conversation may have',
-      'MODEL_CONTEXT_TOKENS',
-    ),
+    contextTokens: int([256, 1e8], Infinity, 'tokens of the conversation', 'MODEL_CONTEXT_TOKENS'),
     maxSteps: int([1, 1_000], 20, 'how often it is asked for one answer', 'MODEL_MAX_STEPS'),
     retries: int([0, 10], 2, 'how often a failed request is sent again', 'MODEL_RETRIES'),
     silenceMs: int([100, 3_600_000], 5 * MINUTE, 'how long the endpoint may be silent', 'MODEL_SILENCE_MS'),
@@ -240,31 +225,3 @@ export type BodyLimits = ValuesOf<typeof OPTIONS.limits>;
  * QueryModule.forRoot({ handler: MyHandler, limits: { fileBytes: DEFAULT_BODY_LIMITS.fileBytes / 4 } })
  */
 export const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = Object.freeze(defaultsOf(OPTIONS.limits));
-
-/** The options of the agent `model` that a caller may be allowed to override, by the names of the kwargs. */
-export const MODEL_KWARGS = ['model', 'instructions', 'temperature', 'max_output_tokens'] as const;
-
-/** A kwarg that overrides an option. */
-export type ModelKwarg = (typeof MODEL_KWARGS)[number];
-
-/** The kinds of files that the model of the agent `model` may take as they are. */
-export const MODEL_INPUTS = ['image', 'pdf', 'audio'] as const;
-
-/** One of these kinds. */
-export type ModelInputKind = (typeof MODEL_INPUTS)[number];
-
-/**
- * The numbers of the agent `model`: their ranges and defaults.
- *
- * @example
- * MODEL_NUMBERS.retries.range; // [0, 10]
- */
-export const MODEL_NUMBERS = OPTIONS.model;
-
-/**
- * What a temperature may be.
- *
- * @example
- * const [least, most] = TEMPERATURES;
- */
-export const TEMPERATURES: Range = [0, 2];

@@ -1,0 +1,29 @@
+import { OPTIONS, type Range } from '../query/options/table.js';
+
+/** The options of the agent `model` that a caller may be allowed to override, by the names of the kwargs. */
+export const MODEL_KWARGS = ['model', 'instructions', 'temperature', 'max_output_tokens'] as const;
+
+/** A kwarg that overrides an option. */
+export type ModelKwarg = (typeof MODEL_KWARGS)[number];
+
+/** The kinds of files that the model of the agent `model` may take as they are. */
+export const MODEL_INPUTS = ['image', 'pdf', 'audio'] as const;
+
+/** One of these kinds. */
+export type ModelInputKind = (typeof MODEL_INPUTS)[number];
+
+/**
+ * The numbers of the agent `model`: their ranges and defaults.
+ *
+ * @example
+ * MODEL_NUMBERS.retries.range; // [0, 10]
+ */
+export const MODEL_NUMBERS = OPTIONS.model;
+
+/**
+ * What a temperature may be.
+ *
+ * @example
+ * const [least, most] = TEMPERATURES;
+ */
+export const TEMPERATURES: Range = [0, 2];
