@@ -15,6 +15,7 @@ import socket
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+sys.dont_write_bytecode = True  # The folder of the examples stays as it is.
 from agent import Stopped, answer
 
 MAX_BODY = 64 * 1024 * 1024

@@ -15,7 +15,7 @@ export interface CoreService {
 export async function startCoreService(): Promise<CoreService> {
   const marks = await mkdtemp(join(tmpdir(), 'conformance-marks-'));
   const child = spawn('python3', [join(ROOT, 'examples/conformance/core_service.py'), '0'], {
-    env: { PATH: process.env['PATH'], CONFORMANCE_MARKS: marks, PYTHONDONTWRITEBYTECODE: '1' },
+    env: { PATH: process.env['PATH'], CONFORMANCE_MARKS: marks },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const url = await addressOf(child);

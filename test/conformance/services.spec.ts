@@ -57,7 +57,6 @@ function startProgram(command: string, url: string): Promise<Service> {
       API_KEYS: keys,
       KEEP_ALIVE_MS: '200',
       CONFORMANCE_MARKS: join(directory, 'marks'),
-      PYTHONDONTWRITEBYTECODE: '1',
     },
     ROOT,
   );

@@ -7,10 +7,10 @@ import { textOfResult, textOfSummary } from './reports/terminal.js';
 import { endpointOf } from './wire/target.js';
 
 interface Options {
-  level: Level[];
+  level?: Level[];
   only?: string[];
   reporter: 'terminal' | 'json' | 'junit';
-  header: Record<string, string>;
+  header?: Record<string, string>;
   otherHeader?: Record<string, string>;
   wait: number;
   list?: boolean;
@@ -31,7 +31,7 @@ export function commandLine(): Command {
   return new Command('nest-agent-query-conformance')
     .description(`Check whether a service keeps the promises of the interface, edition ${EDITION}.`)
     .argument('[url]', 'the URL of the endpoint; /query may be left out')
-    .option('--level <levels>', 'the levels to check, with commas between them', levels, Object.keys(LEVELS))
+    .option('--level <levels>', 'the levels to check, with commas between them (default: all)', levels)
     .option('--only <ids>', 'of these, only the promises with these ids', ids)
     .addOption(
       new Option('--reporter <name>', 'how to report')
@@ -42,7 +42,6 @@ export function commandLine(): Command {
       '--header <header>',
       "what each request has, as in 'Authorization: Bearer …'; may be repeated",
       header,
-      {},
     )
     .option('--other-header <header>', 'the same for a caller who is another owner', header)
     .option('--wait <seconds>', 'the longest wait for anything; longer than two keep-alives', seconds, 25)
@@ -68,9 +67,13 @@ async function check(url: string, options: Options): Promise<number> {
   const isTerminal = reporter === 'terminal';
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   try {
-    const target = { endpoint: endpointOf(url), headers, ...(otherHeaders && { otherHeaders }) };
+    const target = {
+      endpoint: endpointOf(url),
+      ...(headers && { headers }),
+      ...(otherHeaders && { otherHeaders }),
+    };
     const report = await checkConformance(target, {
-      levels: level,
+      ...(level && { levels: level }),
       ...(only && { only }),
       waitMs: wait * 1_000,
       signal: interruption.signal,
@@ -89,7 +92,9 @@ async function check(url: string, options: Options): Promise<number> {
 }
 
 function list({ level, only }: Options): void {
-  const chosen = PROMISES.filter((each) => level.includes(each.level) && (only?.includes(each.id) ?? true));
+  const chosen = PROMISES.filter(
+    (each) => (level?.includes(each.level) ?? true) && (only?.includes(each.id) ?? true),
+  );
   for (const { id, section, sentence } of chosen) process.stdout.write(`${id}  ${sentence} (${section})\n`);
 }
 

@@ -154,7 +154,7 @@ export const SESSIONS = promisesOf('sessions', {
     '2.5',
     'A session_id may be any string, with a slash, a percent sign and any script.',
     async (caller) => {
-      const id = `${caller.name('a/b')} %2F?#é你🌍`;
+      const id = `${caller.name('session-a/b')} %2F?#é你🌍`;
       await caller.answer([say('a')], { kwargs: { session_id: id } });
       const page = await caller.json<SessionPage>(caller.sessionPath(id));
       equal('the session', [page.id, page.turns.length], [id, 1]);
