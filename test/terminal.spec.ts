@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentQueryClient } from 'nest-agent-query-client';
-import { log, message, progress } from '../src/index.js';
+import { log, message, progress, suggestions } from '../src/index.js';
 import { ask } from './support/client.js';
 import { CLI } from './support/command-line.js';
 import { type Host, startAgent } from './support/host.js';
@@ -106,31 +106,16 @@ describeWithTerminal('The command line on a terminal', () => {
     start(['ask', 'Hello'], { TERM: 'dumb' });
     const call = await agent.call(1);
     const files = [{ name: 'a\x1b.csv', mimeType: 'text/csv', base64: '' }];
-    const items = [
-      { text: 'how many rows', label: 'Count', files },
-      { text: 'page 3' },
-      { label: 'no text' },
-      null,
-    ];
-    call.emit(message('Yes'), { type: 'suggestions', data: { items } });
+    call.emit(
+      message('Yes'),
+      suggestions([{ text: 'how many rows', label: 'Count', files }, { text: 'page 3' }]),
+    );
     call.finish();
     expect(await terminal.ended).toEqual([0, null]);
     expect(terminal.screen).toMatch(
       /^Yes\r\nYou can ask:\r\n {2}1\. Count: how many rows \[a␛\.csv\]\r\n {2}2\. page 3\r\nTo read it again: /,
     );
   });
-
-  it.each([null, [], { items: 1 }, { items: [] }, { items: [{ text: 1 }, { text: 'a', files: [{}] }] }])(
-    'lists nothing for suggestions of another form: %j',
-    async (data) => {
-      start(['ask', 'Hello'], { TERM: 'dumb' });
-      const call = await agent.call(1);
-      call.emit({ type: 'suggestions', data });
-      call.finish();
-      expect(await terminal.ended).toEqual([0, null]);
-      expect(terminal.screen).toMatch(/^To read it again: /);
-    },
-  );
 
   it('shows ids whole in lists, and leaves out what there is no room for', async () => {
     const session = 'a-conversation-with-a-long-name-0123456789';

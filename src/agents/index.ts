@@ -3,6 +3,8 @@
  *
  * WARNING: other packages depend on every name below, as on those of the package root.
  */
+import { OPTIONS } from '../query/index.js';
+
 export {
   HandedOver,
   isInRange,
@@ -14,4 +16,12 @@ export {
   textForLog,
   withoutSecrets,
 } from '../query/index.js';
-export { MODEL_NUMBERS, type ModelInputKind, type ModelKwarg, TEMPERATURES } from './model-numbers.js';
+export { type ModelInputKind, type ModelKwarg, TEMPERATURES } from './model-values.js';
+
+/**
+ * The numbers of the agent `model`: their ranges and defaults.
+ *
+ * @example
+ * MODEL_NUMBERS.retries.range; // [0, 10]
+ */
+export const MODEL_NUMBERS = OPTIONS.model;

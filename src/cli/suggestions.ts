@@ -1,15 +1,6 @@
-import type { Envelope } from 'nest-agent-query-client';
+import type { Envelope, Suggestion } from 'nest-agent-query-client';
 import { printableLine } from './printable.js';
 import { hasTexts } from './response-form.js';
-
-/** A request that an agent offers: what a person can send next. */
-export interface Suggestion {
-  text: string;
-  /** What is shown in its place. */
-  label?: string;
-  /** What is sent with it. */
-  files?: { name: string; mimeType: string; base64: string }[];
-}
 
 /** The most suggestions that are shown, and characters of each. */
 const MOST = 8;

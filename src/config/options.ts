@@ -5,7 +5,7 @@ import {
   type RunOptions,
   type StreamOptions,
 } from '../query/index.js';
-import type { ModelInputKind, ModelKwarg } from '../agents/model-numbers.js';
+import type { ModelInputKind, ModelKwarg } from '../agents/model-values.js';
 import type { NumberOption } from '../query/options/table.js';
 import {
   type AccessModuleOptions,

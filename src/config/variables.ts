@@ -1,5 +1,5 @@
 import { apiKeysOf } from '../access/keys/api-key.js';
-import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../agents/model-numbers.js';
+import { MODEL_INPUTS, MODEL_KWARGS, TEMPERATURES } from '../agents/model-values.js';
 import { isInRange, type NumberOption, OPTIONS, type Range, rangeText } from '../query/options/table.js';
 import { entriesOf, isAddressOrNetwork, isHostName, isOriginOrAll, linesOf } from './lists.js';
 

@@ -1,8 +1,8 @@
-import type { AgentQueryClient, Answer, FileInput } from 'nest-agent-query-client';
+import type { AgentQueryClient, Answer, FileInput, Suggestion } from 'nest-agent-query-client';
 import { send, showToTheEnd } from '../answering.js';
 import { Outputs } from '../outputs.js';
 import { AnswerView } from '../show-answer.js';
-import { type Suggestion, suggestionsOf } from '../suggestions.js';
+import { suggestionsOf } from '../suggestions.js';
 import { answerOf, headOf, readTurns } from '../turns.js';
 import { lookOf } from './markdown/inline.js';
 import { MarkdownText } from './markdown/markdown-text.js';

@@ -1,4 +1,4 @@
-import { OPTIONS, type Range } from '../query/options/table.js';
+import type { Range } from '../query/index.js';
 
 /** The options of the agent `model` that a caller may be allowed to override, by the names of the kwargs. */
 export const MODEL_KWARGS = ['model', 'instructions', 'temperature', 'max_output_tokens'] as const;
@@ -11,14 +11,6 @@ export const MODEL_INPUTS = ['image', 'pdf', 'audio'] as const;
 
 /** One of these kinds. */
 export type ModelInputKind = (typeof MODEL_INPUTS)[number];
-
-/**
- * The numbers of the agent `model`: their ranges and defaults.
- *
- * @example
- * MODEL_NUMBERS.retries.range; // [0, 10]
- */
-export const MODEL_NUMBERS = OPTIONS.model;
 
 /**
  * What a temperature may be.
