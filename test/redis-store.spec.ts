@@ -20,6 +20,9 @@ import { NO_REDIS, startRedis } from './support/redis.js';
 
 const describeWithRedis = NO_REDIS === '' ? describe : describe.skip;
 
+/** A busy machine may stop this process for a while. It must not lose its lock by that. */
+const LOCK_MS = 400;
+
 describeWithRedis('The example of a store on Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
   beforeAll(async () => {
@@ -33,14 +36,14 @@ describeWithRedis('The example of a store on Redis', () => {
     'RedisRunStore',
     async ({ retention, events }) => {
       const administrator = new Redis(server.url);
-      let store = storeOf({ retention, lockMs: 200 });
+      let store = storeOf({ retention, lockMs: LOCK_MS });
       await store.open(events);
       return {
         store,
         sweep: () => store.sweep(),
         restart: async (told) => {
           store.crash();
-          store = storeOf({ retention, lockMs: 200 });
+          store = storeOf({ retention, lockMs: LOCK_MS });
           await store.open(told);
           return store;
         },
@@ -90,7 +93,7 @@ describeWithRedis('The example of a store on Redis', () => {
 
   it('keeps the sessions and runs of a service that is started again', async () => {
     const start = () =>
-      startAgent(ONE_ADAPTER, () => of(message('Hello')), { store: storeOf({ lockMs: 200 }) });
+      startAgent(ONE_ADAPTER, () => of(message('Hello')), { store: storeOf({ lockMs: LOCK_MS }) });
     let host = await start();
     const asked = await ask(host.url, 'Hi', { kwargs: { session_id: 's' }, headers: FULL });
     expect(await asked.answer()).toEqual({ text: 'Hello', done: [{ status: 'completed' }] });
@@ -106,7 +109,7 @@ describeWithRedis('The example of a store on Redis', () => {
   });
 
   it('stops the runs of a process that has lost its lock, and writes nothing more', async () => {
-    const store = storeOf({ lockMs: 200 });
+    const store = storeOf({ lockMs: LOCK_MS });
     const lost: string[] = [];
     await store.open(eventsOf({ lost: (runId) => lost.push(runId) }));
     const { run } = await store.admit(admissionOf());
@@ -123,9 +126,9 @@ describeWithRedis('The example of a store on Redis', () => {
   });
 
   it('is used by one process at a time', async () => {
-    const first = storeOf({ lockMs: 200 });
+    const first = storeOf({ lockMs: LOCK_MS });
     await first.open(eventsOf());
-    const second = storeOf({ lockMs: 200 });
+    const second = storeOf({ lockMs: LOCK_MS });
     await expect(second.open(eventsOf())).rejects.toThrow('Another process uses this Redis database.');
     await second.close();
     await first.close();
