@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import type { Browser, Page } from 'playwright-core';
-import { message, QueryModule } from '../../src/index.js';
+import { message, QueryModule, suggestions } from '../../src/index.js';
 import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
@@ -30,8 +30,6 @@ const drag = (type: 'dragover' | 'dragleave') => `{
   dataTransfer.items.add(new File(['a'], 'a.txt'));
   document.body.dispatchEvent(new DragEvent('${type}', { dataTransfer, bubbles: true, cancelable: true }));
 }`;
-
-const suggestions = (...items: unknown[]) => ({ type: 'suggestions', data: { items } });
 
 // The package with the browser has it for Linux on x64 only.
 const describeWithBrowser = process.platform === 'linux' && process.arch === 'x64' ? describe : describe.skip;
@@ -163,9 +161,9 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
     await button('What can you do?').click();
     const first = await agent.call(1);
     expect(first.text).toBe('What can you do?');
-    first.emit(message('I count.'), suggestions({ text: 'Old' }));
+    first.emit(message('I count.'), suggestions([{ text: 'Old' }]));
     first.emit(
-      suggestions({ text: 'count orders', label: 'Count them', files: [ORDERS] }, { text: 'Sum' }, {}),
+      suggestions([{ text: 'count orders', label: 'Count them', files: [ORDERS] }, { text: 'Sum' }]),
     );
     await page.locator('.turns').getByText('I count.').waitFor();
     expect(await page.locator('.suggestions').count()).toBe(0);
@@ -188,7 +186,7 @@ describeWithBrowser('What a new user sees of the page, in Chromium,', () => {
   });
 
   it('names a suggestion with its file, and sends it once, with the kwargs that are written', async () => {
-    await answered('Hi', suggestions({ text: 'count', label: 'Count', files: [ORDERS] }));
+    await answered('Hi', suggestions([{ text: 'count', label: 'Count', files: [ORDERS] }]));
     const kwargs = page.getByRole('textbox', { name: 'kwargs', exact: true });
     await kwargs.fill('{"a": ');
     expect(await button('Count with the file orders.csv').isDisabled()).toBe(true);
