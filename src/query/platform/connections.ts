@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { type HttpServer, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { type HostResponse, rawResponse, serversOf } from './host.js';
 
@@ -58,7 +58,7 @@ export class Connections implements OnModuleInit {
    * first, and waits for them; before all of these it calls `beforeClose` of the adapter, from version 12 on.
    */
   #stopListeningFirst(): void {
-    const adapter: Pick<HttpServer, 'beforeClose'> | undefined = this.adapterHost.httpAdapter;
+    const adapter: { beforeClose?: () => unknown } | undefined = this.adapterHost.httpAdapter;
     if (!adapter) return;
     const { beforeClose } = adapter;
     adapter.beforeClose = (): unknown => {
