@@ -35,7 +35,14 @@ const output = openSync(log, 'a');
 const main = join(import.meta.dirname, '../../dist/main.js');
 const service = spawn('bash', ['-c', `ulimit -f ${BLOCKS}; exec ${process.execPath} ${main}`], {
   cwd: directory,
-  env: { PATH: process.env.PATH, PORT: '0', DATABASE_URL: 'memory:', LOG_LEVEL: 'debug', LOG_FORMAT: 'json' },
+  env: {
+    PATH: process.env.PATH,
+    PORT: '0',
+    DATABASE_URL: 'memory:',
+    LOG_LEVEL: 'debug',
+    LOG_FORMAT: 'json',
+    AGENT: 'echo',
+  },
   stdio: ['ignore', output, output],
 });
 closeSync(output);

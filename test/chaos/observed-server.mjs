@@ -19,7 +19,10 @@ import { AgentService, log, message, QueryModule } from '../../dist/index.js';
 import { Run } from '../../dist/query/memory/runs.js';
 import { Runner } from '../../dist/query/runs/runner.js';
 import { SseResponse } from '../../dist/query/sse/sse-response.js';
+import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';
+import { PostgresDriver } from '../../dist/stores/drivers/postgres-driver.js';
 import { openStore } from '../../dist/stores/index.js';
+import { SqlRunStore } from '../../dist/stores/runs/sql-run-store.js';
 
 /** The classes whose objects must not outlive what they stand for. */
 const WATCHED = { Run, Runner, SseResponse };
@@ -84,6 +87,12 @@ function counted(store) {
   return store;
 }
 
+/** The database of a store in SQL, which is looked at past the store; undefined for the memory. */
+function openDriver(database) {
+  if (database.startsWith('postgres:')) return PostgresDriver.open(new URL(database));
+  return database.startsWith('file:') ? LibsqlDriver.open(database.slice('file:'.length)) : undefined;
+}
+
 /** How many rows each table has, how many characters the turns have, and how many bytes the tables of Postgres take. */
 async function stored({ db } = {}) {
   if (!db) return { rows: {}, turnsLength: 0, contentBytes: 0, bytes: 0 };
@@ -122,7 +131,10 @@ function objects({ names }) {
 
 const [{ adapter, database, retention, options, headMs }] = await once(process, 'message');
 const isPostgres = database.startsWith('postgres:');
-const store = counted(await openStore(database, { retention }));
+const driver = await openDriver(database);
+const store = counted(
+  driver ? new SqlRunStore(driver, { retention }) : await openStore(database, { retention }),
+);
 const app = await NestFactory.create(
   QueryModule.forRoot({ handler, store, ...options }),
   adapter === 'express' ? new ExpressAdapter() : new FastifyAdapter(),
@@ -134,9 +146,9 @@ const REQUESTS = {
   // The memory store drops what is too old when it is asked for something.
   sweep: () => store.sweep?.() ?? void store.find('anonymous', ''),
   vacuum: async () => {
-    if (isPostgres) await sql`vacuum`.execute(store.driver.db);
+    if (isPostgres) await sql`vacuum`.execute(driver.db);
   },
-  stored: () => stored(store.driver),
+  stored: () => stored(driver),
   close: () => app.close(),
 };
 // All clients have one address.
