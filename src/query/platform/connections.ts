@@ -58,7 +58,8 @@ export class Connections implements OnModuleInit {
    * first, and waits for them; before all of these it calls `beforeClose` of the adapter, from version 12 on.
    */
   #stopListeningFirst(): void {
-    const adapter: { beforeClose?: () => unknown } | undefined = this.adapterHost.httpAdapter;
+    const adapter: { close: () => unknown; beforeClose?: () => unknown } | undefined =
+      this.adapterHost.httpAdapter;
     if (!adapter) return;
     const { beforeClose } = adapter;
     adapter.beforeClose = (): unknown => {
