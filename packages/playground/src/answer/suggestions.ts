@@ -13,10 +13,10 @@ interface SuggestedFile {
   content: Blob;
 }
 
-/** So many are shown, as the interface says. */
+/** The contract has at most 8. */
 const MOST = 8;
 
-/** The suggestions in the data of an envelope. An agent may write anything there: what is none is left out. */
+/** The suggestions in the data of an envelope. Entries of another form are left out. */
 export function suggestionsOf({ items }: { items?: unknown }): Suggestion[] {
   return Array.isArray(items) ? items.slice(0, MOST).flatMap(suggestionOf) : [];
 }
