@@ -21,12 +21,12 @@ import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { sessionIdOf } from './submitted-query.js';
 import {
-  nextOf,
   downloadOf,
-  findRun,
+  existingRun,
   follow,
   followAfter,
   listPageOf,
+  nextOf,
   sessionPage,
   sessionViewOf,
   viewOf,
@@ -276,7 +276,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   #find(owner: string, runId: string): Promise<RunRecord> {
-    return findRun(this.store, this.#stored(owner), runId);
+    return existingRun(this.store, this.#stored(owner), runId);
   }
 
   /** The owner as the store has it: modules that share a store have owners of their own. */

@@ -4,10 +4,10 @@ import type { RunRecord } from '../ports/run-store.js';
 import { KeptAnswer } from './kept-answer.js';
 import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
-import type { Ending } from './runner.js';
+import type { EndedRun } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
-import { findRun } from './views.js';
+import { existingRun } from './views.js';
 
 const CANCELLED = { status: 'cancelled' } as const;
 
@@ -78,7 +78,7 @@ export class Processes implements SignalReceiver {
    *
    * @throws {QueryError} `not_found` · `unavailable`
    */
-  async cancel(run: RunRecord): Promise<Ending> {
+  async cancel(run: RunRecord): Promise<EndedRun> {
     const runner = this.scheduler.get(run.id);
     runner?.stop(CANCELLED);
     return (await runner?.ended) ?? this.#cancelElsewhere(run);
@@ -94,13 +94,13 @@ export class Processes implements SignalReceiver {
    * Cancels a run that waits, or that another process executes. That process ends it in any case: it is asked in the database,
    * and a signal only makes it look sooner.
    */
-  async #cancelElsewhere(run: RunRecord): Promise<Ending> {
+  async #cancelElsewhere(run: RunRecord): Promise<EndedRun> {
     const { store } = this.services;
     const { stopDeadlineMs } = this.services.options;
     const since = performance.now();
     let isAsked = false;
     let lookMs = LOOK_MS.least;
-    for (let found = run; ; found = await findRun(store, run.owner, run.id)) {
+    for (let found = run; ; found = await existingRun(store, run.owner, run.id)) {
       const passedMs = performance.now() - since;
       // A handler that has not stopped in time does not hold up the end of its run: the end comes with the deadline.
       if (found.endedAt !== undefined)

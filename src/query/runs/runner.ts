@@ -20,7 +20,7 @@ export interface RunnerEvents {
   stoppedLate(runner: Runner): void;
 }
 
-export interface Ending {
+export interface EndedRun {
   run: RunRecord;
   /** Whether the handler has really stopped. */
   stopped: boolean;
@@ -56,8 +56,8 @@ export class Runner implements LiveRun {
   readonly observation: Observation;
   readonly disconnects: Disconnects;
   /** Resolves when the run has left this process; with undefined if this process did not end it. */
-  readonly ended: Promise<Ending | undefined>;
-  #resolveEnded!: (ending: Ending | undefined) => void;
+  readonly ended: Promise<EndedRun | undefined>;
+  #resolveEnded!: (ending: EndedRun | undefined) => void;
 
   #record: RunRecord | undefined;
   #isHandling = false;

@@ -94,7 +94,7 @@ export function viewOf(record: RunRecord): RunView {
 }
 
 /** @throws {QueryError} `not_found` · `unavailable` */
-export async function findRun(store: RunStore, owner: string, runId: string): Promise<RunRecord> {
+export async function existingRun(store: RunStore, owner: string, runId: string): Promise<RunRecord> {
   const found = await store.find(owner, runId);
   if (!found) throw runNotFound();
   return found;
