@@ -40,12 +40,15 @@ export { Dispatcher, LocalSignals, Signals } from './ports/other-processes.js';
 export type * from './ports/other-processes.js';
 export { FileStore, type ByteRange } from './ports/file-store.js';
 export type * from './ports/run-listener.js';
+export * from './ports/input-rules.js';
+export { InputStore } from './ports/input-store.js';
+export type * from './ports/input-store.js';
 export * from './ports/run-store.js';
 export * from './ports/run-tracer.js';
 export { QueryModule } from './query.module.js';
 export * from './runs/agent.service.js';
 // The client has other options of the same name.
 export type { RunListOptions } from './runs/agent.service.js';
-export { KeptAnswer } from './runs/kept-answer.js';
+export { KeptAnswer } from './contract/kept-answer.js';
 export { checkpointText } from './runs/query-context.js';
 export type { RunRequest } from './runs/run-handler.js';

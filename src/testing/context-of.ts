@@ -6,6 +6,8 @@ import {
   type QueryContext,
   QueryError,
   type QueryPart,
+  type Question,
+  type ResolvedInput,
   type RunEnd,
   type Turn,
   type TurnAnswer,
@@ -33,6 +35,8 @@ export interface ContextInput {
   turns?: TurnInput[];
   /** How many turns the session has that are older than these. Default 0. */
   olderTurns?: number;
+  /** The values of the answers to what the handler asks, by the keys of the questions. A question without one is declined. */
+  answers?: Record<string, unknown>;
   /** What an earlier attempt has left. Default: none, as in the first attempt. */
   resumed?: QueryContext['resumed'];
 }
@@ -41,6 +45,8 @@ export interface ContextInput {
 export interface TestContext extends QueryContext {
   /** The states that the handler has given to `checkpoint`, as a later attempt would get them. */
   readonly checkpoints: unknown[];
+  /** What the handler has asked. */
+  readonly questions: Question[];
   /** Aborts the signal, as the service does when the run must stop. */
   abort(reason?: unknown): void;
 }
@@ -65,6 +71,8 @@ export async function contextOf(input: ContextInput = {}): Promise<TestContext> 
   );
   const controller = new AbortController();
   const checkpoints: unknown[] = [];
+  const asked: Question[] = [];
+  const checkpoint = async (state: unknown) => void checkpoints.push(JSON.parse(checkpointText(state)));
   return {
     runId,
     owner,
@@ -73,9 +81,21 @@ export async function contextOf(input: ContextInput = {}): Promise<TestContext> 
     signal: controller.signal,
     resumed: input.resumed,
     checkpoints,
-    checkpoint: async (state) => void checkpoints.push(JSON.parse(checkpointText(state))),
+    checkpoint,
+    questions: asked,
+    ask: async (questions, options = {}) => {
+      asked.push(...questions);
+      if (options.checkpoint !== undefined) await checkpoint(options.checkpoint);
+      return questions.map(({ key }) => resolvedOf(key, input.answers ?? {}, owner));
+    },
     abort: (reason = new Error('The run is cancelled.')) => controller.abort(reason),
   };
+}
+
+function resolvedOf(id: string, answers: Record<string, unknown>, by: string): ResolvedInput {
+  const at = new Date(FIRST_TURN_MS).toISOString();
+  if (!Object.hasOwn(answers, id)) return { id, outcome: 'declined', by, at };
+  return { id, outcome: 'answered', value: answers[id], by, at };
 }
 
 function sessionOf(

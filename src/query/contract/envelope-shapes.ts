@@ -74,6 +74,16 @@ const suggestedRequests = arrayOf(
   8,
 );
 
+const request = {
+  id: described(text, 'Names the request within its run.'),
+  kind: kind('a kind', { enum: ['approval', 'input', 'tool', 'auth'] }, (value) => typeof value === 'string'),
+  message: described(text, 'What a person is asked.'),
+};
+const answer = {
+  id: described(text, 'That of the request.'),
+  outcome: described(text, 'answered, declined, expired, superseded or cancelled.'),
+};
+
 const SHAPE_OF_TYPE = {
   message: shape('A part of the text of the answer.', { content: text }, { id: messageId }),
   reasoning: shape('A part of the reasoning that the model shows.', { content: text }, { id: messageId }),
@@ -96,6 +106,12 @@ const SHAPE_OF_TYPE = {
   }),
   source: shape('A source of the answer.', { url: text }, { title: described(text, 'For people.') }),
   suggestions: shape('Requests that a person can send next.', { items: suggestedRequests }),
+  input_required: shape('The run asks. Written through `context.ask`, never emitted.', {
+    requests: described(arrayOf('an array of 1 to 64 requests', request, {}, 1, 64), 'See `InputRequest`.'),
+  }),
+  input_resolved: shape('Requests of the run were resolved. Written by the service.', {
+    answers: described(arrayOf('an array of answers', answer, {}, 1, 64), 'See `ResolvedInput`.'),
+  }),
   usage: shape(
     'What the models have used since the last envelope of this type.',
     { inputTokens: count, outputTokens: count },

@@ -2,6 +2,14 @@ import { SHAPES, shapeFault } from './envelope-shapes.js';
 import { QueryError } from './errors.js';
 import type { Envelope } from 'nest-agent-query-client';
 
+/** The types that only the service writes. */
+const RESERVED = new Map([
+  ['done', 'the end of the run'],
+  ['restarted', 'a new attempt of the run'],
+  ['input_required', '`context.ask`'],
+  ['input_resolved', 'the answers to `context.ask`'],
+]);
+
 /**
  * The JSON text of an envelope that a handler emitted: one line, with the members `type` and `data` in this order.
  *
@@ -13,9 +21,8 @@ export function envelopeText(value: unknown, maxLength: number): string {
     throw invalidEnvelope(`it is ${kindOf(value)}, not an object`);
   const { type, data } = value as { type?: unknown; data?: unknown };
   if (typeof type !== 'string' || type === '') throw invalidEnvelope('its `type` is not a non-empty string');
-  if (type === 'done') throw invalidEnvelope('the type `done` is reserved for the end of the run');
-  if (type === 'restarted')
-    throw invalidEnvelope('the type `restarted` is reserved for a new attempt of the run');
+  const reserved = RESERVED.get(type);
+  if (reserved !== undefined) throw invalidEnvelope(`the type \`${type}\` is reserved for ${reserved}`);
   let text: string | undefined;
   if (type === 'message') text = textOnly(data, type, 'content', '{"type":"message","data":{"content":');
   if (type === 'log') text = textOnly(data, type, 'message', '{"type":"log","data":{"message":');

@@ -5,10 +5,24 @@ import { QueryError } from './errors.js';
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 
 export function invalidQuery(errors: FieldError[]): QueryError {
+  return new QueryError('invalid_query', sentenceOf(errors), { errors });
+}
+
+/** @param errors what is wrong with answers to requests of a run */
+export function invalidAnswer(errors: FieldError[]): QueryError {
+  return new QueryError('invalid_answer', sentenceOf(errors), { errors });
+}
+
+function sentenceOf(errors: FieldError[]): string {
   const [first] = errors;
   const where = first?.pointer ? `"${first.pointer}" ` : 'The body ';
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
-  return new QueryError('invalid_query', `${where}${first?.detail}${more}.`, { errors });
+  return `${where}${first?.detail}${more}.`;
+}
+
+/** A run has no such request, or it is not the caller's to answer. */
+export function inputNotFound(id: string): QueryError {
+  return new QueryError('not_found', `The run has no request with the id ${JSON.stringify(id)}.`);
 }
 
 /** @param errors all faults of parameters of the URL, at least one; their pointers name the parameters */

@@ -10,6 +10,8 @@ export interface Sink {
   fail(error: unknown): void;
   /** The stream ends here without `done`. The caller can resume it later. */
   disconnect(): void;
+  /** Whether the run asks, after each slice that was read: nothing may follow for long. */
+  hold?(asks: boolean): void;
 }
 
 /**
@@ -93,6 +95,7 @@ export class Follower {
       this.#isBlocked = !this.sink.write(slice);
     }
     if (slice.ended && this.leave()) this.sink.end();
+    else this.sink.hold?.(slice.asks === true);
     return slice.count > 0;
   }
 

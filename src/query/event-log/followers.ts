@@ -91,6 +91,12 @@ export class Followers {
     this.#send('started');
   }
 
+  /** The run asks: what is added to its log may come from any process. */
+  goElsewhere(): void {
+    this.#isLive = false;
+    this.report();
+  }
+
   /**
    * The run is not in this process any more.
    *

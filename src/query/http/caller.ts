@@ -15,7 +15,7 @@ function pendingOf(request: HostRequest): PendingRequest {
 }
 
 /** For a route with one such parameter. */
-const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext) =>
+export const OfRequest = createParamDecorator((_: unknown, context: ExecutionContext) =>
   pendingOf(context.switchToHttp().getRequest<HostRequest>()),
 );
 

@@ -7,7 +7,7 @@ import { positionOf } from '../contract/list-page.js';
 import { PAGE_ENTRIES } from '../runs/views.js';
 import { HasNoFault } from './query.dto.js';
 
-const STATUSES: RunStatus[] = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+const STATUSES: RunStatus[] = ['waiting', 'running', 'input_required', 'completed', 'failed', 'cancelled'];
 
 /** The digits of a whole number, as a number. Everything else stays, and is refused. */
 function WholeNumber(min: number, max: number): PropertyDecorator {

@@ -14,7 +14,15 @@ import {
   UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
-import type { Envelope, RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
+import type {
+  Envelope,
+  InputList,
+  RunInputs,
+  RunList,
+  RunView,
+  SessionList,
+  SessionPage,
+} from 'nest-agent-query-client';
 import type { Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
@@ -25,11 +33,12 @@ import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner } from './caller.js';
 import { fileReply } from './file-reply.js';
-import { cursorOfRun } from './headers.js';
+import type { AnswersDto } from './answers.dto.js';
+import { cursorOf, cursorOfRun } from './headers.js';
 import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
-import { QueryBody } from './query.reader.js';
+import { AnswersBody, QueryBody } from './query.reader.js';
 
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
@@ -70,6 +79,12 @@ export class QueryController {
     return this.agent.sessions(owner, validated(ListDto, parameters));
   }
 
+  /** Lists what the runs of the caller ask. */
+  @Get('inputs')
+  openInputs(@Owner() owner: string, @Query() parameters: object): Promise<InputList> {
+    return this.agent.openInputs(owner, validated(ListDto, parameters));
+  }
+
   /** Follows a run, or returns it as JSON. */
   @Get(':runId')
   async run(
@@ -98,6 +113,28 @@ export class QueryController {
     const { run, stopped } = await this.agent.cancel(owner, runId);
     if (!stopped) response.status(202);
     return run;
+  }
+
+  /** Returns what a run has asked, with the answers. */
+  @Get(':runId/inputs')
+  inputs(@Owner() owner: string, @Param('runId') runId: string): Promise<RunInputs> {
+    return this.agent.inputs(owner, runId);
+  }
+
+  /** Answers requests of a run, and follows it from there or returns it as JSON. */
+  @Post(':runId/inputs')
+  @HttpCode(200)
+  async answer(
+    @AnswersBody() { answers }: AnswersDto,
+    @Owner() owner: string,
+    @Param('runId') runId: string,
+    @Req() request: HostRequest,
+  ): Promise<Observable<Envelope> | RunView> {
+    const follows = prefersEventStream(request);
+    const cursor = cursorOf(request) && cursorOfRun(runId, request);
+    const { run, before } = await this.agent.answer(owner, runId, answers, { detached: !follows });
+    if (!follows || before === undefined) return run;
+    return this.agent.follow(owner, runId, cursor ?? before, { request: request as never });
   }
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */

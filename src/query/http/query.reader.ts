@@ -14,7 +14,8 @@ import { loggerOf } from '../platform/module-logger.js';
 import { isThenable } from '../ports/file-store.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
-import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
+import { type AnswersDto, validateAnswers } from './answers.dto.js';
+import { CallerPipe, OfBothParameters, OfRequest, type PendingRequest } from './caller.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
 type WithBody = { body?: unknown };
@@ -66,7 +67,7 @@ export class QueryReader
       await document?.discard();
     };
     try {
-      document = await this.#document(request, upload);
+      document = await readDocument(request, this.settings, this.spool, upload);
       const query = await validateQuery(document.value, this.settings.kwargs);
       await this.#openFiles(query);
       // Called when the run no longer needs the files.
@@ -76,16 +77,6 @@ export class QueryReader
       await release();
       throw error;
     }
-  }
-
-  /** A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed the body already. */
-  #document(request: HostRequest, upload: Upload): Promise<ReadDocument> {
-    const raw = rawRequest(request);
-    const body = (request as WithBody).body ?? (raw as WithBody).body;
-    const isRead = raw.readableDidRead || raw.readableEnded;
-    if (isRead && body !== undefined) return readParsed(body, this.settings.limits, this.spool, upload);
-    sendContinue(raw);
-    return readBody(raw, this.settings.limits, this.spool, upload);
   }
 
   #notRemoved(error: unknown): void {
@@ -116,6 +107,43 @@ export class QueryReader
     });
   }
 }
+
+/** Reads and validates the answers of a request. */
+@Injectable()
+export class AnswersReader implements PipeTransform<PendingRequest, Promise<AnswersDto>> {
+  constructor(
+    private readonly settings: Settings,
+    private readonly spool: Spool,
+  ) {}
+
+  /** @throws {QueryError} `unsupported_media_type` · `invalid_answer`, and the errors of `refuseByLength` and `readBody` */
+  async transform(pending: PendingRequest): Promise<AnswersDto> {
+    const { request } = pending();
+    requireJson(header(request, 'content-type'));
+    refuseByLength(rawRequest(request).headers, this.settings.limits);
+    const document = await readDocument(request, this.settings, this.spool);
+    await document.discard();
+    return validateAnswers(document.value);
+  }
+}
+
+/** Reads a body. A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed it already. */
+function readDocument(
+  request: HostRequest,
+  { limits }: Settings,
+  spool: Spool,
+  upload?: Upload,
+): Promise<ReadDocument> {
+  const raw = rawRequest(request);
+  const body = (request as WithBody).body ?? (raw as WithBody).body;
+  const isRead = raw.readableDidRead || raw.readableEnded;
+  if (isRead && body !== undefined) return readParsed(body, limits, spool, upload);
+  sendContinue(raw);
+  return readBody(raw, limits, spool, upload);
+}
+
+/** A parameter of a route: the answers in the body. */
+export const AnswersBody = () => OfRequest(AnswersReader);
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
 export const QueryBody = () => OfBothParameters(QueryReader);

@@ -1,9 +1,11 @@
 import { isRepeated, placeOf, refuseBehind, refuseToWait } from '../ports/admission-rules.js';
+import { EXPIRED, supersedes } from '../ports/input-rules.js';
 import { interrupted, runNotFound, sessionBusy } from '../contract/refusals.js';
 import {
   type Admission,
   type Admitted,
   type AttemptRef,
+  type Ended,
   type Kept,
   type ListPage,
   type LogSlice,
@@ -17,6 +19,7 @@ import {
 import type { RunEnd, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import { OPTIONS, withDefaults } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
+import { MemoryInputStore } from './memory-input-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run, Runs } from './runs.js';
@@ -30,6 +33,7 @@ import { fileOf, Sessions } from './sessions.js';
  */
 export class MemoryRunStore extends RunStore {
   override readonly files: MemoryFileStore;
+  override readonly inputs: MemoryInputStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions;
   readonly #queues = new Map<string, OwnerQueues>();
@@ -50,10 +54,23 @@ export class MemoryRunStore extends RunStore {
       if (sessionId === undefined) this.files.release(id);
     });
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
+    this.inputs = new MemoryInputStore({
+      find: (run) => this.#run(run),
+      withId: (runId) => this.#runs.withId(runId),
+      append: (run, envelope) => this.#runs.append(run, envelope),
+      pause: (run) => this.#queuesOf(run.module).pause(run),
+      wait: (run) => void this.#queuesOf(run.module).wait(run),
+      expire: (run) => {
+        const { lastSeq: before } = run;
+        const { inputs, next } = this.#end(run, EXPIRED);
+        return { run, inputs, before, isReady: next !== undefined };
+      },
+    });
   }
 
   override open(events: RecoveryEvents): void {
     this.#limitOf = (module) => events.maxRunningPerOwner(module);
+    this.inputs.onExpired = (resolved) => events.resolved(resolved);
   }
 
   admit(admission: Admission): Admitted {
@@ -65,10 +82,16 @@ export class MemoryRunStore extends RunStore {
 
     const { session } = admission;
     const ahead = session ? [...this.#sessions.queue(owner, session.id)] : [];
+    const [first] = ahead;
+    const isSuperseded = session && first?.status === 'input_required' && supersedes(session, holds(first));
+    if (isSuperseded) ahead.shift();
     refuseBehind(ahead.length, admission);
     const queues = this.#queuesOf(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
+    const superseded = isSuperseded
+      ? this.#end(first!, { status: 'cancelled' }, undefined, 'superseded')
+      : undefined;
     const run = new Run(admission);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
@@ -77,7 +100,7 @@ export class MemoryRunStore extends RunStore {
     for (const notice of notices) this.#runs.append(run, notice);
     if (starts) queues.start(run, run.createdAt);
     else if (ahead.length === 0) queues.promote(owner, run);
-    return { run, created: true, ahead };
+    return { run, created: true, ahead, superseded };
   }
 
   take(count: number, module = ''): RunRecord[] {
@@ -120,13 +143,26 @@ export class MemoryRunStore extends RunStore {
   end(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {
     const run = this.#run(name);
     if (!run || run.end || run.attempt !== name.attempt) return undefined;
-    const queues = this.#queuesOf(run.module);
-    queues.leave(run);
-    this.#runs.end(run, end);
-    const behind = this.#sessions.finish(run, answer);
-    const next = queues.promote(run.owner, behind);
+    const ended = this.#end(run, end, answer);
     this.#sweep();
-    return { run, next };
+    return ended;
+  }
+
+  /** @param answer of a run that executes; of any other, the log has it */
+  #end(
+    run: Run,
+    end: RunEnd,
+    answer?: TurnAnswer,
+    outcome: 'superseded' | 'cancelled' = 'cancelled',
+  ): Required<Ended> {
+    const queues = this.#queuesOf(run.module);
+    const isExecuting = run.status === 'running';
+    queues.leave(run);
+    const inputs = this.inputs.close(run, outcome);
+    const kept = isExecuting ? answer! : this.#runs.answerOf(run);
+    this.#runs.end(run, end);
+    const next = queues.promote(run.owner, this.#sessions.finish(run, kept));
+    return { run, next, inputs };
   }
 
   find(owner: string, runId: string): RunRecord | undefined {
@@ -139,6 +175,7 @@ export class MemoryRunStore extends RunStore {
     if (!run) throw runNotFound();
     const slice = run.log.read(after);
     run.isBeingRead = !slice.ended;
+    if (run.status === 'input_required' && slice.first + slice.count > run.lastSeq) slice.asks = true;
     return slice;
   }
 
@@ -192,4 +229,9 @@ export class MemoryRunStore extends RunStore {
     this.#runs.sweep();
     this.#sessions.sweep();
   }
+}
+
+/** Whether a run asks for something that a newer query does not take the place of. */
+function holds({ inputs }: Run): boolean {
+  return inputs.some(({ resolved, request }) => !resolved && request.hold);
 }

@@ -49,11 +49,32 @@ export class OwnerQueues {
     this.leave(run);
     this.#of(run.owner).running++;
     run.status = 'running';
-    run.startedAt = startedAt;
+    run.startedAt ??= startedAt;
+  }
+
+  /** A run that executes asks, and is not active. */
+  pause(run: Run): void {
+    this.leave(run);
+    run.status = 'input_required';
+    this.promote(run.owner);
+  }
+
+  /** A run that has asked waits again, before the runs of its owner that were never started. */
+  wait(run: Run): void {
+    run.status = 'waiting';
+    this.add(run);
+    const runs = this.#of(run.owner);
+    const deferred = [...runs.deferred];
+    const isStarted = ({ startedAt }: Run) => startedAt !== undefined;
+    runs.deferred.clear();
+    for (const each of [...deferred.filter(isStarted), run, ...deferred.filter((it) => !isStarted(it))])
+      runs.deferred.add(each);
+    this.promote(run.owner);
   }
 
   /** A run no longer does what its status says: wait or execute. */
   leave(run: Run): void {
+    if (run.status === 'input_required') return;
     const runs = this.#of(run.owner);
     if (run.status === 'running') return void runs.running--;
     this.waiting--;
@@ -90,9 +111,12 @@ export class OwnerQueues {
   }
 
   #makeReady(run: Run, { ready }: OwnerRuns): void {
-    const ownLast = ready.at(-1)?.round ?? -1;
+    // A run that was started before comes before the others, and only those like it count.
+    const isFirst = run.startedAt !== undefined;
+    const index = isFirst ? ready.filter(({ startedAt }) => startedAt !== undefined).length : ready.length;
+    const ownLast = ready[index - 1]?.round ?? -1;
     run.round = Math.max(this.#firstRound, ownLast + 1);
-    ready.push(run);
+    ready.splice(index, 0, run);
     (this.#rounds[run.round - this.#firstRound] ??= new Set()).add(run);
   }
 

@@ -1,8 +1,10 @@
 import { doneText } from '../contract/envelopes.js';
 import { pageOf } from '../contract/list-page.js';
 import { type Admission, KEPT_LENGTH, type RunRecord, type RunsPage } from '../ports/run-store.js';
-import type { RunEnd, RunStatus, TurnFile } from 'nest-agent-query-client';
+import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import { EventLog } from '../event-log/event-log.js';
+import { KeptAnswer } from '../contract/kept-answer.js';
+import type { NumberedInput } from './memory-input-store.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a run costs besides its log, in characters: its fields and the entries of the maps. */
@@ -13,6 +15,9 @@ const SETTLING_MS = 10_000;
 
 /** Ended runs that are being read may always cost so much, in characters, even if the limit is lower. */
 const SETTLING_LENGTH = 64 * 1024 * 1024;
+
+/** Most runs ask nothing. */
+const NONE: NumberedInput[] = [];
 
 export class Run implements RunRecord {
   readonly id: string;
@@ -35,6 +40,8 @@ export class Run implements RunRecord {
   /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
+  /** What it has asked, in this order. */
+  inputs: NumberedInput[] = NONE;
   /** The place in the order of admissions. */
   number = 0;
   /** See `OwnerQueues`. */
@@ -91,6 +98,10 @@ export class Runs {
     private readonly onDropped: (run: Run) => void,
   ) {}
 
+  withId(id: string): Run | undefined {
+    return this.#byId.get(id);
+  }
+
   get(owner: string, id: string): Run | undefined {
     const run = this.#byId.get(id);
     return run?.owner === owner ? run : undefined;
@@ -141,6 +152,17 @@ export class Runs {
     run.endedAt = Date.now();
     this.#ended.add(run);
     this.#endedLength += run.length;
+  }
+
+  /** What the turn of a run keeps of its answer, as far as the log has it. */
+  answerOf({ log }: Run): TurnAnswer {
+    const answer = new KeptAnswer();
+    for (let after = log.oldest - 1; after < log.last;) {
+      const { lines, first, count } = log.read(after);
+      answer.addLines(lines, first, []);
+      after += count;
+    }
+    return answer.value;
   }
 
   sweep(): void {

@@ -169,8 +169,9 @@ export function fileOf(files: TurnFile[], sha256: string): TurnFile | undefined 
 }
 
 function recordOf({ id, title, turns, dropped, queue, usedAt }: Session): SessionRecord {
-  const active = queue.find(({ status }) => status === 'running')?.id;
-  return { id, title, turns: dropped + turns.length, usedAt, active };
+  const idOf = (wanted: Run['status']) => queue.find(({ status }) => status === wanted)?.id;
+  const [active, asking] = [idOf('running'), idOf('input_required')];
+  return { id, title, turns: dropped + turns.length, usedAt, active, asking };
 }
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */

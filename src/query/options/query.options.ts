@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
+import type { InputRequest, RunView } from 'nest-agent-query-client';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
+import type { OnAsking } from '../ports/input-rules.js';
 import type { RunListener } from '../ports/run-listener.js';
 import type { RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
@@ -30,6 +32,11 @@ export interface RunOptions extends ValuesOf<typeof OPTIONS.runs> {
   disconnect: DisconnectPolicy;
   /** What happens to a query of a session that has an unfinished run: see `SessionPolicy`. Default `enqueue`. */
   sessionPolicy: SessionPolicy;
+  /**
+   * What happens to a run of the session that asks when a newer query comes: the query takes its place (`supersede`), waits
+   * (`enqueue`), or is refused (`reject`, 409). Default `supersede`; a request with `hold` is never superseded.
+   */
+  onAsking: OnAsking;
 }
 
 /** How streams are written. Times are milliseconds. */
@@ -96,6 +103,21 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
    * }
    */
   admit?(query: Query<K>, context: AdmissionContext): void | Promise<void>;
+  /**
+   * Whether a caller may answer a request of a run of somebody else, for example as the person who approves. Callers may always
+   * answer the requests of their own runs. Default: nobody else may.
+   *
+   * @param owner the owner of the request that brings the answer
+   * @param run the run that asks, and its owner
+   *
+   * @example
+   * canAnswer: (owner, run) => approvers.of(run.owner).includes(owner)
+   */
+  canAnswer?(
+    owner: string,
+    run: RunView & { owner: string },
+    request: InputRequest,
+  ): boolean | Promise<boolean>;
   /** Limits of the body of a query. */
   limits?: Partial<BodyLimits>;
   /** How runs are executed. */
@@ -158,6 +180,7 @@ export const RUN_DEFAULTS: Readonly<RunOptions> = Object.freeze({
   ...defaultsOf(OPTIONS.runs),
   disconnect: defaultsOf(OPTIONS.disconnect),
   sessionPolicy: 'enqueue',
+  onAsking: 'supersede',
 });
 
 /**
@@ -184,11 +207,13 @@ const GRACE = OPTIONS.disconnect.graceMs.range;
 const RULES: [option: string, must: string, isValid: (value: unknown) => boolean][] = [
   ['runs.disconnect', `"continue", "cancel" or { graceMs: ${rangeText(GRACE)} }`, isDisconnectPolicy],
   ['runs.sessionPolicy', '"enqueue", "reject" or "interrupt"', isOneOf('enqueue', 'reject', 'interrupt')],
+  ['runs.onAsking', '"supersede", "enqueue" or "reject"', isOneOf('supersede', 'enqueue', 'reject')],
   ['role', '"all", "api" or "worker"', isOneOf('all', 'api', 'worker')],
   ['rejectMismatchedTypes', 'true or false', (value) => typeof value === 'boolean'],
   ['spoolDirectory', 'the path of a directory', (value) => typeof value === 'string' && value !== ''],
   ['owner', 'a function', isFunction],
   ['admit', 'a function', isFunction],
+  ['canAnswer', 'a function', isFunction],
 ];
 
 function isDisconnectPolicy(value: unknown): boolean {
@@ -222,6 +247,8 @@ export class Settings {
   readonly rejectMismatchedTypes: boolean;
   readonly spoolDirectory: string | undefined;
   readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
+  /** Undefined where only owners answer. */
+  readonly canAnswer: QueryModuleOptions['canAnswer'];
   readonly owner: (request: CallerRequest) => string | undefined | Promise<string | undefined>;
 
   /**
@@ -233,7 +260,7 @@ export class Settings {
    */
   constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
     const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, ...others } = options;
-    const { owner, admit, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
+    const { owner, admit, canAnswer, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
     const { name, path = 'query', role } = extras;
     if (handler !== undefined && extras.handler !== undefined) {
       throw new TypeError(
@@ -257,12 +284,14 @@ export class Settings {
     this.spoolDirectory = spoolDirectory;
     this.owner = (request) => owner?.(request);
     this.admit = (query, context) => admit?.(query, context);
+    this.canAnswer = canAnswer && ((...asked) => canAnswer(...asked));
 
     const values: Record<string, unknown> = {
       ...others,
       role,
       'runs.disconnect': this.runs.disconnect,
       'runs.sessionPolicy': this.runs.sessionPolicy,
+      'runs.onAsking': this.runs.onAsking,
     };
     for (const [option, must, isValid] of RULES) {
       const value = values[option];

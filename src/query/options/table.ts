@@ -111,6 +111,13 @@ export const OPTIONS = {
     maxWaitingPerOwner: int(from0, Infinity, 'runs of one owner that wait', 'MAX_WAITING_PER_OWNER'),
     /** How many queries of one session may wait. One more gets 429. Default 100. */
     maxWaitingPerSession: int(from0, 100, 'queries of one session that wait', 'MAX_WAITING_PER_SESSION'),
+    /** How many runs of one owner may ask at the same time. One more cannot ask, and fails. Default 1,000. */
+    maxAskingPerOwner: int(from1, 1_000, 'runs of one owner that ask', 'MAX_ASKING_PER_OWNER'),
+    /**
+     * How long a handler may wait for an answer that cannot be called again: without `restarts`, and without a checkpoint of the
+     * question. Default 300,000 (5 min).
+     */
+    askInMemoryMs: int(time, 5 * MINUTE, 'how long such a handler waits for an answer', 'ASK_IN_MEMORY_MS'),
     /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
     sessionTurns: int([0, 10_000], 100, 'earlier turns that a handler receives', 'SESSION_TURNS'),
     /** When the service shuts down: how long runs may continue. Default 10,000. */
@@ -122,6 +129,8 @@ export const OPTIONS = {
   streams: {
     /** An idle stream sends a keep-alive this often. Default 10,000. */
     keepAliveMs: int([10, MAX_TIMER_MS], 10_000, 'the time between keep-alives', 'KEEP_ALIVE_MS'),
+    /** How long a stream stays open while its run asks. Default 30,000. */
+    holdMs: int(timeOrZero, 30_000, 'how long a stream waits for an answer'),
     /** The value of `retry:` in the full profile: how long a client waits before it connects again. Default 1,000. */
     retryMs: int(timeOrZero, 1_000, 'how long clients wait before they resume'),
   },

@@ -1,5 +1,5 @@
 import type { Observable } from 'rxjs';
-import type { Envelope, Turn } from 'nest-agent-query-client';
+import type { Envelope, InputRequest, ResolvedInput, Turn } from 'nest-agent-query-client';
 
 /** A text of the user's message. */
 export interface TextPart {
@@ -82,6 +82,60 @@ export interface QueryContext {
    * process does not own the run any more, and the handler should stop
    */
   checkpoint(state: unknown): Promise<void>;
+  /**
+   * Asks a person, or the code of the caller, and resolves with the answers in the order of the questions. Until then the run
+   * has the status `input_required`: it has no slot, no time limit, and nobody need follow it.
+   *
+   * A handler with `restarts`, or one that gives a `checkpoint`, survives its process: it is called again later, in any process,
+   * with `resumed`; what it asked before is answered at once, by the keys. Any other handler waits in memory for at most
+   * `runs.askInMemoryMs`, and its run ends as `interrupted` if its process ends.
+   *
+   * @param questions 1 to 64. A key that the run has asked before has its recorded answer
+   * @param options `checkpoint`: the state with which the handler is called again; see `checkpoint`. Without one, the next
+   * attempt begins with the last checkpoint, and what was emitted since is void
+   * @returns the outcomes. Only `answered`, and `expired` with a value in `onExpire`, have a `value`
+   * @throws {TypeError} a question is not valid, or the store cannot keep it · {RangeError} a question or the state is too long ·
+   * {QueryError} `rate_limited`: too many runs of the owner ask · the reason of `signal`: the run has ended, or goes on in
+   * another attempt. Leave it, the handler should stop
+   *
+   * @example
+   * const refund = { customer: 881, amount: 120 };
+   * const [answer] = await context.ask([
+   *   { key: 'refund-881', kind: 'approval', message: 'Refund 120 EUR?', name: 'refund', arguments: refund },
+   * ]);
+   * if (isApproved(answer)) await refunds.make(refund);
+   */
+  ask(questions: Question[], options?: { checkpoint?: unknown }): Promise<ResolvedInput[]>;
+}
+
+/** A question of a handler. The members that are not described here are those of `InputRequest`. */
+export interface Question extends Pick<
+  InputRequest,
+  'kind' | 'message' | 'toolCallId' | 'name' | 'arguments' | 'schema' | 'url'
+> {
+  /**
+   * Names the question within the run, and is the id of the request: 1 to 200 characters without control characters. A handler
+   * that is called again must use the same key for the same question, so that it is not asked twice.
+   */
+  key: string;
+  editable?: boolean;
+  private?: boolean;
+  hold?: boolean;
+  /** After how many milliseconds the request expires: from 1 to 2,592,000,000 (30 days). Default 86,400,000 (24 h). */
+  expiresInMs?: number;
+  /** Default `decline`. */
+  onExpire?: InputRequest['onExpire'];
+}
+
+/**
+ * Whether the answer to an `approval` allows the call. An outcome other than `answered` does not.
+ *
+ * @example
+ * const [answer] = await context.ask([question]);
+ * if (!isApproved(answer)) return;
+ */
+export function isApproved(answer: ResolvedInput | undefined): boolean {
+  return (answer?.value as { approved?: unknown } | undefined)?.approved === true;
 }
 
 /** The answer of a handler. An async iterable is held back while readers are slow; an Observable cannot be. */

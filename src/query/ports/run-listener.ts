@@ -1,4 +1,4 @@
-import type { ErrorCode, HostCode, RunStatus } from 'nest-agent-query-client';
+import type { ErrorCode, HostCode, InputKind, InputOutcome, RunEnd } from 'nest-agent-query-client';
 
 /** A run, as listeners are told about it: without contents of the query and of the answer. */
 export interface ObservedRun {
@@ -76,7 +76,7 @@ export interface RunStarted {
 /** A run has ended. */
 export interface RunEnded {
   run: ObservedRun;
-  status: Exclude<RunStatus, 'waiting' | 'running'>;
+  status: RunEnd['status'];
   /** Why the run failed; undefined for another status. */
   errorCode: ErrorCode | HostCode | undefined;
   /** How long the run has waited, in milliseconds. */
@@ -91,6 +91,26 @@ export interface RunEnded {
   length: number;
   /** The sums of what the handler has emitted as `usage` envelopes in this process; empty without any. */
   usage: Readonly<Record<string, number>>;
+}
+
+/** A run asks. */
+export interface RunAsked {
+  run: ObservedRun;
+  /** The kinds of its requests, in their order. */
+  kinds: InputKind[];
+}
+
+/** A request of a run was resolved. */
+export interface InputResolved {
+  run: ObservedRun;
+  /** The id of the request. */
+  id: string;
+  kind: InputKind;
+  outcome: InputOutcome;
+  /** The owner who has answered; null if nobody has. */
+  by: string | null;
+  /** From the question to this, in milliseconds. */
+  waitedMs: number;
 }
 
 /** A follower of a run has come or gone. */
@@ -127,6 +147,8 @@ export interface RunListener {
   refused?(event: RequestRefused): unknown;
   started?(event: RunStarted): unknown;
   ended?(event: RunEnded): unknown;
+  asked?(event: RunAsked): unknown;
+  resolved?(event: InputResolved): unknown;
   followed?(event: FollowerChanged): unknown;
   unfollowed?(event: FollowerChanged): unknown;
   storeAnswered?(event: StoreAnswered): unknown;

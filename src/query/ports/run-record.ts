@@ -1,6 +1,8 @@
 import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-page.js';
+import type { OnAsking } from './input-rules.js';
+import type { StoredInput, Superseded } from './input-store.js';
 
 export type { ListPosition };
 
@@ -48,7 +50,15 @@ export interface Admission {
   parts: (TurnText | TurnFile)[];
   kwargs: Record<string, unknown>;
   /** The session, its policy, and how many of its runs may wait; undefined if the query names no session. */
-  session: { id: string; policy: SessionPolicy; maxWaiting: number } | undefined;
+  session:
+    | {
+        id: string;
+        policy: SessionPolicy;
+        maxWaiting: number;
+        /** What becomes of a run of the session that asks; see `supersedes`. Default `supersede`. */
+        onAsking?: OnAsking;
+      }
+    | undefined;
   /** The caller's idempotency key, with the digest of the query. */
   idempotency: { key: string; digest: string } | undefined;
   /** Whether the run continues when nobody follows it. */
@@ -85,6 +95,8 @@ export interface Admitted {
   created: boolean;
   /** The runs ahead of this one in the queue of its session, oldest first. */
   ahead: RunRecord[];
+  /** The run that asked, and that the query has ended. */
+  superseded?: Superseded | undefined;
 }
 
 /** The end of a run, and a run that became ready by it. */
@@ -92,6 +104,8 @@ export interface Ended {
   run: RunRecord;
   /** The next run of the session, or one that waited because of its owner's limit; undefined if there is none. */
   next: RunRecord | undefined;
+  /** The requests of the run that were open, and are closed now. Default: none were. */
+  inputs?: StoredInput[];
 }
 
 /** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
@@ -109,6 +123,8 @@ export interface LogSlice {
   endOffset: number;
   /** Whether the slice ends with `done`, or the cursor was at `done`: nothing will follow. */
   ended: boolean;
+  /** Whether the run asks, and the slice ends where it does: nothing follows before the answer. Default false. */
+  asks?: boolean;
 }
 
 /** What an attempt of a run needs besides its record. */
@@ -163,4 +179,6 @@ export interface SessionRecord {
   readonly usedAt: number;
   /** The id of the run that executes. */
   readonly active: string | undefined;
+  /** The id of the run that asks. */
+  readonly asking: string | undefined;
 }

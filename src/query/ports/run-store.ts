@@ -16,6 +16,7 @@ import type {
   StoredQuery,
   TurnsPage,
 } from './run-record.js';
+import type { InputsResolved, InputStore } from './input-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
 
 export type { Awaitable };
@@ -45,6 +46,8 @@ export interface RecoveryEvents {
   lost(runId: string): void;
   /** A run of a process that is gone has a new attempt or an end: then `ended` is the run. */
   recovered(runId: string, ended: RunRecord | undefined): void;
+  /** Requests of a run have expired; the run may have ended by that. */
+  resolved(resolved: InputsResolved): void;
   /** Runs may wait that this process can take. */
   ready(): void;
 }
@@ -112,8 +115,9 @@ export abstract class RunStore {
   abstract keep(run: AttemptRef, kept: Kept): Awaitable<void>;
 
   /**
-   * Ends a run that waits or executes in this process, in one step: appends `done`, sets the status, adds the turn to the
-   * session, removes the run from the queue.
+   * Ends a run that waits, asks, or executes in this process, in one step: appends `done`, sets the status, adds the turn to the
+   * session, removes the run from the queue. Of a run that asks, it closes the open requests, and the log says what its turn
+   * keeps.
    *
    * @param answer what the turn keeps of the answer
    * @returns undefined if the run has ended before, executes in another process, or is at a later attempt
@@ -193,6 +197,9 @@ export abstract class RunStore {
   /** Whether waiting runs survive the end of the process. Then it also has `query` and `handOver`. Default false. */
   readonly durable: boolean = false;
 
+  /** Keeps what runs ask. Default: runs cannot ask. */
+  readonly inputs?: InputStore;
+
   /** The contents of files. Default: the memory of this process has them, within a limit. */
   readonly files?: FileStore;
 
@@ -226,7 +233,8 @@ export abstract class RunStore {
 
   /**
    * Hands a run that this process executes over to the queue: it waits for its next attempt, and its log continues with
-   * `restarted`. Returns false if this process does not own the run. Default: false, a run has one attempt.
+   * `restarted`. The attempt does not count for `RecoveryEvents.restarts`. Returns false if this process does not own the run.
+   * Default: false, a run has one attempt.
    */
   handOver(run: AttemptRef): Awaitable<boolean> {
     void run;

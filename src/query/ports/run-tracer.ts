@@ -18,6 +18,10 @@ export interface RunTrace {
   refused(code: string): void;
   /** The handler is called. The present async context is that of the query, if this process has admitted the run. */
   started(attempt: number): void;
+  /** The run asks: its handler waits for answers. `requests`: how many it needs. */
+  paused(requests: number): void;
+  /** The handler of a run that has asked goes on, in the same process. */
+  resumed(): void;
   /**
    * The handler has stopped, or has missed its stop deadline. `usage`: the sums of what it has emitted as `usage` envelopes.
    *

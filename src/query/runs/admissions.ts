@@ -111,6 +111,7 @@ export class Admissions {
       const answer = store.admit(admission);
       admitted = isThenable(answer) ? await answer : answer;
       if (admitted.created) {
+        if (admitted.superseded) this.processes.resolved({ ...admitted.superseded, isReady: true });
         runner.observation.admitted(admitted.run, query);
         trace?.admitted(admitted.run.status === 'waiting');
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
@@ -141,7 +142,7 @@ export class Admissions {
     mayStart: boolean,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
-    const { sessionPolicy: policy, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
+    const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
     return {
       ...asked,
       runId,
@@ -149,7 +150,9 @@ export class Admissions {
       parts: storedParts(query),
       kwargs: query.kwargs,
       session:
-        sessionId === undefined ? undefined : { id: sessionId, policy, maxWaiting: maxWaitingPerSession },
+        sessionId === undefined
+          ? undefined
+          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking },
       mayStart,
       maxWaiting,
       maxWaitingPerOwner,

@@ -2,8 +2,8 @@ import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 import { envelopeText } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import { KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
-import { EmittedFiles, isFile, MAX_UNSTORED_LENGTH, tooFast } from './emitted-files.js';
-import { KeptAnswer } from './kept-answer.js';
+import { OrderedValues, isFile, MAX_UNSTORED_LENGTH, tooFast } from './ordered-values.js';
+import { KeptAnswer } from '../contract/kept-answer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 import type { TimeLimit } from './time-limit.js';
 
@@ -29,8 +29,8 @@ export class AnswerWriter {
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
   #stored: Promise<void> | undefined;
-  /** Made with the first file. */
-  #files: EmittedFiles | undefined;
+  /** Made with the first file or question. */
+  #values: OrderedValues | undefined;
   /** Characters of JSON that the handler has emitted. */
   #emittedLength = 0;
   /** How many of them had been emitted when the handler was held back last. */
@@ -58,31 +58,42 @@ export class AnswerWriter {
   take(value: unknown): void {
     if (this.run.hasEnded) return;
     try {
-      if (isFile(value)) this.#files ??= this.#emittedFiles();
-      if (this.#files) this.#files.take(value);
+      if (isFile(value)) this.#values ??= this.#orderedValues();
+      if (this.#values) this.#values.take(value);
       else this.#write(value);
     } catch (error) {
       this.run.stopFailed(error);
     }
   }
 
+  /** Does a step in its place in the answer: what is emitted meanwhile waits behind it. */
+  inTurn<T>(step: () => Promise<T>): Promise<T> {
+    this.#values ??= this.#orderedValues();
+    return this.#values.inTurn(step);
+  }
+
+  /** Keeps an envelope for the turn that the store has written. */
+  keep(text: string): void {
+    if (this.record.sessionId !== undefined) this.#kept.add(JSON.parse(text) as Envelope, text);
+  }
+
   /** A promise if the handler must be held back: it resolves when the handler may go on, and never rejects. */
   pause(): Promise<void> | undefined {
-    if (this.#files?.storing) return this.#files.storing;
+    if (this.#values?.storing) return this.#values.storing;
     return this.#emittedLength - this.#lengthAtPause < BURST_LENGTH ? undefined : this.#wait();
   }
 
   async settled(): Promise<void> {
-    while (this.#files?.storing) await this.#files.storing;
+    while (this.#values?.storing) await this.#values.storing;
   }
 
   /** The run has stopped: the file that is being received is not wanted any more. */
   stop(): void {
-    this.#files?.stop();
+    this.#values?.stop();
   }
 
-  #emittedFiles(): EmittedFiles {
-    return new EmittedFiles(this.services, this.run, this.record, (value) => this.#write(value));
+  #orderedValues(): OrderedValues {
+    return new OrderedValues(this.services, this.run, this.record, (value) => this.#write(value));
   }
 
   #write(value: unknown): void {

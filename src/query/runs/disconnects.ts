@@ -8,6 +8,7 @@ export class Disconnects implements FollowersListener {
   #policy: DisconnectPolicy;
   #graceTimer: Timer | undefined;
   #wasFollowed = false;
+  #isSuspended = false;
 
   /** @param isDetached whether the run continues when nobody follows it, whatever the policy is */
   constructor(
@@ -25,10 +26,23 @@ export class Disconnects implements FollowersListener {
 
   unfollowed(): void {
     const policy = this.#policy;
-    if (this.run.hasEnded || policy === 'continue') return;
+    if (this.run.hasEnded || this.#isSuspended || policy === 'continue') return;
     const cancel = () => void this.#cancelUnfollowed();
     if (policy === 'cancel') cancel();
     else this.#graceTimer = this.services.clock.start('graceMs', policy.graceMs, cancel);
+  }
+
+  /** The run asks: nobody need follow it. */
+  suspend(): void {
+    this.#isSuspended = true;
+    this.clear();
+  }
+
+  /** The run executes again. Who has answered may be about to follow it. */
+  resume(isDetached: boolean): void {
+    this.#isSuspended = false;
+    if (isDetached) this.ignore();
+    else if (this.run.followers.size === 0 && typeof this.#policy === 'object') this.unfollowed();
   }
 
   /** From now on the run continues when nobody follows it. */
@@ -39,7 +53,7 @@ export class Disconnects implements FollowersListener {
 
   /** No caller can follow the run once this process has ended: from now on it is stopped when nobody follows it. */
   cancelUnlessFollowed(): void {
-    if (this.#policy === 'continue') return;
+    if (this.#policy === 'continue' || this.#isSuspended) return;
     this.#policy = 'cancel';
     this.clear();
     // The caller of a run that is being admitted comes later.

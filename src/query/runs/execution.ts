@@ -1,10 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { TurnAnswer } from 'nest-agent-query-client';
-import type { Query } from '../ports/agent-handler.js';
+import type { Query, QueryContext } from '../ports/agent-handler.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import { type Consumption, consume } from './answer.js';
 import { AnswerWriter } from './answer-writer.js';
+import { Pauses } from './pauses.js';
 import { ContextOfRun } from './query-context.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 import { TimeLimit } from './time-limit.js';
@@ -60,6 +61,25 @@ export class Execution {
     this.#timeLimit.clear();
   }
 
+  /** The run asks: its time limit does not count. */
+  pause(): void {
+    this.#timeLimit.suspend();
+  }
+
+  /** The run executes again. */
+  resume(): void {
+    this.#timeLimit.start();
+  }
+
+  /** Keeps for the turn what the store has written since the run has asked. */
+  async keepSince(after: number): Promise<void> {
+    const { store } = this.services;
+    for (let slice = await store.read(this.run, after); slice.count > 0;) {
+      for (const text of slice.lines.split('\n')) this.#answer.keep(text);
+      slice = await store.read(this.run, slice.first + slice.count - 1);
+    }
+  }
+
   /** Asks the handler to stop, in its own context: this may be another request. */
   stop(reason: Error): void {
     const { trace } = this.submission;
@@ -85,7 +105,9 @@ export class Execution {
     const { handler, options, settings } = this.services;
     const { query, checkpoint } = await this.#beginning();
     const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
-    const context = await this.#context.create(this.record, checkpoint, options.sessionTurns);
+    const pauses = new Pauses(this.services, run, this.record, this.#answer);
+    const ask: QueryContext['ask'] = (...asked) => pauses.ask(...asked);
+    const context = await this.#context.create(this.record, checkpoint, options.sessionTurns, ask);
     if (run.hasEnded) return;
     this.#timeLimit.start();
     const answer = await handler.handle(typed, context);

@@ -5,6 +5,7 @@ import type { Refusal } from '../contract/errors.js';
 import { traceIdOf } from '../contract/trace-context.js';
 import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
+import type { NewRequest, StoredInput } from '../ports/input-store.js';
 import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
@@ -22,6 +23,8 @@ const CHANNELS: Record<keyof Messages, ReturnType<typeof channel>> = {
   ended: channelOf('ended'),
   followed: channelOf('followed'),
   unfollowed: channelOf('unfollowed'),
+  asked: channelOf('asked'),
+  resolved: channelOf('resolved'),
   storeAnswered: channelOf('storeAnswered'),
 };
 
@@ -86,6 +89,7 @@ export class Observation {
   #admittedAt = performance.now();
   #startedAt: number | undefined;
   #firstEnvelopeMs: number | undefined;
+  #pausedAt = 0;
   #length = 0;
   readonly #usage = new Map<string, number>();
 
@@ -112,6 +116,27 @@ export class Observation {
     this.#length += length;
     this.#firstEnvelopeMs ??= performance.now() - this.#startedAt!;
     if (type === 'usage') this.#addUsage(data);
+  }
+
+  asked(run: RunRecord, requests: NewRequest[]): void {
+    this.#pausedAt = performance.now();
+    this.observers.tell('asked', () => ({ run: observed(run), kinds: requests.map(({ kind }) => kind) }));
+  }
+
+  /** The time of a pause does not count as execution. */
+  resumed(): void {
+    this.#startedAt! += performance.now() - this.#pausedAt;
+  }
+
+  /** Requests of the run were resolved. */
+  closed({ run, inputs = [] }: { run: RunRecord; inputs?: StoredInput[] }): void {
+    for (const { request, resolved, askedAt } of inputs) {
+      const { kind, id } = request;
+      const waitedMs = Math.max(0, Date.parse(resolved!.at) - askedAt);
+      this.observers.tell('resolved', () => {
+        return { run: observed(run), id, kind, outcome: resolved!.outcome, by: resolved!.by, waitedMs };
+      });
+    }
   }
 
   ended(run: RunRecord): void {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Signal, SignalReceiver } from '../ports/other-processes.js';
+import type { InputsResolved } from '../ports/input-store.js';
 import type { RunRecord } from '../ports/run-store.js';
-import { KeptAnswer } from './kept-answer.js';
+import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
 import type { EndedRun } from './runner.js';
@@ -39,6 +40,7 @@ export class Processes implements SignalReceiver {
       asked: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => this.#hasNews(runId, ended),
+      resolved: (resolved) => this.resolved(resolved),
       ready: () => this.scheduler.ready(),
     });
     this.scheduler.ready();
@@ -70,7 +72,7 @@ export class Processes implements SignalReceiver {
   missed(): void {
     this.services.groups.catchUp();
     this.scheduler.ready();
-    for (const { id } of this.scheduler.waiting.slice(0, LOOKED_AT)) void this.#look(id);
+    for (const { id } of this.scheduler.idle.slice(0, LOOKED_AT)) void this.#look(id);
   }
 
   /**
@@ -106,7 +108,7 @@ export class Processes implements SignalReceiver {
       if (found.endedAt !== undefined)
         return { run: found, stopped: found === run || passedMs < stopDeadlineMs };
       if (passedMs > stopDeadlineMs + STORE_DEADLINE_MS) return { run: found, stopped: false };
-      if (found.status === 'waiting') {
+      if (found.status === 'waiting' || found.status === 'input_required') {
         await this.#endWaiting(found);
         continue;
       }
@@ -119,12 +121,19 @@ export class Processes implements SignalReceiver {
     }
   }
 
-  /** Ends a run that waits. Another process may start it first. */
+  /** Requests of a run were resolved, or it was ended while it asked: tells observers and followers, and lets it go on. */
+  resolved({ run, inputs, isReady }: Pick<InputsResolved, 'run' | 'inputs' | 'isReady'>): void {
+    new Observation(this.services.observers).closed({ run, inputs });
+    this.#hasNews(run.id, run.end && run);
+    if (isReady) this.scheduler.enqueued();
+  }
+
+  /** Ends a run that waits or asks. Another process may start it first. */
   async #endWaiting(run: RunRecord): Promise<void> {
     const finished = await this.services.store.end(run, CANCELLED, new KeptAnswer().value);
     if (!finished) return;
-    this.#hasNews(run.id, finished.run);
-    if (finished.next) this.scheduler.enqueued();
+    const { inputs = [], next } = finished;
+    this.resolved({ run: finished.run, inputs, isReady: next !== undefined });
   }
 
   /** The log of a run has news that no runner of this process has made. `ended` is the run, if it has ended. */
@@ -140,11 +149,14 @@ export class Processes implements SignalReceiver {
     void this.#look(runId);
   }
 
-  /** Drops a run that waited in this process, if another process has started or ended it. */
+  /** Drops a run that waited or asked in this process, if another process has started or ended it. */
   async #look(runId: string): Promise<void> {
     const runner = this.scheduler.get(runId);
-    if (!runner?.isWaiting) return;
+    if (!runner?.isWaiting && !runner?.isAsking) return;
     const found = await Promise.resolve(this.services.store.find(runner.owner, runId)).catch(() => undefined);
-    if (found && found.status !== 'waiting' && runner.isWaiting) this.scheduler.drop(runner);
+    if (!found) return;
+    if (runner.isWaiting && found.status !== 'waiting') this.scheduler.drop(runner);
+    // The questions of its handler are in the store. An earlier attempt waits for the answers of a later one in vain.
+    if (runner.isAsking && (found.end || found.attempt !== runner.attempt)) this.scheduler.lose(runId);
   }
 }

@@ -19,6 +19,7 @@ export class ContextOfRun {
   #openedFiles: OpenedFiles | undefined;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
+  #ask: QueryContext['ask'] | undefined;
 
   constructor(
     private readonly store: RunStore,
@@ -28,8 +29,15 @@ export class ContextOfRun {
   /**
    * @param checkpoint the state of its last checkpoint, as JSON
    * @param sessionTurns how many earlier turns the handler is given at most
+   * @param ask lets the run ask, until `close`
    */
-  async create(run: RunRecord, checkpoint: string | undefined, sessionTurns: number): Promise<QueryContext> {
+  async create(
+    run: RunRecord,
+    checkpoint: string | undefined,
+    sessionTurns: number,
+    ask: QueryContext['ask'],
+  ): Promise<QueryContext> {
+    this.#ask = ask;
     const signal = () => this.#signal();
     const { attempt } = run;
     const state: unknown = checkpoint === undefined ? undefined : JSON.parse(checkpoint);
@@ -39,6 +47,7 @@ export class ContextOfRun {
       trace: run.trace,
       ...(await this.#conversation(run, sessionTurns)),
       resumed: attempt === 1 ? undefined : { attempt, state },
+      ask: async (...asked) => this.#asking(...asked),
       checkpoint: async (newState) => this.store.keep(run, { state: checkpointText(newState) }),
       get signal() {
         return signal();
@@ -57,7 +66,13 @@ export class ContextOfRun {
   }
 
   close(): void {
+    this.#ask = undefined;
     this.#openedFiles?.close();
+  }
+
+  #asking(...asked: Parameters<QueryContext['ask']>): ReturnType<QueryContext['ask']> {
+    if (!this.#ask) throw this.#reason ?? new Error('The run has ended.');
+    return this.#ask(...asked);
   }
 
   async #conversation(

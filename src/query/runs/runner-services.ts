@@ -10,6 +10,7 @@ import type { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
+import type { NewRequest } from '../ports/input-store.js';
 import type { RunStore } from '../ports/run-store.js';
 import type { Observation, Observers } from './observers.js';
 import { Traces } from './traces.js';
@@ -52,6 +53,14 @@ export interface LiveRun {
   readonly observation: Observation;
   /** Whether the end of the run is decided: then nothing more is written. */
   readonly hasEnded: boolean;
+  /**
+   * Lets the run ask, and waits until it executes again.
+   *
+   * @param requests for observers
+   * @param ask writes the questions, and returns the number of their envelope
+   * @throws the reason of the signal: the run has ended, or goes on in another attempt
+   */
+  pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void>;
   stop(end: RunEnd): void;
   stopFailed(error: unknown): void;
 }

@@ -3,17 +3,20 @@ import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/errors.js';
 import type { Followers } from '../event-log/followers.js';
 import type { Timer } from '../platform/clock.js';
+import type { NewRequest } from '../ports/input-store.js';
 import type { Ended, RunRecord } from '../ports/run-store.js';
 import { Disconnects } from './disconnects.js';
 import { Execution, type Submission } from './execution.js';
 import { reportFailure } from './failure.js';
-import { KeptAnswer } from './kept-answer.js';
+import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 
 export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
 
 export interface RunnerEvents {
+  /** The run asks: its slot is free. */
+  paused(runner: Runner): void;
   /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
   finished(runner: Runner, isAnotherReady: boolean): void;
   /** An overdue handler has stopped. */
@@ -34,14 +37,17 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *
  * ```text
  *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──────▶ ended
- *       │                   │                  │                 ├──hand over──▶ waits for another process
- *       │                   │                  └─lose──▶ stopping └──────────▶ another process owns the run
+ *       │                   │                 │ ▲ │              ├──hand over──▶ waits for another process
+ *       │                   │            pause▼ │resume          └───────────▶ another process owns the run
+ *       │                   │                asking ──stop, lose, park──▶ stopping
  *       │                   └──────stop, finish──────────────────────────────────────▶ ended
  *       └──drop (also from waiting): this process forgets the run, and records no end
  * ```
  *
  * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot. Any process may start it.
  * - *running*: this process owns the run, and calls its handler.
+ * - *asking*: the store has questions of the run. The handler waits for the answers, without a slot. When these are there, the
+ *   run waits in the store, and this process takes it; or it is parked before that, and any process calls the handler again.
  * - *stopping*: the first cause has decided what becomes of the run, and nothing later changes it: the handler completed or
  *   threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is aborted, the
  *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
@@ -67,6 +73,8 @@ export class Runner implements LiveRun {
   #outcome: Outcome = 'finish';
   #stopTimer: Timer | undefined;
   #execution: Execution | undefined;
+  /** Wakes the handler of a run that asks. */
+  #resumed: { resolve(record: RunRecord): void; reject(reason: unknown): void } | undefined;
   #isReleased = false;
 
   /**
@@ -88,6 +96,10 @@ export class Runner implements LiveRun {
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
+  get attempt(): number | undefined {
+    return this.#record?.attempt;
+  }
+
   get hasEnded(): boolean {
     return this.#end !== undefined;
   }
@@ -97,6 +109,11 @@ export class Runner implements LiveRun {
     return this.#record?.status === 'waiting' && this.#end === undefined;
   }
 
+  /** Whether the handler waits for answers. */
+  get isAsking(): boolean {
+    return this.#resumed !== undefined && this.#end === undefined;
+  }
+
   /** Whether the handler still executes, although it has missed its stop deadline. */
   get isOverdue(): boolean {
     return this.#isHandling && this.#isFinishing;
@@ -104,7 +121,7 @@ export class Runner implements LiveRun {
 
   /** Whether the run has another attempt if this one is handed over. */
   get mayRestart(): boolean {
-    return this.#isHandling && this.#record!.attempt <= (this.services.handler.restarts ?? 0);
+    return this.#isHandling && (this.services.handler.restarts ?? 0) > 0;
   }
 
   /** The store has admitted the run, and it waits. Does nothing if the run was started before the store reported this. */
@@ -138,6 +155,54 @@ export class Runner implements LiveRun {
     this.#close();
   }
 
+  async pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void> {
+    const { observation, disconnects, followers } = this;
+    const { trace } = this.submission;
+    const { promise, ...resumed } = withResolvers<RunRecord>();
+    // Before the store has the questions: they may be answered at once.
+    this.#resumed = resumed;
+    this.#execution!.pause();
+    disconnects.suspend();
+    let seq: number;
+    try {
+      seq = await ask();
+    } catch (error) {
+      this.#resumed = undefined;
+      this.#execution!.resume();
+      disconnects.resume(false);
+      throw error;
+    }
+    followers.goElsewhere();
+    followers.notify();
+    observation.asked(this.#record!, requests);
+    trace?.paused(requests.length);
+    if (this.isAsking) this.events.paused(this);
+    const record = await promise;
+    trace?.resumed();
+    observation.resumed();
+    followers.goLive(false);
+    await this.#execution!.keepSince(seq);
+    this.#execution!.resume();
+    disconnects.resume(record.detached);
+  }
+
+  /** This process has taken the run again: all that it has asked is answered. */
+  resume(record: RunRecord): void {
+    this.#record = record;
+    this.#resumed!.resolve(record);
+    this.#resumed = undefined;
+  }
+
+  /** The handler has waited for long enough: any process may call it again. Does nothing if the store has no such attempt. */
+  async park(): Promise<boolean> {
+    const { store, logger } = this.services;
+    const isParked = async () => store.inputs!.park(this.#record!);
+    return isParked().catch((error: Error) => {
+      logger.warn(`Run ${this.id} asks, and could not be parked: ${error.message}`);
+      return false;
+    });
+  }
+
   /** Decides how the run ends, unless that is decided, and asks the handler to stop. */
   stop(end: RunEnd): void {
     if (this.#end) return;
@@ -153,6 +218,7 @@ export class Runner implements LiveRun {
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
     const reason = this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver();
     this.#execution?.stop(reason);
+    this.#resumed?.reject(reason);
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -226,6 +292,7 @@ export class Runner implements LiveRun {
     // The run that was lost may be in this process again, with another runner.
     if (this.#outcome !== 'lost') followers.detach(finished !== undefined);
     if (finished) {
+      this.observation.closed(finished);
       this.observation.ended(finished.run);
       this.submission.trace?.ended(finished.run.end);
     } else void this.#leaveTrace();
@@ -262,4 +329,12 @@ export class Runner implements LiveRun {
     const found = await find().catch(() => undefined);
     trace.ended(found?.end);
   }
+}
+
+/** A promise, and what settles it. Nobody may wait for it when it rejects. `Promise.withResolvers` needs Node 22. */
+function withResolvers<T>() {
+  let settlers!: { resolve: (value: T) => void; reject: (reason: unknown) => void };
+  const promise = new Promise<T>((resolve, reject) => (settlers = { resolve, reject }));
+  promise.catch(() => undefined);
+  return { promise, ...settlers };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from '@nestjs/common';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
+import type { Timer } from '../platform/clock.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { DispatchReceiver } from '../ports/other-processes.js';
@@ -23,6 +24,10 @@ const TAKEN_AT_ONCE = 64;
  */
 const OVERDUE_SLOT_MS = 60_000;
 
+/** How long the handler of a run that asks waits in this process, if it can be called again; and how often that is looked at. */
+const PARK_MS = 60_000;
+const PARK_TICK_MS = 5_000;
+
 /**
  * The runs that are alive in this process, and the slots in which they execute.
  *
@@ -33,6 +38,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
   /** Those that execute, and those that another process owns by now but whose handler has not stopped. */
   readonly #running = new Set<Runner>();
+  /** Those whose handler waits for answers, and since when, on the clock of the service. */
+  readonly #asking = new Map<Runner, number>();
+  #askingTimer: Timer | undefined;
   /** Runners that have ended without their handler, each with the timer that frees its slot, until that has happened. */
   readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
   readonly #slots: number;
@@ -62,7 +70,12 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** The runs that wait, and that this process has admitted. */
   get waiting(): Runner[] {
-    return [...this.#alive.values()].filter((runner) => !this.#running.has(runner));
+    return [...this.#alive.values()].filter(({ isWaiting }) => isWaiting);
+  }
+
+  /** The runs that wait or ask in this process. */
+  get idle(): Runner[] {
+    return [...this.waiting, ...this.#asking.keys()];
   }
 
   /** How many slots are taken: by runs that execute, and by overdue handlers. */
@@ -75,7 +88,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     const ending = [...this.#running].filter(({ isOverdue }) => isOverdue);
     return {
       running,
-      waiting: this.#alive.size - running,
+      waiting: this.#alive.size - running - this.#asking.size,
+      asking: this.#asking.size,
       followers: this.services.groups.size,
       overdue: this.#overdue.size + ending.length,
     };
@@ -112,7 +126,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   start(runner: Runner, run: RunRecord): void {
     this.#reservedSlots--;
     this.#running.add(runner);
-    void runner.start(run);
+    if (runner.isAsking) runner.resume(run);
+    else void runner.start(run);
+    this.#answered(runner);
   }
 
   /** Runs may wait that this process can take. */
@@ -170,6 +186,14 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     runner?.lose();
   }
 
+  paused(runner: Runner): void {
+    this.#running.delete(runner);
+    this.#asking.set(runner, this.services.clock.now());
+    this.#askingTimer ??= this.services.clock.repeat('parkMs', PARK_TICK_MS, () => this.#parkOld());
+    // Another run of the owner may have become ready.
+    this.enqueued();
+  }
+
   finished(runner: Runner, isAnotherReady: boolean): void {
     this.#remove(runner);
     if (isAnotherReady) this.enqueued();
@@ -195,6 +219,11 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     if (isShared) {
       this.#isClosed = true;
       await this.#taking;
+    }
+    // No answer can come to this process any more, but to another one.
+    const unparked = await this.#park([...this.#asking.keys()]);
+    if (!isShared) for (const runner of unparked) runner.stop(INTERRUPTED);
+    if (isShared) {
       for (const runner of this.waiting) this.drop(runner);
       dispatcher.offer();
     }
@@ -204,7 +233,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       this.#isClosed = true;
       await this.#taking;
       for (const runner of [...this.#alive.values()]) {
-        if (!isKept) runner.stop(INTERRUPTED);
+        if (!isKept || runner.isAsking) runner.stop(INTERRUPTED);
         else if (!this.#running.has(runner)) this.#disconnect(runner);
         else if (runner.mayRestart) runner.handOver();
         else runner.stop(INTERRUPTED);
@@ -214,6 +243,33 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     }
     this.#isClosed = true;
     for (const timer of this.#overdue.values()) clearTimeout(timer);
+    this.services.clock.stop(this.#askingTimer);
+  }
+
+  /** The handlers that have waited for so long are called again when their answers come. */
+  #parkOld(): void {
+    const old = this.services.clock.now() - PARK_MS;
+    void this.#park([...this.#asking].filter(([, since]) => since <= old).map(([runner]) => runner));
+  }
+
+  /** Parks runs that ask. Returns those whose handler cannot be called again. */
+  async #park(runners: Runner[]): Promise<Runner[]> {
+    const parked = await Promise.all(
+      runners.map(async (runner) => {
+        if (!(await runner.park())) return false;
+        this.lose(runner.id);
+        return true;
+      }),
+    );
+    return runners.filter((_, index) => !parked[index]);
+  }
+
+  /** The handler of a run does not wait for answers any more. */
+  #answered(runner: Runner): void {
+    this.#asking.delete(runner);
+    if (this.#asking.size > 0) return;
+    this.services.clock.stop(this.#askingTimer);
+    this.#askingTimer = undefined;
   }
 
   #disconnect(runner: Runner): void {
@@ -260,6 +316,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** A run has left this process. If its handler is overdue, that keeps the slot for some time. */
   #remove(runner: Runner): void {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
+    this.#answered(runner);
     if (this.#running.delete(runner) && runner.isOverdue) {
       this.#overdueSlots++;
       const free = () => {

@@ -31,6 +31,12 @@ export class TimeLimit {
     this.#limit('backpressureMs', backpressureMs, { code: 'followers_stalled', message });
   }
 
+  /** The run asks: no limit counts until `start`. */
+  suspend(): void {
+    this.#leftMs = Math.max(0, this.#leftMs - (this.services.clock.now() - this.#startedAt));
+    this.clear();
+  }
+
   clear(): void {
     this.services.clock.stop(this.#timer);
   }

@@ -57,6 +57,8 @@ function guardedTrace(trace: RunTrace | undefined): RunTrace | undefined {
     repeated: (run) => guarded(() => trace.repeated(run)),
     refused: (code) => guarded(() => trace.refused(code)),
     started: (attempt) => guarded(() => trace.started(attempt)),
+    paused: (requests) => guarded(() => trace.paused(requests)),
+    resumed: () => guarded(() => trace.resumed()),
     stopped: (end, usage) => guarded(() => trace.stopped(end, usage)),
     ended: (end) => guarded(() => trace.ended(end)),
   };

@@ -54,6 +54,8 @@ export interface Load {
   running: number;
   /** Runs in the queue of their session, or without a slot. */
   waiting: number;
+  /** Runs that ask, and whose handler waits for the answers in this process. */
+  asking: number;
   /** Followers of all runs. */
   followers: number;
   /** Handlers that have missed their stop deadline and still execute. */
@@ -131,8 +133,15 @@ export async function followAfter(
   return follow(services, run, cursor);
 }
 
-export function sessionViewOf({ id, title, turns, usedAt, active }: SessionRecord): SessionView {
-  return { id, title: title ?? null, turns, updatedAt: timeText(usedAt), active: active ?? null };
+export function sessionViewOf({ id, title, turns, usedAt, active, asking }: SessionRecord): SessionView {
+  return {
+    id,
+    title: title ?? null,
+    turns,
+    updatedAt: timeText(usedAt),
+    active: active ?? null,
+    asking: asking ?? null,
+  };
 }
 
 /** @throws {QueryError} `invalid_query`: `after` is not the `next` of a page */
@@ -162,6 +171,7 @@ export async function sessionPage(
   return {
     id,
     active: queue.find(({ status }) => status === 'running')?.id ?? null,
+    asking: queue.find(({ status }) => status === 'input_required')?.id ?? null,
     waiting: queue.filter(({ status }) => status === 'waiting').length,
     turns: page.turns,
     next: page.last < page.total ? page.last : null,

@@ -88,6 +88,11 @@ export class SharedStore {
       asked: (runId, what) => this.#tellAll((events) => events.asked(runId, what)),
       lost: (runId) => this.#tellAll((events) => events.lost(runId)),
       recovered: (runId, ended) => this.#recoveredRun(runId, ended),
+      resolved: (resolved) => {
+        const events = this.#members.get(ownerOfModule(resolved.run.owner).module)?.events;
+        if (events) events.resolved(resolved);
+        else this.#recoveredRun(resolved.run.id, resolved.run.end && resolved.run);
+      },
       ready: () => this.#tellAll((events) => events.ready()),
     };
   }

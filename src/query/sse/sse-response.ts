@@ -2,10 +2,15 @@ import { OutgoingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Follower, Sink } from '../event-log/follower.js';
 import { asciiFrames, type Frames, framesOf } from './frames.js';
+import type { StreamOptions } from '../options/query.options.js';
+import type { Clock, Timer } from '../platform/clock.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /** How many ticks of the keep-alive timer a stream may be idle. */
 export const IDLE_TICKS = 10;
+
+/** How long clients wait before they resume a run that asks, in milliseconds. */
+const ASKING_RETRY_MS = 15_000;
 
 /** How a stream is written: `plain` has `data:` lines only, `full` also has `id:`, `retry:` and comments. */
 type Profile = 'plain' | 'full';
@@ -21,12 +26,14 @@ export class SseResponse implements Sink {
   #isBlocked = false;
   /** Ticks of the keep-alive timer since the last write. */
   #idleTicks = 0;
+  #holdTimer: Timer | undefined;
 
   constructor(
     private readonly response: ServerResponse,
     private readonly profile: Profile,
     private readonly runId: string | undefined,
-    private readonly retryMs: number,
+    private readonly options: StreamOptions,
+    private readonly clock: Clock,
   ) {}
 
   /** Sends the headers, with the path of the run where there is one, and the beginning of the stream. */
@@ -74,13 +81,29 @@ export class SseResponse implements Sink {
     this.response.end();
   }
 
+  /** While the run asks, the stream stays open for some time, and then ends without `done`. */
+  hold(asks: boolean): void {
+    if (!asks) return this.closed();
+    this.#holdTimer ??= this.clock.start('holdMs', this.options.holdMs, () => {
+      if (!this.follower?.leave()) return;
+      this.#retry(ASKING_RETRY_MS);
+      this.response.end();
+    });
+  }
+
+  /** Nothing is written any more, or the run does not ask any more. */
+  closed(): void {
+    this.clock.stop(this.#holdTimer);
+    this.#holdTimer = undefined;
+  }
+
   destroy(): void {
     this.response.destroy();
   }
 
   /** Tells a client of the full profile how long to wait before it connects again. */
-  #retry(): void {
-    if (this.profile === 'full') this.#send(asciiFrames(`retry: ${this.retryMs}\n`));
+  #retry(ms = this.options.retryMs): void {
+    if (this.profile === 'full') this.#send(asciiFrames(`retry: ${ms}\n`));
   }
 
   #send(frames: Frames): boolean {

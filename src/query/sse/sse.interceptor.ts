@@ -70,12 +70,13 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     const { run, follow } = await RunStream.from(envelopes).admitted;
     const raw = takeResponse(response);
     const profile = acceptsEventStream(request) ? 'full' : 'plain';
-    const sse = new SseResponse(raw, profile, run?.id, this.settings.streams.retryMs);
+    const sse = new SseResponse(raw, profile, run?.id, this.settings.streams, this.clock);
     const follower = follow(sse);
     sse.follower = follower;
     if (raw.destroyed) return void follower.leave();
     raw.once('close', () => {
       this.#open.delete(sse);
+      sse.closed();
       follower.leave();
       if (this.#open.size === 0) this.#onAllClosed?.();
     });

@@ -1,8 +1,9 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import {
   type ListPage,
   type ListPosition,
   pageFrom,
+  type RunStatus,
   type RunsPage,
   type SessionRecord,
 } from '../../query/index.js';
@@ -53,29 +54,32 @@ export async function listSessions(db: Db, owner: string, page: ListPage) {
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'title', 'turns', 'used_at'])
-    .select((of) =>
-      of
-        .selectFrom('runs')
-        .select('runs.id')
-        .whereRef('runs.session_key', '=', 'sessions.key')
-        .where('runs.ended_at', 'is', null)
-        .where('runs.status', '=', 'running')
-        .orderBy('runs.queue_position')
-        .limit(1)
-        .as('active'),
-    )
+    .select((of) => [runOf(of, 'running').as('active'), runOf(of, 'input_required').as('asking')])
     .where('key', 'in', keys)
     .orderBy('used_at', 'desc')
     .orderBy('key', 'desc')
     .execute();
-  const sessions = rows.map(({ id, title, turns, used_at, active }): SessionRecord => ({
+  const sessions = rows.map(({ id, title, turns, used_at, active, asking }): SessionRecord => ({
     id: valueOf(id, 'a session') ?? '',
     title: valueOf(title, 'a session'),
     turns,
     usedAt: used_at,
     active: active ?? undefined,
+    asking: asking ?? undefined,
   }));
   return { sessions, next };
+}
+
+/** The run of a session that has this status. */
+function runOf(of: ExpressionBuilder<Tables, 'sessions'>, status: RunStatus) {
+  return of
+    .selectFrom('runs')
+    .select('runs.id')
+    .whereRef('runs.session_key', '=', 'sessions.key')
+    .where('runs.ended_at', 'is', null)
+    .where('runs.status', '=', status)
+    .orderBy('runs.queue_position')
+    .limit(1);
 }
 
 function lengthOf(...columns: string[]) {

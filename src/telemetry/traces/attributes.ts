@@ -15,6 +15,8 @@ export const ATTEMPT = 'nest_agent_query.run.attempt';
 export const STATUS = 'nest_agent_query.run.status';
 export const WAITS = 'nest_agent_query.run.waits';
 export const REPEATED = 'nest_agent_query.run.repeated';
+/** How many answers a run waits for. */
+export const REQUESTS = 'nest_agent_query.input.requests';
 export const AFTER = 'nest_agent_query.resume.after';
 
 /** Callers choose the ids of sessions, of any length. */

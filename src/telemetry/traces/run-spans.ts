@@ -1,6 +1,6 @@
 import { type Context, context, type Span, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
 import type { RunEnd, RunTrace, TracedRun } from '../../query/index.js';
-import { ATTEMPT, recordEnd, recordError, recordUsage, REPEATED, RUN_ID, WAITS } from './attributes.js';
+import { ATTEMPT, recordEnd, recordError, recordUsage, REPEATED, REQUESTS, RUN_ID, WAITS } from './attributes.js';
 import { spanContextOf, traceOfSpan } from './span-contexts.js';
 
 /** A span, and the context in which it is the present one. */
@@ -16,6 +16,7 @@ interface Scope {
 export class RunSpans implements RunTrace {
   #admission: Scope | undefined;
   #execution: Scope | undefined;
+  #pause: Span | undefined;
 
   /**
    * @param id of the run
@@ -72,7 +73,17 @@ export class RunSpans implements RunTrace {
     this.#execution = this.#begin('execute_run', { [ATTEMPT]: attempt });
   }
 
+  paused(requests: number): void {
+    this.#pause = this.#begin('await_input', { [REQUESTS]: requests }).span;
+  }
+
+  resumed(): void {
+    this.#pause?.end();
+    this.#pause = undefined;
+  }
+
   stopped(end: RunEnd | undefined, usage: Readonly<Record<string, number>>): void {
+    this.resumed();
     const span = this.#execution?.span;
     if (!span) return;
     this.#execution = undefined;

@@ -135,6 +135,7 @@ export function eventsOf(events: Partial<RecoveryEvents> = {}): RecoveryEvents {
     asked: nothing,
     lost: nothing,
     recovered: nothing,
+    resolved: nothing,
     ready: nothing,
     ...events,
   };

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../ports/run-store.js';
-import { EmittedFiles } from './emitted-files.js';
+import { OrderedValues } from './ordered-values.js';
 import type { RunnerServices } from './runner-services.js';
 
 /** In how many microtasks after a file a value is tried: more than there are between the last file and the end. */
@@ -17,7 +17,7 @@ describe('The values of an answer with files', () => {
       const files = { ofAnswer: () => contents, keepOfAnswer: async () => undefined };
       const services = { files, settings: { path: '/query' } } as unknown as RunnerServices;
       const write = (value: unknown) => taken.push(typeof value === 'number' ? value : 'file');
-      const answer = new EmittedFiles(services, run, {} as RunRecord, write);
+      const answer = new OrderedValues(services, run, {} as RunRecord, write);
       answer.take({ type: 'file' });
       received();
       for (let i = 0; i < late; i++) await Promise.resolve();

@@ -8,9 +8,9 @@ import {
   toolCall,
   toolResult,
   usage,
-} from '../contract/envelopes.js';
-import { envelopeText } from '../contract/envelope-text.js';
-import { withMessageTexts, withoutMessageTexts } from '../contract/turn-texts.js';
+} from './envelopes.js';
+import { envelopeText } from './envelope-text.js';
+import { withMessageTexts, withoutMessageTexts } from './turn-texts.js';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
 import { KeptAnswer } from './kept-answer.js';
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
-import { isOfTurn } from '../contract/envelope-shapes.js';
+import { isOfTurn } from './envelope-shapes.js';
 
 /** The most characters of an answer's text that a turn keeps. */
 const TEXT_LENGTH = 1024 * 1024;

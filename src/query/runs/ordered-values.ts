@@ -25,14 +25,20 @@ export function isFile(value: unknown): value is { type: 'file'; data?: object }
   return typeof value === 'object' && value !== null && (value as { type?: unknown }).type === 'file';
 }
 
+/** What is done in the place of a value. It never rejects. */
+class Step {
+  constructor(readonly take: () => Promise<void>) {}
+}
+
 /**
- * Stores the files of an answer, and keeps the order of the answer: what is emitted while a file is being stored waits behind it.
+ * Stores the files of an answer, asks its questions, and keeps the order of the answer: what is emitted while a file is being stored
+ * or the run asks waits behind it.
  */
-export class EmittedFiles {
+export class OrderedValues {
   readonly #contents: AnswerFiles;
-  /** Settles when the file that is being stored, and what waits behind it, has been taken. It never rejects. */
+  /** Settles when what takes its time now, and what waits behind it, has been taken. It never rejects. */
   storing: Promise<void> | undefined;
-  /** What waits behind the file that is being stored. Only an Observable emits more than one value meanwhile. */
+  /** What waits behind what takes its time now. Only an Observable emits more than one value meanwhile. */
   readonly #behind = new Set<{ value: unknown; length: number }>();
   #length = 0;
 
@@ -49,7 +55,16 @@ export class EmittedFiles {
   take(value: unknown): void {
     if (!this.storing && !isFile(value)) return this.write(value);
     if (this.storing && isFile(value)) this.#contents.expect(value);
-    const length = VALUE_LENGTH + (isFile(value) ? 0 : lengthOf(value));
+    this.#add(value, VALUE_LENGTH + (isFile(value) ? 0 : lengthOf(value)));
+  }
+
+  inTurn<T>(step: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#add(new Step(() => step().then(resolve, reject)), VALUE_LENGTH);
+    });
+  }
+
+  #add(value: unknown, length: number): void {
     this.#length += length;
     if (this.#length > MAX_UNSTORED_LENGTH) throw tooFast();
     this.#behind.add({ value, length });
@@ -68,7 +83,8 @@ export class EmittedFiles {
         const { value, length } = waiting;
         this.#behind.delete(waiting);
         this.#length -= length;
-        if (isFile(value)) await this.#store(value.data);
+        if (value instanceof Step) await value.take();
+        else if (isFile(value)) await this.#store(value.data);
         else this.write(value);
       }
     } catch (error) {

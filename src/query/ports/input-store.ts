@@ -1,0 +1,107 @@
+import type { InputAnswer, InputRequest, ResolvedInput } from 'nest-agent-query-client';
+import type { Awaitable } from './file-store.js';
+import type { AttemptRef, Ended, ListPage, ListPosition, RunRecord, RunRef } from './run-record.js';
+
+/** A request that is to be asked: when it expires is counted from the time of the store. */
+export interface NewRequest extends Omit<InputRequest, 'expiresAt'> {
+  expiresInMs: number;
+}
+
+/** What a run asks in one pause. */
+export interface Asking {
+  /** 1 to 64. Their ids are new for the run. */
+  requests: NewRequest[];
+  /** The state of the handler as JSON, which its next attempt begins with; undefined: that of the last checkpoint stays. */
+  state: string | undefined;
+  /** Whether the handler can be called again. If not, the run ends with its process. */
+  survives: boolean;
+  /** How many runs of the owner may ask at the same time. */
+  maxAsking: number;
+}
+
+/** A request as the store keeps it. */
+export interface StoredInput {
+  runId: string;
+  sessionId: string | undefined;
+  request: InputRequest;
+  /** Milliseconds since the epoch. */
+  askedAt: number;
+  /** How it was resolved, with the value also of a private one; undefined while it is open. */
+  resolved: ResolvedInput | undefined;
+  /** The number of the envelope that says how it was resolved. */
+  seq: number | undefined;
+}
+
+/** Answers of one caller. */
+export interface GivenAnswers {
+  answers: InputAnswer[];
+  /** Who answers. */
+  by: string;
+  /** Whether the run continues from now on when nobody follows it. */
+  detached: boolean;
+}
+
+/** Requests of a run were resolved. */
+export interface InputsResolved extends Omit<Ended, 'next'> {
+  /** Those that were open before; empty if all answers were given before. */
+  inputs: StoredInput[];
+  /** The number of the envelope before the first of these answers. */
+  before: number;
+  /** Whether a run became ready: this one, or another one if this one has ended. */
+  isReady: boolean;
+}
+
+/**
+ * Keeps what runs ask, as a part of a `RunStore`: a capability.
+ *
+ * A run that asks has the status `input_required`. It is not active: it has no slot, and does not count for the limit of its
+ * owner. It stays the first of its session. As soon as all its requests are resolved it waits again, before the younger runs
+ * of its owner. If its handler still waits in a process, only that process may take it, until it parks the run or is gone;
+ * otherwise the next attempt begins. Attempts that end in this way do not count for `RecoveryEvents.restarts`.
+ *
+ * The store resolves requests that expire by itself, by its own clock and without a timer for each, and tells that by
+ * `RecoveryEvents.resolved`. `input-rules.ts` has what all stores do in the same way.
+ */
+export abstract class InputStore {
+  /**
+   * Lets a run ask that this process executes, in one step: appends `input_required`, keeps the requests and the state, and
+   * frees the run from its slot.
+   *
+   * @returns the envelope as it was appended, and its number
+   * @throws {QueryError} `interrupted`: this process does not execute the run at this attempt · `rate_limited`: too many runs
+   * of the owner ask
+   */
+  abstract ask(run: AttemptRef, asking: Asking): Awaitable<{ text: string; seq: number }>;
+
+  /**
+   * The handler of this process does not wait for the answer any more: the run belongs to no process. Returns false if it
+   * executes or has ended, or does not belong to this process.
+   */
+  abstract park(run: AttemptRef): Awaitable<boolean>;
+
+  /**
+   * Answers requests of a run, in one step: all of these answers, or none. Each answer is compared with what has become of its
+   * request: the first one counts, and the same answer again is accepted.
+   *
+   * @throws {QueryError} `not_found`: no such run or request · `input_resolved` · `input_expired` · `run_ended`
+   */
+  abstract answer(run: RunRef, given: GivenAnswers): Awaitable<InputsResolved>;
+
+  /** Returns all requests of a run, in the order in which they were asked. Empty if the owner has no such run. */
+  abstract of(run: RunRef): Awaitable<StoredInput[]>;
+
+  /** Returns open requests of an owner, newest first; `next` as for `RunStore.runs`. */
+  abstract open(
+    owner: string,
+    page: ListPage,
+  ): Awaitable<{ inputs: StoredInput[]; next: ListPosition | undefined }>;
+
+  /** Returns whose run this is: for callers who may answer runs of others. */
+  abstract ownerOf(runId: string): Awaitable<string | undefined>;
+
+  /** Returns how many requests are open, of all owners. */
+  abstract countOpen(): Awaitable<number>;
+}
+
+/** A run that was ended by a newer query while it asked. */
+export type Superseded = Omit<InputsResolved, 'before' | 'isReady'> & { run: RunRecord };
