@@ -294,8 +294,8 @@ export class RedisRunStore extends RunStore {
 
   /** Continues or ends a run whose process was lost. */
   async #recover(run: StoredRun, events: port.RecoveryEvents): Promise<void> {
-    if (!run.cancelled && run.attempt <= events.restarts(run.module)) {
-      await this.#handOver(run);
+    if (!run.cancelled && run.lost < events.restarts(run.module)) {
+      await this.#handOver({ ...run, lost: run.lost + 1 });
       return events.recovered(run.id, undefined);
     }
     const end: port.RunEnd = run.cancelled ? { status: 'cancelled' } : rules.INTERRUPTED;

@@ -332,6 +332,8 @@ describeOnOneAdapter('The traces of runs, on %s', (adapter) => {
         repeated: fail,
         refused: fail,
         started: fail,
+        paused: fail,
+        resumed: fail,
         stopped: fail,
         ended: fail,
       };

@@ -83,7 +83,11 @@ export class MemoryInputStore extends InputStore {
   open(owner: string, page: ListPage) {
     const open = this.#open.filter(([run]) => run.owner === owner).map(([, input]) => input);
     const listed = open.sort((a, b) => b.number - a.number);
-    const { entries, next } = pageOf(listed, page, ({ request }) => OVERHEAD + JSON.stringify(request).length);
+    const { entries, next } = pageOf(
+      listed,
+      page,
+      ({ request }) => OVERHEAD + JSON.stringify(request).length,
+    );
     return { inputs: entries, next };
   }
 

@@ -179,6 +179,6 @@ export interface SessionRecord {
   readonly usedAt: number;
   /** The id of the run that executes. */
   readonly active: string | undefined;
-  /** The id of the run that asks. */
-  readonly asking: string | undefined;
+  /** The id of the run that asks. Default: none does. */
+  readonly asking?: string | undefined;
 }

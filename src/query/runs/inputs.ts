@@ -1,4 +1,11 @@
-import type { InputAnswer, InputList, InputView, ResolvedInput, RunInputs, RunView } from 'nest-agent-query-client';
+import type {
+  InputAnswer,
+  InputList,
+  InputView,
+  ResolvedInput,
+  RunInputs,
+  RunView,
+} from 'nest-agent-query-client';
 import { inputNotFound, invalidAnswer, runNotFound } from '../contract/refusals.js';
 import { shownOf } from '../ports/input-rules.js';
 import type { InputStore, StoredInput } from '../ports/input-store.js';

@@ -26,7 +26,9 @@ export class Pauses {
     return this.answer.inTurn(() => this.#ask(asking));
   }
 
-  async #ask(asking: Parameters<NonNullable<RunnerServices['store']['inputs']>['ask']>[1]): Promise<ResolvedInput[]> {
+  async #ask(
+    asking: Parameters<NonNullable<RunnerServices['store']['inputs']>['ask']>[1],
+  ): Promise<ResolvedInput[]> {
     const { inputs } = this.services.store;
     if (!inputs) throw new TypeError('The store of this service cannot keep questions, so runs cannot ask.');
     let known = await inputs.of(this.record);

@@ -94,7 +94,7 @@ export async function admit(
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
   if (!starts) await mayWait(db, driver, owner, admission);
 
-  const superseded = isSuperseded ? await supersede(db, driver, first!, now, limit) : undefined;
+  const superseded = isSuperseded ? await supersede(db, driver, first, now, limit) : undefined;
   // Its caller was asked to send the query again: the idempotency key starts a new run.
   if (interrupted)
     await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();

@@ -83,11 +83,7 @@ export async function ask(
  *
  * @returns false if the handler cannot be called again
  */
-export async function park(
-  db: Db,
-  driver: Driver,
-  { id, attempt, process }: OwnedAttempt,
-): Promise<boolean> {
+export async function park(db: Db, driver: Driver, { id, attempt, process }: OwnedAttempt): Promise<boolean> {
   await lockRun(db, driver, id);
   const run = await db
     .selectFrom('runs')
@@ -122,8 +118,7 @@ export async function answer(
   if (!run) throw runNotFound();
   const inputs = await inputsOf(db, id);
   const resolved = answersTo(inputs, run, given, now);
-  if (resolved.length > 0)
-    return resolve(db, driver, run, inputs, resolved, limitOf, now, given.detached);
+  if (resolved.length > 0) return resolve(db, driver, run, inputs, resolved, limitOf, now, given.detached);
   const first = inputs.find(({ request }) => request.id === given.answers[0]?.id);
   return { run, inputs: [], before: (first?.seq ?? 1) - 1, isReady: false };
 }
@@ -136,7 +131,9 @@ export async function expireInputs(database: Database, limitOf: LimitOf): Promis
   );
   const all: InputsResolved[] = [];
   for (const { run_id } of late) {
-    const expired = await database.attemptTransaction((db) => expire(db, database.driver, run_id, limitOf, now));
+    const expired = await database.attemptTransaction((db) =>
+      expire(db, database.driver, run_id, limitOf, now),
+    );
     if (expired) all.push(expired);
   }
   return all;
@@ -159,7 +156,15 @@ async function expire(
   if (resolved) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
   const { attempt, lastSeq: before } = run;
   const kept = new KeptAnswer().value;
-  const ending = { id, attempt, process: undefined, log: undefined, end: EXPIRED, endedAt: now, answer: kept };
+  const ending = {
+    id,
+    attempt,
+    process: undefined,
+    log: undefined,
+    end: EXPIRED,
+    endedAt: now,
+    answer: kept,
+  };
   const ended = await finish(db, driver, ending, limitOf);
   return ended && { run: ended.run, inputs: ended.inputs ?? [], before, isReady: ended.next !== undefined };
 }
@@ -208,7 +213,9 @@ async function resolve(
   // The checkpoint of the question is also that of the answer: what was answered is never void.
   const isAtCheckpoint = row.checkpoint_seq === log.last;
   const checkpoint_seq = isAtCheckpoint ? log.last + 1 : row.checkpoint_seq;
-  const isReady = inputs.every((input) => input.resolved ?? resolved.some((each) => each.id === input.request.id));
+  const isReady = inputs.every(
+    (input) => input.resolved ?? resolved.some((each) => each.id === input.request.id),
+  );
   const isParked = isReady && row.process === '';
   await db
     .updateTable('runs')
@@ -236,14 +243,15 @@ async function letWait(
   const owner = ownerRefOf(run.owner, module);
   const isFree = limit === Infinity;
   if (isFree) await lockOwners(db, driver, owner.key);
+  const round = isFree ? await nextRound(db, owner, true) : 0;
   await db
     .updateTable('runs')
-    .set({
+    .set((of) => ({
       status: 'waiting',
-      ready_at: isFree ? now : null,
-      round: isFree ? await nextRound(db, owner, true) : 0,
+      ready_at: isFree ? of.ref('created_at') : null,
+      round,
       deferred_at: isFree ? null : FIRST,
-    })
+    }))
     .where('id', '=', run.id)
     .execute();
   if (limit !== undefined && !isFree) await balance(db, driver, owner, limit, now);

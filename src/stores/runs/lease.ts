@@ -205,7 +205,10 @@ function othersThan(db: Db, id: string) {
 
 /** Requests that are open, although their time is over. */
 export function expiredRequests(db: Db, now: number) {
-  return db.selectFrom('requests').where('requests.resolved', 'is', null).where('requests.expires_at', '<=', now);
+  return db
+    .selectFrom('requests')
+    .where('requests.resolved', 'is', null)
+    .where('requests.expires_at', '<=', now);
 }
 
 export function orphanedRuns(db: Db) {

@@ -92,9 +92,9 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
   const latest = run.last_seq ?? run.newest_seq ?? 0;
   const first = after + 1;
   const hasEnded = run.ended_at !== null;
-  const asks = run.status === 'input_required';
+  const asking = run.status === 'input_required' ? { asks: true } : {};
   if (after >= latest) {
-    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded, asks };
+    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded, ...asking };
   }
   const [head, ...rest] = segments;
   // Everything before the segment was trimmed.
@@ -115,7 +115,7 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
     lines: texts.join('\n'),
     endOffset,
     ended: hasEnded && last === latest,
-    asks: asks && last === latest,
+    ...(last === latest && asking),
   };
 }
 

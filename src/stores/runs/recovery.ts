@@ -101,7 +101,9 @@ export class Recovery {
     const hasExpired = await this.lease.expire(heartbeat.others);
     const mayHaveStrays = heartbeat.owned > this.localRuns.unfinished.size;
     if (!mayHaveStrays) this.#strays.clear();
-    return hasExpired || mayHaveStrays || heartbeat.hasOrphaned || heartbeat.hasExpired || heartbeat.hasWaiting;
+    return (
+      hasExpired || mayHaveStrays || heartbeat.hasOrphaned || heartbeat.hasExpired || heartbeat.hasWaiting
+    );
   }
 
   #renewOnce(): Promise<Heartbeat | undefined> {
@@ -131,7 +133,8 @@ export class Recovery {
     // A file has no heartbeat. The clock of the machine may have been set, or have stood still during a suspension.
     if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
-    for (const resolved of await expireInputs(this.database, this.limits.of)) this.#events!.resolved(resolved);
+    for (const resolved of await expireInputs(this.database, this.limits.of))
+      this.#events!.resolved(resolved);
     await this.#returnStrays();
     await this.limits.balanceAll();
     this.#events!.ready();

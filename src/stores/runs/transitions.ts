@@ -190,7 +190,8 @@ export async function finish(
     if (isExecuting && ending.process === undefined) return undefined;
     const { end, endedAt, process = found.process, outcome = 'cancelled' } = ending;
     const log = ending.log ?? (await readLogExtent(db, run.id));
-    const closed = run.status === 'input_required' ? await closeInputs(db, driver, run, log, outcome, endedAt) : undefined;
+    const closed =
+      run.status === 'input_required' ? await closeInputs(db, driver, run, log, outcome, endedAt) : undefined;
     const extent = closed?.log ?? log;
     inputs = closed?.inputs ?? [];
     if (!(await endRun(db, driver, endingOf({ ...ending, process }, extent, end, endedAt)))) return undefined;
