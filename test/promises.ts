@@ -13,6 +13,7 @@ export type Section =
   | '2.10'
   | '2.11'
   | '2.12'
+  | '2.13'
   | 'module'
   | 'service'
   | 'client';
@@ -971,6 +972,28 @@ export const PROMISES = {
   'owners.processes': {
     section: '2.12',
     sentence: 'The limits of runs of an owner hold for all processes together.',
+  },
+
+  'asking.elsewhere': {
+    section: '2.13',
+    sentence: 'A run can be answered at any process. A handler that still waits goes on in its process.',
+  },
+  'asking.killed': {
+    section: '2.13',
+    sentence:
+      'A question survives the end of all processes. After the answer the handler is called again, once.',
+  },
+  'asking.deploys': {
+    section: '2.13',
+    sentence: 'A run that asks is not touched by processes that stop and start.',
+  },
+  'asking.one-answer': {
+    section: '2.13',
+    sentence: 'Of two answers at the same time, one counts. The other gets 409 with what counts.',
+  },
+  'asking.ended-elsewhere': {
+    section: '2.13',
+    sentence: 'A run that asks can be cancelled, superseded and expire at any process.',
   },
 
   'cluster.follow': {

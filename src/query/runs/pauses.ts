@@ -1,6 +1,6 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
 import type { Question } from '../ports/agent-handler.js';
-import type { StoredInput } from '../ports/input-store.js';
+import type { StoredInput } from '../ports/run-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
