@@ -8,8 +8,8 @@ import { answersLine } from './query-line.js';
 /** The exit code of a program that is to be started again with the answers: EX_TEMPFAIL of sysexits.h. */
 const ASKS = 75;
 
-/** How long a program may take to end when it has asked, and cannot read the answer. */
-const END_MS = 10_000;
+/** Milliseconds that a program has at least to end when it has asked, and cannot read the answer. */
+const END_MS = 1_000;
 
 /** What one start of a program says to the service itself: its checkpoints, its questions, and how it ends. */
 export class Conversation {
@@ -21,7 +21,7 @@ export class Conversation {
   constructor(
     private readonly program: Program,
     private readonly context: QueryContext,
-    private readonly settings: Pick<CommandSettings, 'keepInput'>,
+    private readonly settings: Pick<CommandSettings, 'keepInput' | 'stopDeadlineMs'>,
     private readonly before: Pause | undefined,
   ) {
     this.#state = before?.state;
@@ -67,10 +67,11 @@ export class Conversation {
     const { program } = this;
     const { signal } = this.context;
     if (signal.aborted) return undefined;
-    if (this.#isAsking && !(await settlesWithin(END_MS, program.exited)))
+    const endMs = Math.max(END_MS, this.settings.stopDeadlineMs);
+    if (this.#isAsking && !(await settlesWithin(endMs, program.exited)))
       throw new Error(
-        `The program has asked, and still executes ${END_MS} ms later, although its input has ended. It must end with the ` +
-          `exit code ${ASKS}, or the option keepInput must let it read the answer.`,
+        `The program has asked, and still executes ${endMs} ms later. It must end with the exit code ${ASKS}, or the option ` +
+          'keepInput (COMMAND_KEEP_INPUT) must let it read the answer.',
       );
     const end = await program.ended();
     if (signal.aborted) return undefined;

@@ -12,6 +12,9 @@ export interface Pause {
   earlier: string[];
 }
 
+/** A request as a program writes it: its key is called `id` as in the answer, or `key`. */
+type Request = Omit<Question, 'key'> & { id?: string; key?: string };
+
 /** What the run has asked in an earlier attempt; undefined if it has asked nothing. */
 export function pauseOf({ resumed }: Pick<QueryContext, 'resumed'>): Pause | undefined {
   const state = resumed?.state as Partial<Pause> | null | undefined;
@@ -29,9 +32,7 @@ export function questionsOf(data: unknown): Question[] {
   const requests = (data as { requests?: unknown } | null | undefined)?.requests;
   if (!Array.isArray(requests) || !requests.every((each) => typeof each === 'object' && each !== null))
     throw invalid('The agent asked without `data.requests`, an array of requests.');
-  return requests.map(
-    ({ id, ...question }: Question & { id?: string }) => ({ key: id, ...question }) as Question,
-  );
+  return requests.map(({ id, key = id, ...question }: Request) => ({ ...question, key }) as Question);
 }
 
 /**
