@@ -197,8 +197,8 @@ describe('The agent command', () => {
     expect(text).not.toMatch(/DATABASE_URL|STOP_DEADLINE_MS|COMMAND|AGENT=/);
   });
 
-  it(promise('asking.command'), async () => {
-    const { url } = await start(APPROVAL);
+  it.each(['false', 'true'])(promise('asking.command', 'COMMAND_KEEP_INPUT=%s'), async (keeps) => {
+    const { url } = await start(APPROVAL, { COMMAND_KEEP_INPUT: keeps });
     const reply = await ask(url, '', { headers: FULL });
     await reply.until('input_required');
     const run = await (await get(url, `/query/${reply.runId}`)).json();

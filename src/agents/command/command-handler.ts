@@ -6,7 +6,6 @@ import {
   loggerOf,
   type Query,
   type QueryContext,
-  type ResolvedInput,
 } from '../../query/index.js';
 import { type CommandOptions, type CommandSettings, commandSettings } from './command-options.js';
 import { Conversation } from './conversation.js';
@@ -47,44 +46,34 @@ class CommandHandler extends AgentHandler {
    * of its group are gone.
    */
   override async *handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
+    const { signal } = context;
+    const { directory, lineLength } = this.settings;
     let pause = pauseOf(context);
     do {
       const answers = pause && (await ask(context, pause, true));
-      pause = yield* this.#execute(query, context, pause, answers);
-    } while (pause);
-  }
-
-  /** Executes the program once. Returns what it has asked, if it is to be started again. */
-  async *#execute(
-    query: Query,
-    context: QueryContext,
-    before: Pause | undefined,
-    answers: ResolvedInput[] | undefined,
-  ): AsyncGenerator<Envelope, Pause | undefined> {
-    const { signal } = context;
-    const { directory, lineLength } = this.settings;
-    if (!this.#slots.isFree) yield log('Waiting until another query has ended');
-    if (!(await this.#slots.take(signal))) return undefined;
-    const files = new RunFiles(directory);
-    let program: Program | undefined;
-    try {
-      const input = await inputOf(query, context, files, before);
-      program = await this.#start(context, answers ? input + answersLine(answers) : input);
-      const conversation = new Conversation(program, context, this.settings, before);
-      reading: for await (const envelopes of program.envelopes(lineLength)) {
-        for (const envelope of envelopes) {
-          // A program that stops may still write.
-          if (signal.aborted) break;
-          if (!conversation.isFor(envelope)) yield withContent(envelope);
-          else if (!(await conversation.take(envelope))) break reading;
+      if (!this.#slots.isFree) yield log('Waiting until another query has ended');
+      if (!(await this.#slots.take(signal))) return;
+      const files = new RunFiles(directory);
+      let program: Program | undefined;
+      try {
+        const input = await inputOf(query, context, files, pause);
+        program = await this.#start(context, answers ? input + answersLine(answers) : input);
+        const conversation = new Conversation(program, context, this.settings, pause);
+        reading: for await (const envelopes of program.envelopes(lineLength)) {
+          for (const envelope of envelopes) {
+            // A program that stops may still write.
+            if (signal.aborted) break;
+            if (!conversation.isFor(envelope)) yield withContent(envelope);
+            else if (!(await conversation.take(envelope))) break reading;
+          }
         }
+        pause = await conversation.end();
+      } finally {
+        await program?.stop();
+        await files.remove();
+        this.#slots.release();
       }
-      return await conversation.end();
-    } finally {
-      await program?.stop();
-      await files.remove();
-      this.#slots.release();
-    }
+    } while (pause);
   }
 
   async #start({ runId, signal }: QueryContext, input: string): Promise<Program> {
