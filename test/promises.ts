@@ -873,6 +873,42 @@ export const PROMISES = {
     sentence:
       'No program outlives the service that is stopped, also if it ends at once because of a second signal.',
   },
+  'asking.command': {
+    section: '2.13',
+    sentence:
+      'A program asks, ends with the exit code 75, and is started again with the answers and its last checkpoint.',
+  },
+  'asking.command-live': {
+    section: '2.13',
+    sentence: 'A program whose input is kept open asks, and reads the answer as its next line.',
+  },
+  'asking.command-slot': {
+    section: '2.13',
+    sentence: 'A run whose program has ended until the answer comes leaves its place to other programs.',
+  },
+  'asking.command-cancel': {
+    section: '2.13',
+    sentence: 'A cancel that is acknowledged with 200 has ended a program that waits for an answer.',
+  },
+  'asking.command-invalid': {
+    section: '2.13',
+    sentence: 'A program that asks something that is not valid fails its run, with the reason.',
+  },
+  'asking.remote': {
+    section: '2.13',
+    sentence:
+      'What the service behind AGENT=remote asks is asked under the same ids, and the answer reaches that service.',
+  },
+  'asking.remote-elsewhere': {
+    section: '2.13',
+    sentence:
+      'Where somebody has answered in the service behind AGENT=remote, the run goes on with that answer.',
+  },
+  'asking.remote-cancel': {
+    section: '2.13',
+    sentence:
+      'An acknowledged cancel of a run of AGENT=remote that asks has ended the run of the remote service.',
+  },
   'service.command-secrets': {
     section: 'service',
     sentence: 'The environment of a program has no variable of the service.',

@@ -73,6 +73,7 @@ export function commandOptions(environment: Environment) {
   return {
     command: environment.COMMAND,
     ...chosen(environment, OPTIONS.command),
+    keepInput: environment.COMMAND_KEEP_INPUT === 'true',
     stopDeadlineMs: environment.STOP_DEADLINE_MS,
     directory: environment.SPOOL_DIRECTORY || undefined,
   };
