@@ -609,7 +609,7 @@ export const PROMISES = {
   'module.metrics': {
     section: 'module',
     sentence:
-      'The metrics of a query module have the numbers of its runs, refusals, followers, envelopes, files, logs and store.',
+      'The metrics of a query module have the numbers of its runs, refusals, followers, envelopes, files, logs, store, and of what runs ask.',
   },
   'module.metrics-names': {
     section: 'module',
@@ -628,7 +628,7 @@ export const PROMISES = {
   'module.query-log': {
     section: 'module',
     sentence:
-      'The log has one line per query when its admission is answered and one when its run ends, and what callers choose cannot begin another line.',
+      'The log has one line per query when its admission is answered and one when its run ends, one when a run asks and one per answer; what callers choose cannot begin another line.',
   },
   'module.health-indicator': {
     section: 'module',
@@ -647,6 +647,11 @@ export const PROMISES = {
     section: 'module',
     sentence:
       'The span of a run says how the run has ended, with the tokens that were used, and has no contents and no owner.',
+  },
+  'traces.asking': {
+    section: 'module',
+    sentence:
+      'A run that asks has a span await_input until the last answer or the end of the run, without anything of questions and answers.',
   },
   'traces.waiting': {
     section: 'module',

@@ -216,7 +216,7 @@ export class RedisRunStore extends RunStore {
     const { entries, next } = rules.pageOf(own, page, lengthOf);
     const sessions = entries.map(({ id, title, turns, usedAt }) => {
       const active = this.queue(owner, id).find(({ status }) => status === 'running')?.id;
-      return { id, title, turns: turns.length, usedAt, active };
+      return { id, title, turns: turns.length, usedAt, active, asking: undefined };
     });
     return { sessions, next };
   }

@@ -226,6 +226,11 @@ export const VARIABLES = {
     'what a second query of a busy session meets',
     'enqueue|reject|interrupt',
   ),
+  ON_ASKING: runs(
+    oneOf(['supersede', 'enqueue', 'reject'], 'supersede'),
+    'what a query meets while its session asks',
+    'supersede|enqueue|reject',
+  ),
   ...numbers(runs, OPTIONS.streams),
 
   ...numbers(limits, OPTIONS.limits),
