@@ -1,5 +1,5 @@
 import type { FieldError } from 'nest-agent-query-client';
-import type { ChoiceField, Field, NumberField, TextField } from './schema-fields.js';
+import type { Field, NumberField, TextField } from './schema-fields.js';
 
 /** What the user has written, by the pointers of the fields. A flag is a boolean, and a choice the index of its option. */
 export type Draft = Record<string, string | boolean>;
@@ -87,7 +87,7 @@ function readField(field: Exclude<Field, { kind: 'group' }>, draft: string | boo
     case 'number':
       return readNumber(field, draft);
     case 'choice':
-      return { value: (field as ChoiceField).options[Number(draft)]!.value, faults: [] };
+      return { value: (field).options[Number(draft)]!.value, faults: [] };
     default:
       return readJson(draft, pointer);
   }

@@ -34,9 +34,9 @@ export class Requests {
       this.listener.changed();
     };
     change({ isSending: true, refusal: undefined });
+    this.listener.announce('Sending your answer.');
     try {
       await this.calls.during(() => this.calls.client.answer(turn.runId!, [{ id, ...answer }]));
-      this.listener.announce('Your answer was sent.');
     } catch (error) {
       const { message, problem, status, errors = [] } = error as AgentQueryError;
       turn.answer.resolve(problem?.answers ?? []);
