@@ -87,7 +87,7 @@ function readField(field: Exclude<Field, { kind: 'group' }>, draft: string | boo
     case 'number':
       return readNumber(field, draft);
     case 'choice':
-      return { value: (field).options[Number(draft)]!.value, faults: [] };
+      return { value: field.options[Number(draft)]!.value, faults: [] };
     default:
       return readJson(draft, pointer);
   }
