@@ -35,24 +35,16 @@ export class Conversation extends Store {
     private readonly tell: (told: Told) => void,
   ) {
     super();
-    const changed = () => this.changed();
     this.#pages = new TurnPages(id, calls, this.#list);
     this.#reader = new AnswerReader(id, calls, {
-      changed,
+      changed: () => this.changed(),
       admitted: (turn, runId) => this.#admitted(turn, runId),
       asked: (turn) => {
         this.announce(turn.asks);
         void this.sessions.reload();
       },
     });
-    this.requests = new Requests(calls, {
-      changed,
-      announce: (text) => this.announce(text),
-      resolved: (turn, request) => {
-        this.#readOn(turn, request);
-        this.tell({ type: 'resolved', runId: turn.runId!, request });
-      },
-    });
+    this.requests = new Requests(calls, this);
   }
 
   get turns(): Turn[] {
@@ -157,6 +149,12 @@ export class Conversation extends Store {
   announce(text: string): void {
     this.announcement = text;
     this.changed();
+  }
+
+  /** The log of a run says, or will say at once, what has become of a request, because this window has answered. */
+  resolved(turn: Turn, request: string): void {
+    this.#readOn(turn, request);
+    this.tell({ type: 'resolved', runId: turn.runId!, request });
   }
 
   /** What another window tells. */

@@ -28,7 +28,7 @@ export function WireView({ wire, endpoint }: { wire: Wire; endpoint: Endpoint })
             checked={showsLists}
             onChange={({ currentTarget }) => wire.showLists(currentTarget.checked)}
           />
-          Lists of runs, conversations and what waits
+          Lists of runs and conversations
         </label>
         <ol>
           {exchanges.toReversed().map((each) => (
