@@ -107,9 +107,8 @@ describe('What an agent of the AI SDK asks', () => {
   it('asks the caller to execute a call only after its approval', async () => {
     const tools = {
       refund: tool({ inputSchema, needsApproval: true, execute }),
-      // The types of the SDK have no such tool in a set.
-      open: tool({ inputSchema, needsApproval: true }) as ToolSet[string],
-    };
+      open: tool({ inputSchema, needsApproval: true }),
+    } as ToolSet;
     const value = ({ kind, name }: Question) => {
       if (kind === 'tool') return { content: { isOpen: true } };
       return name === 'open' ? { approved: true } : { approved: false, reason: 'No.' };
@@ -147,7 +146,7 @@ describe('What an agent of the AI SDK asks', () => {
   });
 
   it('asks nothing after the last step that stopWhen allows, and counts the steps before questions', async () => {
-    const tools = { locate: tool({ inputSchema }), done: tool({ inputSchema }) };
+    const tools = { locate: tool({ inputSchema }), done: tool({ inputSchema }) } as ToolSet;
     const value = () => ({ content: 'Paris' });
     const two = { stopWhen: stepCountIs(2) };
     const counted = await answer([calls('locate'), calls('locate')], tools, value, { options: two });

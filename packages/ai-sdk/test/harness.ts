@@ -80,17 +80,16 @@ export function toolsOf(tools: FakeTool[]) {
   );
 }
 
-function askingToolsOf(tools: AskingTool[]): ToolSet {
+function askingToolsOf(tools: AskingTool[]) {
   const inputSchema = z.object({ amount: z.number() });
   return Object.fromEntries(
     tools.map(({ name, needsApproval, execute }) => [
       name,
       execute
         ? tool({ inputSchema, needsApproval, execute: async (args) => execute(args) })
-        : // The types of the SDK have no such tool in a set.
-          (tool({ inputSchema, needsApproval }) as ToolSet[string]),
+        : tool({ inputSchema, needsApproval }),
     ]),
-  );
+  ) as ToolSet;
 }
 
 async function* partsOf(first: IteratorResult<ModelAct>, rest: AsyncIterable<ModelAct>) {
