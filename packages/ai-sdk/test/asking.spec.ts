@@ -167,13 +167,13 @@ describe('What an agent of the AI SDK asks', () => {
     const stopWhen = () => {
       throw new Error('No limit.');
     };
-    const locate = tool({ inputSchema });
+    const locate = tool({ inputSchema }) as ToolSet[string];
     const answered = answer([calls('locate')], { locate }, approved, { options: { stopWhen } });
     await expect(answered).rejects.toThrow('No limit.');
   });
 
   it('makes a key of an id that is too long for one', async () => {
-    const locate = tool({ inputSchema });
+    const locate = tool({ inputSchema }) as ToolSet[string];
     const step = { acts: [call('x'.repeat(300), 'locate'), END] };
     const { context } = await answer([step, says('Hm.')], { locate }, () => ({ content: 1 }));
     expect(context.questions).toMatchObject([{ toolCallId: 'x'.repeat(300) }]);
