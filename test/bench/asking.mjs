@@ -5,8 +5,7 @@
  *
  * It prints figures before the questions, with them while their handlers still wait (60 s), and when the runs are parked: memory
  * after a collection, timers of the process, slots, and transactions per minute. Then it answers some of the runs.
- * The figures mislead where other programs use the
- * machine, and with another length of the questions: here a question has about 200 bytes.
+ * The figures mislead where other programs use the machine, and with another length of the questions: here about 200 bytes.
  */
 import 'reflect-metadata';
 import { register } from 'node:module';
