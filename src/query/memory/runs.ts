@@ -44,8 +44,6 @@ export class Run implements RunRecord {
   inputs: NumberedInput[] = NONE;
   /** The place in the order of admissions. */
   number = 0;
-  /** See `OwnerQueues`. */
-  round = 0;
   readonly attempt = 1;
   readonly log = new EventLog();
 

@@ -39,7 +39,8 @@ export class Pauses {
       });
       known = await inputs.of(this.record);
     }
-    return asking.requests.map(({ id }) => find(known, id)!.resolved!);
+    // A copy: the handler may change what it gets.
+    return asking.requests.map(({ id }) => structuredClone(find(known, id)!.resolved!));
   }
 }
 
