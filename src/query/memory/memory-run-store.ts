@@ -90,7 +90,7 @@ export class MemoryRunStore extends RunStore {
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
     const superseded = isSuperseded
-      ? this.#end(first!, { status: 'cancelled' }, undefined, 'superseded')
+      ? this.#end(first, { status: 'cancelled' }, undefined, 'superseded')
       : undefined;
     const run = new Run(admission);
     this.#runs.add(run);

@@ -1,0 +1,49 @@
+import type { InputAnswer, Question } from '../../src/index.js';
+import { type Body, get, request, type Reply } from './client.js';
+
+/** The question of most tests. */
+export const REFUND: Question = {
+  key: 'refund-881',
+  kind: 'approval',
+  message: 'Refund 120 EUR to customer 881?',
+  toolCallId: 'call_9',
+  name: 'refund',
+  arguments: { customer: 881, amount: 120 },
+  editable: true,
+};
+
+/** A question that a string answers. */
+export const quarter = (more: Partial<Question> = {}): Question => {
+  return { key: 'quarter', kind: 'input', message: 'Which quarter?', ...more };
+};
+
+export const answered = (id: string, value: unknown): InputAnswer => ({ id, outcome: 'answered', value });
+export const declined = (id: string): InputAnswer => ({ id, outcome: 'declined' });
+
+/** The answer to `REFUND`. */
+export const YES = answered('refund-881', { approved: true });
+
+/** Sends a body to the requests of a run. */
+export function postInputs(base: string, runId: string, body: Body, headers: object = {}): Promise<Reply> {
+  return request(base, { path: `/query/${runId}/inputs`, headers: { ...headers } }, body);
+}
+
+/** Answers requests of a run. */
+export function answer(
+  base: string,
+  runId: string,
+  answers: InputAnswer[],
+  headers: object = {},
+): Promise<Reply> {
+  return postInputs(base, runId, JSON.stringify({ answers }), headers);
+}
+
+/** The JSON at a path. */
+export async function jsonAt(base: string, path: string, headers: object = {}): Promise<Record<string, unknown>> {
+  return (await get(base, path, { ...headers })).json();
+}
+
+/** The log of a run that was made less than an hour ago, with `<time>` in the place of each time. */
+export function withoutTimes(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
+}
