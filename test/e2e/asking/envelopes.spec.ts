@@ -1,7 +1,19 @@
-import { message, type Question } from '../../../src/index.js';
+import { type InputRequiredEnvelope, message, type Question } from '../../../src/index.js';
 import { promise } from '../../promises.js';
-import { answer, answered, declined, jsonAt, quarter, REFUND, withoutTimes, YES } from '../../support/asking.js';
-import { ask, envelopesOf, follow, FULL, get } from '../../support/client.js';
+import {
+  answer,
+  answered,
+  type AskingRun,
+  askingRun,
+  declined,
+  finish,
+  jsonAt,
+  quarter,
+  REFUND,
+  withoutTimes,
+  YES,
+} from '../../support/asking.js';
+import { ask, cancel, envelopesOf, follow, FULL, get } from '../../support/client.js';
 import { describeOnBothAdapters, type Host, startAgent } from '../../support/host.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
@@ -40,19 +52,7 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
     agent = new ScriptedAgent();
     host = await startAgent(adapter, agent.handler, { runs: { askInMemoryMs: EXPIRES_IN_MS } });
   });
-  afterEach(async () => {
-    await host.idle();
-    await host.close();
-  });
-  /** A run that asks. */
-  const asking = async (questions: Question[], session?: string) => {
-    const count = agent.calls.length + 1;
-    const asked = await ask(host.url, 'Hi', { headers: FULL, kwargs: { session_id: session } });
-    const call = await agent.call(count);
-    const answers = call.context.ask(questions);
-    await asked.until('input_required');
-    return { asked, call, answers, runId: asked.runId };
-  };
+  afterEach(() => host.close());
 
   it(promise('asking.envelope', 'byte for byte'), async () => {
     const asked = await ask(host.url, 'Hi', { headers: FULL });
@@ -86,14 +86,19 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
     await answer(host.url, plain.runId, [declined('refund-881'), declined('quarter')]);
     await declining;
     second.finish();
-    expect(withoutTimes(await plain.whole()).split('\n\n').slice(0, 1)).toEqual([`data: ${REQUIRED}`]);
+    expect(
+      withoutTimes(await plain.whole())
+        .split('\n\n')
+        .slice(0, 1),
+    ).toEqual([`data: ${REQUIRED}`]);
   });
 
   it(promise('asking.envelope', 'the times'), async () => {
     const before = Date.now();
-    const { asked, call, answers } = await asking(QUESTIONS);
-    const [required] = envelopesOf(asked.text) as [{ data: { requests: { expiresAt: string }[] } }];
-    const [one, two] = required.data.requests.map(({ expiresAt }) => Date.parse(expiresAt) - EXPIRES_IN_MS);
+    const run = await askingRun(host, agent, QUESTIONS);
+    const { asked, answers } = run;
+    const [required] = envelopesOf(asked.text) as InputRequiredEnvelope[];
+    const [one, two] = required!.data.requests.map(({ expiresAt }) => Date.parse(expiresAt) - EXPIRES_IN_MS);
     expect(one).toBe(two);
     expect(one).toBeGreaterThanOrEqual(before);
     expect(one).toBeLessThanOrEqual(Date.now());
@@ -103,12 +108,12 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
       expect(Date.parse(at)).toBeGreaterThanOrEqual(sentAt);
       expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
     }
-    call.finish();
-    await asked.whole();
+    await finish(run);
   });
 
   it(promise('asking.status'), async () => {
-    const { runId, asked, call, answers } = await asking([REFUND], 's');
+    const asking = await askingRun(host, agent, [REFUND], { session: 's' });
+    const { runId, answers } = asking;
     const run = await jsonAt(host.url, `/query/${runId}`);
     expect(run).toEqual({
       id: runId,
@@ -138,26 +143,29 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
     expect(await jsonAt(host.url, `/query/${runId}`)).toMatchObject({ status: 'running', events: 2 });
     expect(await jsonAt(host.url, '/query?status=input_required')).toEqual({ runs: [], next: null });
     expect(await jsonAt(host.url, '/query/sessions/s')).toMatchObject({ active: runId, asking: null });
-    call.finish();
-    await asked.whole();
+    await finish(asking);
   });
 
   it(promise('asking.inputs'), async () => {
-    const { runId, asked, call, answers } = await asking([REFUND, quarter()], 's');
+    const asking = await askingRun(host, agent, [REFUND, quarter()], { session: 's' });
+    const { runId } = asking;
     const views = [
       { runId, session: 's', ...VIEW, resolved: null },
       expect.objectContaining({ runId, session: 's', id: 'quarter', kind: 'input', resolved: null }),
     ];
     expect(await jsonAt(host.url, `/query/${runId}/inputs`)).toEqual({ inputs: views });
     await answer(host.url, runId, [YES]);
-    const resolved = { outcome: 'answered', value: { approved: true }, by: 'anonymous', at: expect.any(String) };
+    const resolved = {
+      outcome: 'answered',
+      value: { approved: true },
+      by: 'anonymous',
+      at: expect.any(String),
+    };
     const later = { inputs: [{ runId, session: 's', ...VIEW, resolved }, views[1]] };
     expect(await jsonAt(host.url, `/query/${runId}/inputs`)).toEqual(later);
     expect(await jsonAt(host.url, '/query/inputs')).toEqual({ inputs: [views[1]], next: null });
     await answer(host.url, runId, [declined('quarter')]);
-    await answers;
-    call.finish();
-    await asked.whole();
+    await finish(asking);
     const ended = await jsonAt(host.url, `/query/${runId}/inputs`);
     expect(ended).toMatchObject({ inputs: [{ resolved }, { resolved: { outcome: 'declined' } }] });
     const silent = await ask(host.url, 'Nothing');
@@ -167,9 +175,15 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
   });
 
   it(promise('asking.inbox'), async () => {
-    const runs = [];
-    for (let run = 0; run < 3; run++)
-      runs.push(await asking([quarter({ key: `${run}a` }), quarter({ key: `${run}b` })]));
+    const runs: AskingRun[] = [];
+    const asking = (text: string, ...keys: string[]) =>
+      askingRun(
+        host,
+        agent,
+        keys.map((key) => quarter({ key })),
+        { text },
+      );
+    for (const name of ['0', '1', '2']) runs.push(await asking(name, `${name}a`, `${name}b`));
     expect(await jsonAt(host.url, '/query/inputs')).toMatchObject({
       inputs: ['2b', '2a', '1b', '1a', '0b', '0a'].map((id) => ({ id, session: null, resolved: null })),
       next: null,
@@ -178,23 +192,14 @@ describeOnBothAdapters('What a run asks, on %s', (adapter) => {
     expect(first).toMatchObject({ inputs: [{ id: '2b' }, { id: '2a' }, { id: '1b' }, { id: '1a' }] });
     // What comes and goes meanwhile does not move the rest.
     await answer(host.url, runs[2]!.runId, [declined('2a')]);
-    const fourth = await asking([quarter({ key: '3a' })]);
+    const fourth = await asking('3', '3a');
     const second = await jsonAt(host.url, `/query/inputs?limit=4&after=${String(first['next'])}`);
     expect(second).toMatchObject({ inputs: [{ id: '0b' }, { id: '0a' }], next: null });
     expect((await get(host.url, '/query/inputs?limit=0')).status).toBe(400);
     expect((await get(host.url, '/query/inputs?after=x')).status).toBe(400);
-    for (const { runId, answers, call, asked } of [...runs, fourth]) {
-      const { inputs } = (await jsonAt(host.url, `/query/${runId}/inputs`)) as {
-        inputs: { id: string; resolved: unknown }[];
-      };
-      await answer(
-        host.url,
-        runId,
-        inputs.filter(({ resolved }) => !resolved).map(({ id }) => declined(id)),
-      );
-      await answers;
-      call.finish();
-      await asked.whole();
+    for (const run of [...runs, fourth]) {
+      await cancel(host.url, run.runId);
+      await run.asked.whole();
     }
     expect(await jsonAt(host.url, '/query/inputs')).toEqual({ inputs: [], next: null });
   });
