@@ -163,7 +163,7 @@ export class Runner implements LiveRun {
   }
 
   async pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void> {
-    if (this.#end) throw this.#reason ?? new Error(`The run is ${this.#end.status}.`);
+    if (this.#end) throw this.#reason ?? new Error('The run has ended.');
     const { observation, disconnects, followers } = this;
     const { trace } = this.submission;
     const { promise, ...resumed } = withResolvers<RunRecord>();

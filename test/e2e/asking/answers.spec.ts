@@ -121,7 +121,7 @@ describeOnOneAdapter('Answers to a run, on %s', (adapter) => {
 
   it.each(INVALID)(promise('answer.kinds', 'not valid: %s'), async (_, question, given, errors) => {
     const run = await askingRun(host, agent, [question]);
-    const sent = { id: question.key, outcome: 'answered', ...given } as InputAnswer;
+    const sent: InputAnswer = { id: question.key, outcome: 'answered', ...given };
     const refused = await answer(host.url, run.runId, [sent]);
     expect(refused.status).toBe(400);
     const { length } = errors;
