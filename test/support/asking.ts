@@ -83,15 +83,15 @@ export function answer(
 }
 
 /** The JSON at a path. */
-export async function jsonAt(
+export async function jsonAt<T = Record<string, unknown>>(
   base: string,
   path: string,
   headers: object = {},
-): Promise<Record<string, unknown>> {
-  return (await get(base, path, { ...headers })).json();
+): Promise<T> {
+  return (await get(base, path, { ...headers })).json<T>();
 }
 
-/** The log of a run that was made less than an hour ago, with `<time>` in the place of each time. */
+/** A text with `<time>` in the place of each time. */
 export function withoutTimes(text: string): string {
   return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 }
