@@ -11,8 +11,8 @@ import type {
 } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { inputNotFound, sessionBusy } from '../contract/refusals.js';
-import type { Asking, GivenAnswers, StoredInput } from './input-store.js';
-import type { RunRecord } from './run-record.js';
+import type { Asking, GivenAnswers } from './input-store.js';
+import type { OnAsking, RunRecord, StoredInput } from './run-record.js';
 
 /* What all stores do with the requests of runs in the same way. Times are milliseconds since the epoch. */
 
@@ -151,9 +151,6 @@ export function shownOf({ request, resolved }: StoredInput): ResolvedInput {
   const { value: _, ...shown } = resolved!;
   return shown;
 }
-
-/** What a newer query does to a run of its session that asks. */
-export type OnAsking = 'supersede' | 'enqueue' | 'reject';
 
 /**
  * Whether a newer query ends the run of its session that asks. If not, it waits behind that run.

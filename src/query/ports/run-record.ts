@@ -1,8 +1,14 @@
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type {
+  InputRequest,
+  ResolvedInput,
+  RunEnd,
+  RunStatus,
+  TurnAnswer,
+  TurnFile,
+  TurnText,
+} from 'nest-agent-query-client';
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-page.js';
-import type { OnAsking } from './input-rules.js';
-import type { StoredInput, Superseded } from './input-store.js';
 
 export type { ListPosition };
 
@@ -11,6 +17,9 @@ export type { ListPosition };
  * `session_busy`, or it cancels the unfinished runs.
  */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
+
+/** What a newer query does to a run of its session that asks. */
+export type OnAsking = 'supersede' | 'enqueue' | 'reject';
 
 /** A run as the store keeps it. Times are milliseconds since the epoch. */
 export interface RunRecord {
@@ -99,6 +108,19 @@ export interface Admitted {
   superseded?: Superseded | undefined;
 }
 
+/** A request as the store keeps it. */
+export interface StoredInput {
+  runId: string;
+  sessionId: string | undefined;
+  request: InputRequest;
+  /** Milliseconds since the epoch. */
+  askedAt: number;
+  /** How it was resolved, with the value also of a private one; undefined while it is open. */
+  resolved: ResolvedInput | undefined;
+  /** The number of the envelope that says how it was resolved. */
+  seq: number | undefined;
+}
+
 /** The end of a run, and a run that became ready by it. */
 export interface Ended {
   run: RunRecord;
@@ -107,6 +129,9 @@ export interface Ended {
   /** The requests of the run that were open, and are closed now. Default: none were. */
   inputs?: StoredInput[];
 }
+
+/** A run that was ended by a newer query while it asked. */
+export type Superseded = Required<Omit<Ended, 'next'>>;
 
 /** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
 export type Kept = { state: string } | { file: TurnFile; content: Blob };

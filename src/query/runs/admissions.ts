@@ -205,9 +205,11 @@ export class Admissions {
     if (ahead.length === 0) return this.scheduler.enqueued();
     if (options.sessionPolicy !== 'interrupt') return;
     // Whether a run that asks is superseded, `onAsking` and `hold` have decided.
-    this.processes.cancelAll(ahead.filter(({ status }) => status !== 'input_required')).catch((error: Error) => {
-      logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
-    });
+    this.processes
+      .cancelAll(ahead.filter(({ status }) => status !== 'input_required'))
+      .catch((error: Error) => {
+        logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
+      });
   }
 }
 

@@ -5,9 +5,9 @@ import type { Refusal } from '../contract/errors.js';
 import { traceIdOf } from '../contract/trace-context.js';
 import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
-import type { NewRequest, StoredInput } from '../ports/input-store.js';
+import type { NewRequest } from '../ports/input-store.js';
 import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
 
 /** The message of each event. */

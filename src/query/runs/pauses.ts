@@ -1,7 +1,7 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
 import type { Question } from '../ports/agent-handler.js';
-import type { Asking, NewRequest, StoredInput } from '../ports/input-store.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { Asking, NewRequest } from '../ports/input-store.js';
+import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
 import { requestsOf } from './questions.js';

@@ -160,6 +160,7 @@ export class Processes implements SignalReceiver {
     if (!found) return;
     if (runner.isWaiting && found.status !== 'waiting') this.scheduler.drop(runner);
     // The questions of its handler are in the store. An earlier attempt waits for the answers of a later one in vain.
-    if (runner.isAsking && (found.end || found.attempt !== runner.attempt)) this.scheduler.lose(runId, found.end);
+    if (runner.isAsking && (found.end || found.attempt !== runner.attempt))
+      this.scheduler.lose(runId, found.end);
   }
 }

@@ -89,7 +89,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     const ending = [...this.#running].filter(({ isOverdue }) => isOverdue);
     return {
       running,
-      waiting: [...this.#alive.values()].filter((it) => !this.#running.has(it) && !this.#asking.has(it)).length,
+      waiting: [...this.#alive.values()].filter((it) => !this.#running.has(it) && !this.#asking.has(it))
+        .length,
       asking: this.#asking.size,
       followers: this.services.groups.size,
       overdue: this.#overdue.size + ending.length,
