@@ -1597,6 +1597,204 @@ export const PROMISES = {
     section: 'client',
     sentence: 'The typed client reads files of an answer, whole and in ranges.',
   },
+
+  'asking.envelope': {
+    section: '2.13',
+    sentence:
+      'A run that asks writes one envelope input_required with all requests, and one input_resolved for each call that answers.',
+  },
+  'asking.status': {
+    section: '2.13',
+    sentence:
+      'A run that asks has the status input_required in its JSON and in lists, and its session names it in asking.',
+  },
+  'asking.inbox': {
+    section: '2.13',
+    sentence: 'GET inputs lists the open requests of all runs of the caller, newest first, in pages.',
+  },
+  'asking.inputs': {
+    section: '2.13',
+    sentence: 'GET of the inputs of a run lists all that it has asked, with what has become of it.',
+  },
+  'asking.slot': {
+    section: '2.13',
+    sentence: 'A run that asks has no slot: another run executes meanwhile.',
+  },
+  'asking.first': {
+    section: '2.13',
+    sentence: "After the answer a run is the first of its owner's queue, before the younger ones.",
+  },
+  'asking.turns': {
+    section: '2.13',
+    sentence: 'A run that was answered gets a slot in the turn of its owner, not before the runs of others.',
+  },
+  'asking.time-limit': {
+    section: '2.13',
+    sentence: 'The time limit does not count while a run asks, and counts again afterwards.',
+  },
+  'asking.disconnect': {
+    section: '2.13',
+    sentence: 'The disconnect policy does not count while a run asks, and counts again afterwards.',
+  },
+  'asking.hold': {
+    section: '2.13',
+    sentence:
+      'A stream of a run that asks is held with keep-alives, and then ends without done. A GET sends what is missing and holds again.',
+  },
+  'asking.held-answer': {
+    section: '2.13',
+    sentence: 'The answer arrives on a held stream, and so does what follows.',
+  },
+  'asking.supersede': {
+    section: '2.13',
+    sentence:
+      'A newer query of the session supersedes a run that asks: its requests are superseded, it ends as cancelled, and the query starts.',
+  },
+  'asking.enqueue': {
+    section: '2.13',
+    sentence:
+      'With onAsking `enqueue`, a newer query of the session waits until the run that asks has ended.',
+  },
+  'asking.reject': {
+    section: '2.13',
+    sentence: 'With onAsking `reject`, a newer query of the session gets 409, and the run goes on asking.',
+  },
+  'asking.held-request': {
+    section: '2.13',
+    sentence: 'A request with hold is never superseded, whatever the policies are.',
+  },
+  'asking.queue': {
+    section: '2.13',
+    sentence: 'Queries that waited before the run has asked stay in their order.',
+  },
+  'asking.history': {
+    section: '2.13',
+    sentence: 'The next turn has a result for each call that was not answered.',
+  },
+  'asking.cancel': {
+    section: '2.13',
+    sentence: 'A run that asks can be cancelled, as any run: its requests are cancelled.',
+  },
+  'asking.erase': { section: '2.13', sentence: 'A session with a run that asks can be erased.' },
+  'asking.shutdown': {
+    section: '2.13',
+    sentence: 'A run that asks in memory ends as interrupted when its process stops.',
+  },
+  'asking.repeated': {
+    section: '2.13',
+    sentence: 'A query that repeats an idempotency key attaches to the run that asks.',
+  },
+  'asking.limit': {
+    section: '2.13',
+    sentence: 'An owner has at most so many runs that ask: one more cannot ask, and gets rate_limited.',
+  },
+  'asking.once': {
+    section: '2.13',
+    sentence:
+      'Whatever happens at the same time, each request has exactly one outcome in the log, the numbers have no gaps, and done is the last.',
+  },
+  'ask.order': {
+    section: '2.13',
+    sentence: 'What a handler emits while it asks comes behind the answer, in its order.',
+  },
+  'ask.parallel': {
+    section: '2.13',
+    sentence: 'Two questions that a handler asks at the same time are asked one after the other.',
+  },
+  'ask.keys': {
+    section: '2.13',
+    sentence: 'A key that the run has asked before has its recorded answer at once.',
+  },
+  'ask.limits': {
+    section: '2.13',
+    sentence: 'A pause has 1 to 64 questions, and a question at most 256 KiB.',
+  },
+  'ask.invalid': {
+    section: '2.13',
+    sentence: 'A question that is not valid is not asked, and the handler is told what is wrong.',
+  },
+  'ask.ended': {
+    section: '2.13',
+    sentence:
+      'A handler whose run has ended cannot ask: it gets the reason of its signal, and so does one that asks when its run ends.',
+  },
+  'ask.copies': {
+    section: '2.13',
+    sentence:
+      'What is asked and what was answered stay as they are, whatever the handler does with its objects.',
+  },
+  'ask.reserved': {
+    section: '2.13',
+    sentence: 'A handler cannot write input_required or input_resolved itself.',
+  },
+  'answer.kinds': {
+    section: '2.13',
+    sentence:
+      'Each kind of request takes the values that the interface names. Others get 400 invalid_answer with JSON Pointers.',
+  },
+  'answer.body': {
+    section: '2.13',
+    sentence: 'A body that is not a list of answers is refused with its faults, and nothing is answered.',
+  },
+  'answer.private': {
+    section: '2.13',
+    sentence: "The value for a private request is in no log, list, problem or line of the operator's log.",
+  },
+  'answer.partial': {
+    section: '2.13',
+    sentence: 'Some requests may be answered now and others later; the run goes on when none is open.',
+  },
+  'answer.atomic': { section: '2.13', sentence: 'One call answers all of its requests, or none.' },
+  'answer.again': {
+    section: '2.13',
+    sentence: 'The same answer again is accepted, also after the end of the run, and changes nothing.',
+  },
+  'answer.first': {
+    section: '2.13',
+    sentence: 'The first answer counts: another one gets 409 input_resolved, with what won and when.',
+  },
+  'answer.late': {
+    section: '2.13',
+    sentence: 'An answer that comes too late gets 409: input_expired, or run_ended.',
+  },
+  'answer.unknown': {
+    section: '2.13',
+    sentence:
+      'A run that is unknown or of somebody else gets the same 404; so does a request that is unknown.',
+  },
+  'answer.stream': {
+    section: '2.13',
+    sentence:
+      'Answers that accept text/event-stream get the stream from the answer on, or after Last-Event-ID; others the run as JSON.',
+  },
+  'answer.cursor': {
+    section: '2.13',
+    sentence: 'A cursor that the log of the run does not have is refused, and nothing is answered.',
+  },
+  'answer.unfollowed': {
+    section: '2.13',
+    sentence: 'An answer without a stream lets the run continue when nobody follows it.',
+  },
+  'answer.others': {
+    section: '2.13',
+    sentence:
+      "Whoever the host's canAnswer admits answers requests of others, and sees only these. Without the option, nobody does.",
+  },
+  'answer.modules': { section: '2.13', sentence: "Modules of one host do not see each other's requests." },
+  'expiry.outcomes': {
+    section: '2.13',
+    sentence:
+      'A request that expires has the outcome of its onExpire: without a value, with one, or the run fails.',
+  },
+  'expiry.default': {
+    section: '2.13',
+    sentence:
+      'A request expires after 24 h, or after askInMemoryMs where the handler cannot be called again.',
+  },
+  'expiry.late': {
+    section: '2.13',
+    sentence: 'An answer after the expiry changes nothing; one at the same time has one outcome.',
+  },
 } as const satisfies Record<string, PromiseOfInterface>;
 
 export type PromiseId = keyof typeof PROMISES;

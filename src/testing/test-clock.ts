@@ -10,7 +10,8 @@ interface TestTimer {
 
 /**
  * A clock that stands still until the test moves it. It measures the times of the options `runs.timeoutMs`,
- * `runs.backpressureMs`, `runs.disconnect.graceMs`, `runs.stopDeadlineMs` and `streams.keepAliveMs`, and no others.
+ * `runs.backpressureMs`, `runs.disconnect.graceMs`, `runs.stopDeadlineMs`, `streams.keepAliveMs` and `streams.holdMs`, and how long
+ * the handler of a run that asks waits in this process (`parkMs`); no others.
  *
  * @example
  * const clock = new TestClock();

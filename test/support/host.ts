@@ -8,7 +8,9 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
 import { AgentService, QueryModule, type QueryModuleOptions } from '../../src/index.js';
+import { Clock, type TestClock } from '../../src/testing/index.js';
 import { eventually } from './conditions.js';
 
 export const ADAPTERS = ['express', 'fastify'] as const;
@@ -76,6 +78,25 @@ export function startAgent(
 ): Promise<Host> {
   const runs = { drainMs: 0, stopDeadlineMs: 100, ...options.runs };
   return startHost(adapter, QueryModule.forRoot({ ...options, runs, handler }), configure);
+}
+
+/** Starts a host as `startAgent` does, whose clock only the test moves. */
+export async function startClockedAgent(
+  adapter: AdapterName,
+  clock: TestClock,
+  handler: QueryModuleOptions['handler'],
+  options: Partial<QueryModuleOptions> = {},
+): Promise<Host> {
+  const module = QueryModule.forRoot({ ...options, runs: { drainMs: 0, ...options.runs }, handler });
+  const testing = Test.createTestingModule({ imports: [module] })
+    .overrideProvider(Clock)
+    .useValue(clock);
+  const compiled = await testing.compile();
+  const app = compiled.createNestApplication(adapterNamed(adapter), {
+    logger: false,
+    forceCloseConnections: true,
+  });
+  return listen(app);
 }
 
 export async function listen(app: INestApplication): Promise<Host> {

@@ -34,7 +34,7 @@ import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner } from './caller.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
-import { cursorOf, cursorOfRun } from './headers.js';
+import { cursorOfRun } from './headers.js';
 import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
@@ -126,15 +126,15 @@ export class QueryController {
   @HttpCode(200)
   async answer(
     @AnswersBody() { answers }: AnswersDto,
-    @Owner() owner: string,
+    @FromCaller() { owner, cursor }: Caller,
     @Param('runId') runId: string,
     @Req() request: HostRequest,
   ): Promise<Observable<Envelope> | RunView> {
     const follows = prefersEventStream(request);
-    const cursor = cursorOf(request) && cursorOfRun(runId, request);
-    const { run, before } = await this.agent.answer(owner, runId, answers, { detached: !follows });
+    const after = cursor && cursorOfRun(runId, request);
+    const { run, before } = await this.agent.answer(owner, runId, answers, { detached: !follows, after });
     if (!follows || before === undefined) return run;
-    return this.agent.follow(owner, runId, cursor ?? before, { request: request as never });
+    return this.agent.follow(owner, runId, after ?? before, { request: request as never });
   }
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */

@@ -15,8 +15,11 @@ import { isThenable } from '../ports/file-store.js';
 import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { type AnswersDto, validateAnswers } from './answers.dto.js';
-import { CallerPipe, OfBothParameters, OfRequest, type PendingRequest } from './caller.js';
+import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
+
+/** Answers have no files. What a query has as the content of one is refused at its first byte. */
+const NO_FILES = { fileBytes: 0, filesBytes: 0 };
 
 type WithBody = { body?: unknown };
 
@@ -108,29 +111,30 @@ export class QueryReader
   }
 }
 
-/** Reads and validates the answers of a request. */
+/** Reads and validates the answers of a request. The body of a caller without access is not read. */
 @Injectable()
 export class AnswersReader implements PipeTransform<PendingRequest, Promise<AnswersDto>> {
   constructor(
+    private readonly callers: CallerPipe,
     private readonly settings: Settings,
     private readonly spool: Spool,
   ) {}
 
-  /** @throws {QueryError} `unsupported_media_type` · `invalid_answer`, and the errors of `refuseByLength` and `readBody` */
+  /** @throws {QueryError} `unsupported_media_type` · `invalid_answer`, and the errors of `CallerPipe` and `readBody` */
   async transform(pending: PendingRequest): Promise<AnswersDto> {
     const { request } = pending();
+    await this.callers.transform(pending);
     requireJson(header(request, 'content-type'));
-    refuseByLength(rawRequest(request).headers, this.settings.limits);
-    const document = await readDocument(request, this.settings, this.spool);
-    await document.discard();
-    return validateAnswers(document.value);
+    const limits = { ...this.settings.limits, ...NO_FILES };
+    const { value } = await readDocument(request, { limits }, this.spool);
+    return validateAnswers(value);
   }
 }
 
 /** Reads a body. A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed it already. */
 function readDocument(
   request: HostRequest,
-  { limits }: Settings,
+  { limits }: Pick<Settings, 'limits'>,
   spool: Spool,
   upload?: Upload,
 ): Promise<ReadDocument> {
@@ -143,7 +147,7 @@ function readDocument(
 }
 
 /** A parameter of a route: the answers in the body. */
-export const AnswersBody = () => OfRequest(AnswersReader);
+export const AnswersBody = () => OfBothParameters(AnswersReader);
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
 export const QueryBody = () => OfBothParameters(QueryReader);

@@ -11,7 +11,6 @@ import {
   resolvedText,
 } from '../ports/input-rules.js';
 import { type Asking, type GivenAnswers, type InputsResolved, InputStore } from '../ports/input-store.js';
-
 import type { AttemptRef, ListPage, RunRef, StoredInput } from '../ports/run-record.js';
 import type { NumberedInput, Run } from './runs.js';
 

@@ -148,7 +148,7 @@ export class MemoryRunStore extends RunStore {
     return ended;
   }
 
-  /** @param answer of a run that has not paused; of any other, the log has it */
+  /** @param answer not of a run that has asked and does not execute: the log has it */
   #end(
     run: Run,
     end: RunEnd,
@@ -156,10 +156,10 @@ export class MemoryRunStore extends RunStore {
     outcome: 'superseded' | 'cancelled' = 'cancelled',
   ): Required<Ended> {
     const queues = this.#queuesOf(run.module);
-    const hasPaused = run.status !== 'running' && run.startedAt !== undefined;
+    const isOfLog = run.inputs.length > 0 && run.status !== 'running';
     queues.leave(run);
     const inputs = this.inputs.close(run, outcome);
-    const kept = hasPaused ? this.#runs.answerOf(run) : answer!;
+    const kept = isOfLog ? this.#runs.answerOf(run) : answer!;
     this.#runs.end(run, end);
     const next = queues.promote(run.owner, this.#sessions.finish(run, kept));
     return { run, next, inputs };

@@ -3,8 +3,10 @@ import type { Run } from './runs.js';
 interface OwnerRuns {
   waiting: number;
   running: number;
-  /** Those that are ready, in the order of their rounds. */
+  /** Those that are ready, in the order in which they start. */
   readonly ready: Run[];
+  /** Their rounds, in the same order. */
+  readonly rounds: number[];
   /** The first runs of their sessions, which wait because the owner has reached the limit of active runs. */
   readonly deferred: Set<Run>;
 }
@@ -12,15 +14,15 @@ interface OwnerRuns {
 /**
  * The unfinished runs of one module, by their owners: gives slots to owners in turn, and holds their limit.
  *
- * A run that becomes ready belongs to a round. An owner has one ready run of each round, and runs start in the order of their
- * rounds. A run is active when it executes or is ready. A run that would exceed the limit of active runs is deferred.
+ * A run that becomes ready belongs to a round. An owner has one ready run of each round, and owners get slots in the order of
+ * their rounds. A run that was started before gets the first of its owner's rounds. A run is active when it executes or is ready. A run that would exceed the limit of active runs is deferred.
  */
 export class OwnerQueues {
   /** How many runs wait. */
   waiting = 0;
   readonly #owners = new Map<string, OwnerRuns>();
-  /** The runs that are ready, by their rounds. The first round is never empty; cancelled runs may leave a later one empty. */
-  readonly #rounds: Set<Run>[] = [];
+  /** The owners with ready runs, by rounds. The first round is never empty; cancelled runs may leave a later one empty. */
+  readonly #rounds: Set<OwnerRuns>[] = [];
   /** The number of the first round. */
   #firstRound = 0;
 
@@ -37,7 +39,7 @@ export class OwnerQueues {
   }
 
   get next(): Run | undefined {
-    return this.#rounds[0]?.values().next().value;
+    return this.#rounds[0]?.values().next().value?.ready[0];
   }
 
   add(run: Run): void {
@@ -65,9 +67,13 @@ export class OwnerQueues {
     this.add(run);
     const runs = this.#of(run.owner);
     const deferred = [...runs.deferred];
-    const isStarted = ({ startedAt }: Run) => startedAt !== undefined;
+    const youngest = runs.ready.at(-1);
+    if (youngest && !wasStarted(youngest) && activeOf(runs) >= this.limit()) {
+      this.#leaveRound(youngest, runs);
+      deferred.unshift(youngest);
+    }
     runs.deferred.clear();
-    for (const each of [...deferred.filter(isStarted), run, ...deferred.filter((it) => !isStarted(it))])
+    for (const each of [...deferred.filter(wasStarted), run, ...deferred.filter((it) => !wasStarted(it))])
       runs.deferred.add(each);
     this.promote(run.owner);
   }
@@ -80,10 +86,15 @@ export class OwnerQueues {
     this.waiting--;
     runs.waiting--;
     runs.deferred.delete(run);
+    this.#leaveRound(run, runs);
+  }
+
+  #leaveRound(run: Run, runs: OwnerRuns): void {
     const index = runs.ready.indexOf(run);
     if (index === -1) return;
     runs.ready.splice(index, 1);
-    this.#rounds[run.round - this.#firstRound]!.delete(run);
+    const [round] = runs.rounds.splice(index, 1);
+    this.#rounds[round! - this.#firstRound]!.delete(runs);
     while (this.#rounds[0]?.size === 0) {
       this.#rounds.shift();
       this.#firstRound++;
@@ -110,26 +121,26 @@ export class OwnerQueues {
     return promoted;
   }
 
-  #makeReady(run: Run, { ready }: OwnerRuns): void {
-    // A run that was started before comes before the others, and only those like it count.
-    const isFirst = run.startedAt !== undefined;
-    const index = isFirst ? ready.filter(({ startedAt }) => startedAt !== undefined).length : ready.length;
-    const ownLast = ready[index - 1]?.round ?? -1;
-    run.round = Math.max(this.#firstRound, ownLast + 1);
-    ready.splice(index, 0, run);
-    const round = (this.#rounds[run.round - this.#firstRound] ??= new Set());
-    if (isFirst) this.#rounds[run.round - this.#firstRound] = new Set([run, ...round]);
-    else round.add(run);
+  #makeReady(run: Run, runs: OwnerRuns): void {
+    const { ready, rounds } = runs;
+    ready.splice(wasStarted(run) ? ready.filter(wasStarted).length : ready.length, 0, run);
+    const round = Math.max(this.#firstRound, (rounds.at(-1) ?? -1) + 1);
+    rounds.push(round);
+    (this.#rounds[round - this.#firstRound] ??= new Set()).add(runs);
   }
 
   #of(owner: string): OwnerRuns {
     let runs = this.#owners.get(owner);
     if (!runs) {
-      runs = { waiting: 0, running: 0, ready: [], deferred: new Set() };
+      runs = { waiting: 0, running: 0, ready: [], rounds: [], deferred: new Set() };
       this.#owners.set(owner, runs);
     }
     return runs;
   }
+}
+
+function wasStarted({ startedAt }: Run): boolean {
+  return startedAt !== undefined;
 }
 
 function activeOf({ running, ready }: OwnerRuns): number {

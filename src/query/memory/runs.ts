@@ -1,12 +1,7 @@
 import { doneText } from '../contract/envelopes.js';
 import { pageOf } from '../contract/list-page.js';
-import {
-  type Admission,
-  KEPT_LENGTH,
-  type RunRecord,
-  type RunsPage,
-  type StoredInput,
-} from '../ports/run-store.js';
+import type { Admission, RunRecord, RunsPage, StoredInput } from '../ports/run-store.js';
+import { KEPT_LENGTH } from '../ports/run-store.js';
 import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import { EventLog } from '../event-log/event-log.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
@@ -54,8 +49,6 @@ export class Run implements RunRecord {
   inputs: NumberedInput[] = NONE;
   /** The place in the order of admissions. */
   number = 0;
-  /** See `OwnerQueues`. */
-  round = 0;
   readonly attempt = 1;
   readonly log = new EventLog();
 

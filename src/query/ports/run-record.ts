@@ -96,6 +96,18 @@ export interface Admission {
   notices(ahead: number | undefined, isDeferred?: boolean): string[];
 }
 
+/** The result of an admission. */
+export interface Admitted {
+  /** Its status is `running` if it was started in the same step: then this process executes it. */
+  run: RunRecord;
+  /** False if the idempotency key belongs to a run that existed before. */
+  created: boolean;
+  /** The runs ahead of this one in the queue of its session, oldest first. */
+  ahead: RunRecord[];
+  /** The run that asked, and that the query has ended. */
+  superseded?: Superseded | undefined;
+}
+
 /** A request as the store keeps it. */
 export interface StoredInput {
   runId: string;
@@ -109,24 +121,6 @@ export interface StoredInput {
   seq: number | undefined;
 }
 
-/** A run that was ended by a newer query while it asked, and its requests that were open. */
-export interface Superseded {
-  run: RunRecord;
-  inputs: StoredInput[];
-}
-
-/** The result of an admission. */
-export interface Admitted {
-  /** Its status is `running` if it was started in the same step: then this process executes it. */
-  run: RunRecord;
-  /** False if the idempotency key belongs to a run that existed before. */
-  created: boolean;
-  /** The runs ahead of this one in the queue of its session, oldest first. */
-  ahead: RunRecord[];
-  /** The run that asked, and that the query has ended. */
-  superseded?: Superseded | undefined;
-}
-
 /** The end of a run, and a run that became ready by it. */
 export interface Ended {
   run: RunRecord;
@@ -135,6 +129,9 @@ export interface Ended {
   /** The requests of the run that were open, and are closed now. Default: none were. */
   inputs?: StoredInput[];
 }
+
+/** A run that was ended by a newer query while it asked. */
+export type Superseded = Required<Omit<Ended, 'next'>>;
 
 /** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
 export type Kept = { state: string } | { file: TurnFile; content: Blob };

@@ -204,9 +204,12 @@ export class Admissions {
     const { options, logger } = this.services;
     if (ahead.length === 0) return this.scheduler.enqueued();
     if (options.sessionPolicy !== 'interrupt') return;
-    this.processes.cancelAll(ahead).catch((error: Error) => {
-      logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
-    });
+    // Whether a run that asks is superseded, `onAsking` and `hold` have decided.
+    this.processes
+      .cancelAll(ahead.filter(({ status }) => status !== 'input_required'))
+      .catch((error: Error) => {
+        logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
+      });
   }
 }
 

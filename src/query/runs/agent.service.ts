@@ -194,18 +194,19 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    *
    * @param owner who answers: the owner of the run, or whoever the option `canAnswer` admits
    * @param answers at most 64, each to another request
-   * @param options `detached`: the run continues from now on when nobody follows it. Default true
+   * @param options `detached`: the run continues from now on when nobody follows it. Default true. `after`: the caller follows
+   * the run with this cursor afterwards. Default: none
    * @returns the run; and the number of the envelope before that of the answers, undefined if the caller does not own the run
    * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved`: there is another answer · `input_expired` ·
-   * `run_ended` · `unavailable`
+   * `run_ended` · `invalid_query` and `cursor_expired`: see `follow` · `unavailable`
    */
   answer(
     owner: string,
     runId: string,
     answers: InputAnswer[],
-    { detached = true }: Pick<QueryOptions, 'detached'> = {},
+    { detached = true, after }: Pick<QueryOptions, 'detached'> & { after?: number | undefined } = {},
   ): Promise<{ run: RunView; before: number | undefined }> {
-    return this.#inputs.answer(owner, runId, answers, detached);
+    return this.#inputs.answer(owner, runId, answers, detached, after);
   }
 
   /** Returns how many requests are open, of all owners that share the store; undefined if runs cannot ask. */

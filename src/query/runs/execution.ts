@@ -68,7 +68,7 @@ export class Execution {
 
   /** The run executes again. */
   resume(): void {
-    this.#timeLimit.start();
+    this.#timeLimit.resume();
   }
 
   /** Keeps for the turn what the store has written since the run has asked. */

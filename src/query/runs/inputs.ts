@@ -14,7 +14,7 @@ import { ownerOfModule, storedOwner } from '../sharing/owners.js';
 import type { Processes } from './processes.js';
 import { faultsOfAnswer } from './questions.js';
 import type { RunnerServices } from './runner-services.js';
-import { listPageOf, nextOf, type ListOptions, viewOf } from './views.js';
+import { checkCursor, listPageOf, nextOf, type ListOptions, viewOf } from './views.js';
 
 /** A run whose requests a caller may see. */
 interface AskingRun {
@@ -48,14 +48,17 @@ export class Inputs {
   /**
    * Answers requests of a run, as one step.
    *
+   * @param after the cursor with which the caller follows the run then, if it has one
    * @returns the run; the number of the envelope before the answer, undefined for a caller who does not own the run
-   * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved` · `input_expired` · `run_ended` · `unavailable`
+   * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved` · `input_expired` · `run_ended` · `invalid_query` and
+   * `cursor_expired`: the log does not have what follows `after` · `unavailable`
    */
   async answer(
     owner: string,
     runId: string,
     answers: InputAnswer[],
     detached: boolean,
+    after?: number,
   ): Promise<{ run: RunView; before: number | undefined }> {
     const { run, isOwner, inputs } = await this.#find(owner, runId);
     const errors = await Promise.all(
@@ -67,8 +70,9 @@ export class Inputs {
     );
     const faults = errors.flat();
     if (faults.length > 0) throw invalidAnswer(faults);
+    if (isOwner && after !== undefined) await checkCursor(this.services, run, after);
     const resolved = await this.#store!.answer(run, { answers, by: owner, detached: detached || !isOwner });
-    this.processes.resolved(resolved);
+    if (resolved.inputs.length > 0) this.processes.resolved(resolved);
     return { run: viewOf(resolved.run), before: isOwner ? resolved.before : undefined };
   }
 

@@ -19,7 +19,10 @@ export async function schemaOf(schema: Schema): Promise<ValidateFunction> {
   // One for each schema: it keeps all that it has compiled.
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, validateSchema: true });
   formats.default(ajv);
-  return ajv.compile(schema);
+  const validate = ajv.compile(schema);
+  // It would return a promise, which counts as valid.
+  if ('$async' in validate) throw new Error('"$async" is not a keyword of JSON Schema');
+  return validate;
 }
 
 /** What is wrong with a value, according to a schema. */

@@ -6,9 +6,8 @@ import { traceIdOf } from '../contract/trace-context.js';
 import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
 import type { NewRequest } from '../ports/input-store.js';
-import type { StoredInput } from '../ports/run-store.js';
 import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
 
 /** The message of each event. */
@@ -90,7 +89,8 @@ export class Observation {
   #admittedAt = performance.now();
   #startedAt: number | undefined;
   #firstEnvelopeMs: number | undefined;
-  #pausedAt = 0;
+  /** Since when the run asks. */
+  #pausedAt: number | undefined;
   #length = 0;
   readonly #usage = new Map<string, number>();
 
@@ -126,7 +126,8 @@ export class Observation {
 
   /** The time of a pause does not count as execution. */
   resumed(): void {
-    this.#startedAt! += performance.now() - this.#pausedAt;
+    this.#startedAt! += performance.now() - this.#pausedAt!;
+    this.#pausedAt = undefined;
   }
 
   /** Requests of the run were resolved. */
@@ -142,12 +143,13 @@ export class Observation {
 
   ended(run: RunRecord): void {
     const end = run.end!;
+    const stoppedAt = this.#pausedAt ?? performance.now();
     this.observers.tell('ended', () => ({
       run: observed(run),
       status: end.status,
       errorCode: end.status === 'failed' ? end.error.code : undefined,
       waitedMs: this.#waitedMs(run),
-      executedMs: this.#startedAt === undefined ? undefined : performance.now() - this.#startedAt,
+      executedMs: this.#startedAt === undefined ? undefined : stoppedAt - this.#startedAt,
       firstEnvelopeMs: this.#firstEnvelopeMs,
       envelopes: run.lastSeq,
       length: this.#length,

@@ -77,19 +77,19 @@ export class OrderedValues {
   }
 
   async #takeAll(): Promise<void> {
-    try {
-      // A set: what is added meanwhile is taken too, in its order.
-      for (const waiting of this.#behind) {
-        const { value, length } = waiting;
-        this.#behind.delete(waiting);
-        this.#length -= length;
+    // A set: what is added meanwhile is taken too, in its order.
+    for (const waiting of this.#behind) {
+      const { value, length } = waiting;
+      this.#behind.delete(waiting);
+      this.#length -= length;
+      try {
         if (value instanceof Step) await value.take();
         else if (isFile(value)) await this.#store(value.data);
         else this.write(value);
+      } catch (error) {
+        // What waits behind is dropped by the run that has ended. Whoever waits for a step is told.
+        this.run.stopFailed(error);
       }
-    } catch (error) {
-      this.#behind.clear();
-      this.run.stopFailed(error);
     }
     // In the tick in which nothing was left: a value that comes later begins anew.
     this.storing = undefined;

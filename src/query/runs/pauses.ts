@@ -1,7 +1,7 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
 import type { Question } from '../ports/agent-handler.js';
-import type { StoredInput } from '../ports/run-store.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { Asking, NewRequest } from '../ports/input-store.js';
+import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
 import { requestsOf } from './questions.js';
@@ -21,19 +21,25 @@ export class Pauses {
     const { handler, options: limits } = this.services;
     const state = options.checkpoint === undefined ? undefined : checkpointText(options.checkpoint);
     const survives = state !== undefined || (handler.restarts ?? 0) > 0;
-    const requests = await requestsOf(questions, survives ? Infinity : limits.askInMemoryMs);
-    const asking = { requests, state, survives, maxAsking: limits.maxAskingPerOwner };
-    return this.answer.inTurn(() => this.#ask(asking));
+    const checked = requestsOf(questions, survives ? Infinity : limits.askInMemoryMs);
+    // Before anything is waited for: what the handler emits from now on comes behind the questions.
+    const answers = this.answer.inTurn(async () => {
+      const requests = await checked;
+      return this.#ask({ requests, state, survives, maxAsking: limits.maxAskingPerOwner });
+    });
+    answers.catch(() => undefined);
+    // What is wrong with a question is told at once, also while another one is open.
+    await checked;
+    return answers;
   }
 
-  async #ask(
-    asking: Parameters<NonNullable<RunnerServices['store']['inputs']>['ask']>[1],
-  ): Promise<ResolvedInput[]> {
+  async #ask(asking: Asking): Promise<ResolvedInput[]> {
     const { inputs } = this.services.store;
     if (!inputs) throw new TypeError('The store of this service cannot keep questions, so runs cannot ask.');
     let known = await inputs.of(this.record);
-    const unknown = asking.requests.filter(({ id }) => !find(known, id));
-    if (unknown.length > 0) {
+    const isOpen = ({ id }: NewRequest) => !find(known, id)?.resolved;
+    if (asking.requests.some(isOpen)) {
+      const unknown = asking.requests.filter(({ id }) => !find(known, id));
       await this.run.pause(unknown, async () => {
         const { text, seq } = await inputs.ask(this.record, { ...asking, requests: unknown });
         this.answer.keep(text);
@@ -41,7 +47,8 @@ export class Pauses {
       });
       known = await inputs.of(this.record);
     }
-    return asking.requests.map(({ id }) => find(known, id)!.resolved!);
+    // A copy: the handler may change what it gets.
+    return asking.requests.map(({ id }) => structuredClone(find(known, id)!.resolved!));
   }
 }
 

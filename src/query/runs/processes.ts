@@ -123,7 +123,7 @@ export class Processes implements SignalReceiver {
 
   /** Requests of a run were resolved, or it was ended while it asked: tells observers and followers, and lets it go on. */
   resolved({ run, inputs, isReady }: Pick<InputsResolved, 'run' | 'inputs' | 'isReady'>): void {
-    new Observation(this.services.observers).closed({ run, inputs });
+    this.#observationOf(run.id).closed({ run, inputs });
     this.#hasNews(run.id, run.end && run);
     if (isReady) this.scheduler.enqueued();
   }
@@ -138,10 +138,13 @@ export class Processes implements SignalReceiver {
 
   /** The log of a run has news that no runner of this process has made. `ended` is the run, if it has ended. */
   #hasNews(runId: string, ended: RunRecord | undefined): void {
-    const { store, observers } = this.services;
-    if (ended) new Observation(observers).ended(ended);
-    store.signals.send({ type: 'news', runId });
+    if (ended) this.#observationOf(runId).ended(ended);
+    this.services.store.signals.send({ type: 'news', runId });
     this.#receiveNews(runId);
+  }
+
+  #observationOf(runId: string): Observation {
+    return this.scheduler.get(runId)?.observation ?? new Observation(this.services.observers);
   }
 
   #receiveNews(runId: string): void {
@@ -157,6 +160,7 @@ export class Processes implements SignalReceiver {
     if (!found) return;
     if (runner.isWaiting && found.status !== 'waiting') this.scheduler.drop(runner);
     // The questions of its handler are in the store. An earlier attempt waits for the answers of a later one in vain.
-    if (runner.isAsking && (found.end || found.attempt !== runner.attempt)) this.scheduler.lose(runId);
+    if (runner.isAsking && (found.end || found.attempt !== runner.attempt))
+      this.scheduler.lose(runId, found.end);
   }
 }

@@ -71,7 +71,7 @@ export class ContextOfRun {
   }
 
   #asking(...asked: Parameters<QueryContext['ask']>): ReturnType<QueryContext['ask']> {
-    if (!this.#ask) throw this.#reason ?? new Error('The run has ended.');
+    if (!this.#ask || this.#reason) throw this.#reason ?? new Error('The run has ended.');
     return this.#ask(...asked);
   }
 

@@ -72,7 +72,8 @@ async function requestOf(question: Question, longestMs: number): Promise<NewRequ
     expiresInMs: Math.min(expiresInMs, longestMs),
     onExpire,
   };
-  const bytes = Buffer.byteLength(JSON.stringify(request));
+  const text = JSON.stringify(request);
+  const bytes = Buffer.byteLength(text);
   if (bytes > REQUEST_BYTES)
     throw new RangeError(
       `The question ${shown(key)} has ${bytes} bytes of JSON, more than the ${REQUEST_BYTES} allowed.`,
@@ -85,7 +86,8 @@ async function requestOf(question: Question, longestMs: number): Promise<NewRequ
     const [wrong] = await faultsOfValue(request, onExpire.value, '/onExpire/value');
     if (wrong) throw fault(`${wrong.pointer} ${wrong.detail}`);
   }
-  return request;
+  // A copy: what is asked stays as it is, whatever the handler does with its objects.
+  return JSON.parse(text) as NewRequest;
 }
 
 /**
@@ -109,6 +111,7 @@ async function faultsOfValue(
   value: unknown,
   pointer: string,
 ): Promise<FieldError[]> {
+  if (value === undefined) return [{ pointer, detail: 'must be present' }];
   if (kind === 'input' && schema !== undefined) return schemaFaults(schema, value, pointer);
   if (kind === 'input') return typeof value === 'string' ? [] : [{ pointer, detail: 'must be a string' }];
   const given = membersOf(value);

@@ -70,6 +70,8 @@ export class Runner implements LiveRun {
   #isFinishing = false;
   #isDropped = false;
   #end: RunEnd | undefined;
+  /** Why the signal was aborted. */
+  #reason: Error | undefined;
   #outcome: Outcome = 'finish';
   #stopTimer: Timer | undefined;
   #execution: Execution | undefined;
@@ -114,6 +116,11 @@ export class Runner implements LiveRun {
     return this.#resumed !== undefined && this.#end === undefined;
   }
 
+  /** Whether the handler was called, and has not stopped. */
+  get isHandling(): boolean {
+    return this.#isHandling;
+  }
+
   /** Whether the handler still executes, although it has missed its stop deadline. */
   get isOverdue(): boolean {
     return this.#isHandling && this.#isFinishing;
@@ -156,6 +163,7 @@ export class Runner implements LiveRun {
   }
 
   async pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void> {
+    if (this.#end) throw this.#reason ?? new Error('The run has ended.');
     const { observation, disconnects, followers } = this;
     const { trace } = this.submission;
     const { promise, ...resumed } = withResolvers<RunRecord>();
@@ -186,10 +194,10 @@ export class Runner implements LiveRun {
     disconnects.resume(record.detached);
   }
 
-  /** This process has taken the run again: all that it has asked is answered. */
+  /** This process has taken the run again: all that it has asked is answered. A handler that was stopped goes on stopping. */
   resume(record: RunRecord): void {
     this.#record = record;
-    this.#resumed!.resolve(record);
+    this.#resumed?.resolve(record);
     this.#resumed = undefined;
   }
 
@@ -203,8 +211,12 @@ export class Runner implements LiveRun {
     });
   }
 
-  /** Decides how the run ends, unless that is decided, and asks the handler to stop. */
-  stop(end: RunEnd): void {
+  /**
+   * Decides how the run ends, unless that is decided, and asks the handler to stop.
+   *
+   * @param reason for the handler. Default: how the run ends
+   */
+  stop(end: RunEnd, reason?: HandedOver): void {
     if (this.#end) return;
     this.#end = end;
     this.#execution?.clearTimeLimit();
@@ -216,9 +228,9 @@ export class Runner implements LiveRun {
     }
     const { clock, options } = this.services;
     this.#stopTimer = clock.start('stopDeadlineMs', options.stopDeadlineMs, () => this.#missedDeadline());
-    const reason = this.#outcome === 'finish' ? new Error(`The run is ${end.status}.`) : new HandedOver();
-    this.#execution?.stop(reason);
-    this.#resumed?.reject(reason);
+    this.#reason = reason ?? new Error(`The run is ${end.status}.`);
+    this.#execution?.stop(this.#reason);
+    this.#resumed?.reject(this.#reason);
     // The handler may be held back until its followers advance.
     this.followers.advanced();
   }
@@ -232,15 +244,19 @@ export class Runner implements LiveRun {
   handOver(): void {
     if (this.#end) return;
     this.#outcome = 'hand over';
-    this.stop(INTERRUPTED);
+    this.stop(INTERRUPTED, new HandedOver());
   }
 
-  /** Another process owns the run now: stops the handler. The followers follow the log that the other process writes. */
-  lose(): void {
+  /**
+   * This process does not own the run any more: stops the handler. The followers follow the log that others write.
+   *
+   * @param end how the run was ended while it asked. Default: another process owns it
+   */
+  lose(end?: RunEnd): void {
     this.#outcome = 'lost';
-    this.followers.detach(false);
+    this.followers.detach(end !== undefined);
     this.followers.notify();
-    this.stop(INTERRUPTED);
+    this.stop(end ?? INTERRUPTED, end ? undefined : new HandedOver());
   }
 
   /** This process forgets the run: the store did not admit it, or another process has it. */
@@ -315,7 +331,7 @@ export class Runner implements LiveRun {
 
   #traceStop(): void {
     this.submission.trace?.stopped(
-      this.#outcome === 'finish' ? this.#end : undefined,
+      this.#reason instanceof HandedOver ? undefined : this.#end,
       this.observation.usage,
     );
   }

@@ -1,4 +1,5 @@
 import type { Logger } from '@nestjs/common';
+import type { RunEnd } from 'nest-agent-query-client';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
 import type { Timer } from '../platform/clock.js';
@@ -88,7 +89,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     const ending = [...this.#running].filter(({ isOverdue }) => isOverdue);
     return {
       running,
-      waiting: this.#alive.size - running - this.#asking.size,
+      waiting: [...this.#alive.values()].filter((it) => !this.#running.has(it) && !this.#asking.has(it))
+        .length,
       asking: this.#asking.size,
       followers: this.services.groups.size,
       overdue: this.#overdue.size + ending.length,
@@ -126,7 +128,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   start(runner: Runner, run: RunRecord): void {
     this.#reservedSlots--;
     this.#running.add(runner);
-    if (runner.isAsking) runner.resume(run);
+    if (runner.isHandling) runner.resume(run);
     else void runner.start(run);
     this.#answered(runner);
   }
@@ -179,11 +181,15 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     runner.drop();
   }
 
-  /** Another process owns a run of this process now. Its handler keeps the slot until it has stopped. */
-  lose(runId: string): void {
+  /**
+   * This process does not own a run any more. Its handler keeps the slot until it has stopped.
+   *
+   * @param end how the run was ended while it asked. Default: another process owns it
+   */
+  lose(runId: string, end?: RunEnd): void {
     const runner = this.#alive.get(runId);
     this.#alive.delete(runId);
-    runner?.lose();
+    runner?.lose(end);
   }
 
   paused(runner: Runner): void {
@@ -316,8 +322,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   /** A run has left this process. If its handler is overdue, that keeps the slot for some time. */
   #remove(runner: Runner): void {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
+    const isCounted = this.#running.delete(runner) || this.#asking.has(runner);
     this.#answered(runner);
-    if (this.#running.delete(runner) && runner.isOverdue) {
+    if (isCounted && runner.isOverdue) {
       this.#overdueSlots++;
       const free = () => {
         this.#overdue.set(runner, undefined);

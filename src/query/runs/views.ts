@@ -125,12 +125,17 @@ export async function followAfter(
   run: RunRecord,
   cursor: number,
 ): Promise<FollowedRun> {
+  await checkCursor(services, run, cursor);
+  return follow(services, run, cursor);
+}
+
+/** @throws {QueryError} `invalid_query`: the cursor is greater than the newest number · `cursor_expired` · `unavailable` */
+export async function checkCursor({ store }: RunnerServices, run: RunRecord, cursor: number): Promise<void> {
   if (cursor > run.lastSeq) {
     const detail = `The cursor ${cursor} is greater than the number of the newest envelope, which is ${run.lastSeq}.`;
     throw new QueryError('invalid_query', detail);
   }
-  await services.store.read(run, cursor);
-  return follow(services, run, cursor);
+  await store.read(run, cursor);
 }
 
 export function sessionViewOf({ id, title, turns, usedAt, active, asking }: SessionRecord): SessionView {

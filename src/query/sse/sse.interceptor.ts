@@ -121,7 +121,9 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
   }
 }
 
-/** `GET {base}/query/{runId}` has the path of the run already. */
+/** `GET {base}/query/{runId}` and `POST {base}/query/{runId}/inputs` have the path of the run already. */
 function pathOfRun(path: string, runId: string): string {
-  return path.endsWith(`/${runId}`) ? path : `${path}/${runId}`;
+  const own = `/${runId}`;
+  if (path.endsWith(`${own}/inputs`)) return path.slice(0, -'/inputs'.length);
+  return path.endsWith(own) ? path : path + own;
 }

@@ -23,7 +23,7 @@ import type { Db } from '../schema/tables.js';
 import { appendTo, inputsOf, insertInputs, setResolved } from './input-rows.js';
 import { expiredRequests } from './lease.js';
 import type { LocalRun } from './local-runs.js';
-import { balance, lockOwners, nextRound, ownerRefOf } from './queues.js';
+import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { findRun, type OwnedAttempt } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
 import { finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
@@ -243,7 +243,7 @@ async function letWait(
   const owner = ownerRefOf(run.owner, module);
   const isFree = limit === Infinity;
   if (isFree) await lockOwners(db, driver, owner.key);
-  const round = isFree ? await nextRound(db, owner, true) : 0;
+  const round = isFree ? await roundBeforeYounger(db, owner) : 0;
   await db
     .updateTable('runs')
     .set((of) => ({

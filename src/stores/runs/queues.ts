@@ -140,6 +140,25 @@ export async function nextRound(db: Db, { module, key }: OwnerRef, wasStarted = 
 }
 
 /**
+ * The round of a run that was started before, and becomes ready again: it comes before the runs of its owner that were never
+ * started. Those move to later rounds, so that the owner still has one run of each. WARNING: only under the lock of the owner.
+ */
+export async function roundBeforeYounger(db: Db, owner: OwnerRef): Promise<number> {
+  const round = await nextRound(db, owner, true);
+  await db
+    .updateTable('runs')
+    .set((of) => ({ round: of('round', '+', 1) }))
+    .where('owner_key', '=', owner.key)
+    .where('status', '=', WAITING)
+    .where('ready_at', 'is not', null)
+    .where('ended_at', 'is', null)
+    .where('started_at', 'is', null)
+    .where('round', '>=', round)
+    .execute();
+  return round;
+}
+
+/**
  * Brings the active runs of an owner as near to the limit as its deferred runs allow, as a part of a transaction. Returns the
  * runs that became ready.
  */
@@ -176,7 +195,7 @@ async function makeReady(
 ): Promise<void> {
   let next = await nextRound(db, owner);
   for (const { id, started_at } of runs) {
-    const round = started_at === null ? next++ : await nextRound(db, owner, true);
+    const round = started_at === null ? next++ : await roundBeforeYounger(db, owner);
     await db
       .updateTable('runs')
       .set({ ready_at: now, round, deferred_at: null })

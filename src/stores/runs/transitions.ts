@@ -12,7 +12,7 @@ import { closeInputs } from './input-rows.js';
 import { selectLeases } from './lease.js';
 import { LocalRun } from './local-runs.js';
 import { endingOf, endRun } from './log-commit.js';
-import { balance, lockOwners, nextRound, ownerRefOf, promoteAfter, WAITING } from './queues.js';
+import { balance, lockOwners, ownerRefOf, promoteAfter, roundBeforeYounger, WAITING } from './queues.js';
 import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
 import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
@@ -112,7 +112,7 @@ export async function handOver(
   const next = nextAttempt({ ...run, attempt }, log);
   const owner = ownerRefOf(valueOf(run.owner, id) ?? '', run.module);
   await lockOwners(db, driver, owner.key);
-  const round = await nextRound(db, owner, true);
+  const round = await roundBeforeYounger(db, owner);
   const { numUpdatedRows } = await db
     .updateTable('runs')
     .set((of) => ({

@@ -133,7 +133,7 @@ export function describeAskingOwners(): void {
       await tick();
       const others = await wait({ owner: 'bob' });
       for (const run of runs) await answer(run, yes());
-      expect(await take()).toEqual([runs[0]!.id, younger.id, others.id, runs[1]!.id]);
+      expect(await take()).toEqual([runs[0]!.id, others.id, runs[1]!.id, younger.id]);
     });
   });
 }
