@@ -85,6 +85,7 @@ export type {
   InputRequiredEnvelope,
   InputResolved,
   InputResolvedEnvelope,
+  Inputs,
   InputsResolved,
   InputView,
   Kept,

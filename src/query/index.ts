@@ -23,6 +23,7 @@ export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';
 export { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './memory/retention.js';
 export * from './options/query.options.js';
+export { Settings } from './options/settings.js';
 export * from './options/table.js';
 export { TypedKwargs } from './options/typed-kwargs.js';
 export { CODE_FOLDER } from './platform/code-folder.cjs';
@@ -47,6 +48,7 @@ export * from './ports/run-store.js';
 export * from './ports/run-tracer.js';
 export { QueryModule } from './query.module.js';
 export * from './runs/agent.service.js';
+export type { Inputs } from './runs/inputs.js';
 // The client has other options of the same name.
 export type { RunListOptions } from './runs/agent.service.js';
 export { KeptAnswer } from './contract/kept-answer.js';

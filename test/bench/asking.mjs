@@ -98,7 +98,7 @@ for (let n = 0; n < RUNS; n += AT_ONCE) {
   });
   await Promise.all(some);
 }
-while ((await agent.countOpenInputs()) < RUNS) await delay(50);
+while ((await agent.inputs.count()) < RUNS) await delay(50);
 console.log(`${RUNS} runs ask after ${((performance.now() - since) / 1000).toFixed(1)} s`);
 await measure('asking');
 while (agent.load().asking > 0) await delay(1_000);
@@ -108,7 +108,7 @@ await measure('parked');
 const answering = performance.now();
 const some = ids.filter((_, index) => index % 100 === 0);
 for (const [owner, id] of some)
-  await agent.answer(owner, id, [{ id: 'refund', outcome: 'answered', value: { approved: true } }]);
+  await agent.inputs.answer(owner, id, [{ id: 'refund', outcome: 'answered', value: { approved: true } }]);
 for (const [owner, id] of some) while ((await agent.find(owner, id)).status !== 'completed') await delay(5);
 console.log(
   `${some.length} of them are answered and completed after ${(performance.now() - answering).toFixed(0)} ms`,

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext, Injectable, type PipeTransform } from '@nestjs/common';
-import { Settings } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import { header, type HostRequest, requestPath } from '../platform/host.js';
 import { ANONYMOUS, type QueryOptions } from '../runs/agent.service.js';

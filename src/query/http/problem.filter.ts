@@ -3,7 +3,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Optiona
 import type { ErrorCode, HostCode, Problem } from 'nest-agent-query-client';
 import { drain } from '../body/request-bytes.js';
 import { QueryError, refusalOf, titleOfStatus } from '../contract/errors.js';
-import { Settings } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import {
   type HostRequest,
   type HostResponse,

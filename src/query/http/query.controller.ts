@@ -82,7 +82,7 @@ export class QueryController {
   /** Lists what the runs of the caller ask. */
   @Get('inputs')
   openInputs(@Owner() owner: string, @Query() parameters: object): Promise<InputList> {
-    return this.agent.openInputs(owner, validated(ListDto, parameters));
+    return this.agent.inputs.open(owner, validated(ListDto, parameters));
   }
 
   /** Follows a run, or returns it as JSON. */
@@ -118,7 +118,7 @@ export class QueryController {
   /** Returns what a run has asked, with the answers. */
   @Get(':runId/inputs')
   inputs(@Owner() owner: string, @Param('runId') runId: string): Promise<RunInputs> {
-    return this.agent.inputs(owner, runId);
+    return this.agent.inputs.of(owner, runId);
   }
 
   /** Answers requests of a run, and follows it from there or returns it as JSON. */
@@ -132,7 +132,8 @@ export class QueryController {
   ): Promise<Observable<Envelope> | RunView> {
     const follows = prefersEventStream(request);
     const after = cursor && cursorOfRun(runId, request);
-    const { run, before } = await this.agent.answer(owner, runId, answers, { detached: !follows, after });
+    const options = { detached: !follows, after };
+    const { run, before } = await this.agent.inputs.answer(owner, runId, answers, options);
     if (!follows || before === undefined) return run;
     return this.agent.follow(owner, runId, after ?? before, { request: request as never });
   }

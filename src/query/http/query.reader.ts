@@ -6,7 +6,7 @@ import { QueryError } from '../contract/errors.js';
 import { filePartOf } from '../files/content.js';
 import { Spool } from '../files/spool.js';
 import { type Reserve, type Upload, Uploads } from '../files/uploads.js';
-import { Settings } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';

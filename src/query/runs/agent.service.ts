@@ -1,19 +1,11 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Logger, OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
-import type {
-  InputAnswer,
-  InputList,
-  RunInputs,
-  RunList,
-  RunView,
-  SessionList,
-  SessionPage,
-} from 'nest-agent-query-client';
+import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
 import { Spool } from '../files/spool.js';
-import { Settings } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { Clock } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';
@@ -62,11 +54,12 @@ const END_READING_MS = 1_000;
  */
 @Injectable()
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  /** What runs ask, and the answers. */
+  readonly inputs: Inputs;
   readonly #services: RunnerServices;
   readonly #scheduler: Scheduler;
   readonly #processes: Processes;
   readonly #admissions: Admissions;
-  readonly #inputs: Inputs;
   readonly #logger: Logger;
   #drained: Promise<void> | undefined;
 
@@ -83,7 +76,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#scheduler = new Scheduler(this.#services);
     this.#processes = new Processes(this.#services, this.#scheduler);
     this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes);
-    this.#inputs = new Inputs(this.#services, this.#processes);
+    this.inputs = new Inputs(this.#services, this.#processes);
     this.#logger = loggerOf('AgentService', settings.name);
   }
 
@@ -166,52 +159,6 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   async cancel(owner: string, runId: string): Promise<{ run: RunView; stopped: boolean }> {
     const { run, stopped } = await this.#processes.cancel(await this.#find(owner, runId));
     return { run: viewOf(run), stopped };
-  }
-
-  /**
-   * Returns what a run has asked, in this order, with the answers. A caller who is not the owner sees what the option `canAnswer`
-   * lets it answer.
-   *
-   * @throws {QueryError} `not_found` · `unavailable`
-   */
-  inputs(owner: string, runId: string): Promise<RunInputs> {
-    return this.#inputs.of(owner, runId);
-  }
-
-  /**
-   * Lists the open requests of all runs of an owner, newest first, in pages.
-   *
-   * @param options which page. Default: the newest 50
-   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
-   */
-  openInputs(owner: string, options: ListOptions = {}): Promise<InputList> {
-    return this.#inputs.open(owner, options);
-  }
-
-  /**
-   * Answers requests of a run that asks, in one step: all of these answers count, or none. The same answer again is accepted. As
-   * soon as no request is open, the run goes on.
-   *
-   * @param owner who answers: the owner of the run, or whoever the option `canAnswer` admits
-   * @param answers at most 64, each to another request
-   * @param options `detached`: the run continues from now on when nobody follows it. Default true. `after`: the caller follows
-   * the run with this cursor afterwards. Default: none
-   * @returns the run; and the number of the envelope before that of the answers, undefined if the caller does not own the run
-   * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved`: there is another answer · `input_expired` ·
-   * `run_ended` · `invalid_query` and `cursor_expired`: see `follow` · `unavailable`
-   */
-  answer(
-    owner: string,
-    runId: string,
-    answers: InputAnswer[],
-    { detached = true, after }: Pick<QueryOptions, 'detached'> & { after?: number | undefined } = {},
-  ): Promise<{ run: RunView; before: number | undefined }> {
-    return this.#inputs.answer(owner, runId, answers, detached, after);
-  }
-
-  /** Returns how many requests are open, of all owners that share the store; undefined if runs cannot ask. */
-  async countOpenInputs(): Promise<number | undefined> {
-    return this.store.inputs?.countOpen();
   }
 
   /**

@@ -61,25 +61,6 @@ export class Execution {
     this.#timeLimit.clear();
   }
 
-  /** The run asks: its time limit does not count. */
-  pause(): void {
-    this.#timeLimit.suspend();
-  }
-
-  /** The run executes again. */
-  resume(): void {
-    this.#timeLimit.resume();
-  }
-
-  /** Keeps for the turn what the store has written since the run has asked. */
-  async keepSince(after: number): Promise<void> {
-    const { store } = this.services;
-    for (let slice = await store.read(this.run, after); slice.count > 0;) {
-      for (const text of slice.lines.split('\n')) this.#answer.keep(text);
-      slice = await store.read(this.run, slice.first + slice.count - 1);
-    }
-  }
-
   /** Asks the handler to stop, in its own context: this may be another request. */
   stop(reason: Error): void {
     const { trace } = this.submission;
@@ -105,7 +86,14 @@ export class Execution {
     const { handler, options, settings } = this.services;
     const { query, checkpoint } = await this.#beginning();
     const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
-    const pauses = new Pauses(this.services, run, this.record, this.#answer);
+    const pauses = new Pauses(
+      this.services,
+      run,
+      this.record,
+      this.#answer,
+      this.#timeLimit,
+      this.submission.trace,
+    );
     const ask: QueryContext['ask'] = (...asked) => pauses.ask(...asked);
     const context = await this.#context.create(this.record, checkpoint, options.sessionTurns, ask);
     if (run.hasEnded) return;

@@ -24,41 +24,65 @@ interface AskingRun {
   inputs: StoredInput[];
 }
 
-/** What callers do with the requests of runs: see them, and answer them. */
+/**
+ * What callers do with the requests of runs, as `AgentService.inputs`: they see and answer them.
+ *
+ * @example
+ * const { inputs } = await agent.inputs.open(owner);
+ * await agent.inputs.answer(owner, inputs[0].runId, [{ id: inputs[0].id, outcome: 'declined' }]);
+ */
 export class Inputs {
   constructor(
     private readonly services: RunnerServices,
     private readonly processes: Processes,
   ) {}
 
-  /** @throws {QueryError} `not_found`: there is no such run, or none of its requests is for this caller · `unavailable` */
+  /**
+   * Returns what a run has asked, in this order, with the answers. A caller who is not the owner sees what the option `canAnswer`
+   * lets it answer.
+   *
+   * @throws {QueryError} `not_found` · `unavailable`
+   */
   async of(owner: string, runId: string): Promise<RunInputs> {
     const { inputs } = await this.#find(owner, runId);
     return { inputs: inputs.map(inputViewOf) };
   }
 
-  /** @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable` */
-  async open(owner: string, options: ListOptions): Promise<InputList> {
+  /**
+   * Lists the open requests of all runs of an owner, newest first, in pages.
+   *
+   * @param options which page. Default: the newest 50
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   */
+  async open(owner: string, options: ListOptions = {}): Promise<InputList> {
     const page = listPageOf(options);
     const stored = storedOwner(this.services.settings.name, owner);
     const { inputs = [], next } = (await this.#store?.open(stored, page)) ?? {};
     return { inputs: inputs.map(inputViewOf), next: nextOf(next) };
   }
 
+  /** Returns how many requests are open, of all owners that share the store; undefined if runs cannot ask. */
+  async count(): Promise<number | undefined> {
+    return this.#store?.countOpen();
+  }
+
   /**
-   * Answers requests of a run, as one step.
+   * Answers requests of a run that asks, in one step: all of these answers count, or none. The same answer again is accepted. As
+   * soon as no request is open, the run goes on.
    *
-   * @param after the cursor with which the caller follows the run then, if it has one
-   * @returns the run; the number of the envelope before the answer, undefined for a caller who does not own the run
-   * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved` · `input_expired` · `run_ended` · `invalid_query` and
-   * `cursor_expired`: the log does not have what follows `after` · `unavailable`
+   * @param owner who answers: the owner of the run, or whoever the option `canAnswer` admits
+   * @param answers at most 64, each to another request
+   * @param options `detached`: the run continues from now on when nobody follows it. Default true. `after`: the caller follows
+   * the run with this cursor afterwards. Default: none
+   * @returns the run; and the number of the envelope before that of the answers, undefined if the caller does not own the run
+   * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved`: there is another answer · `input_expired` ·
+   * `run_ended` · `invalid_query` and `cursor_expired`: see `AgentService.follow` · `unavailable`
    */
   async answer(
     owner: string,
     runId: string,
     answers: InputAnswer[],
-    detached: boolean,
-    after?: number,
+    { detached = true, after }: { detached?: boolean; after?: number | undefined } = {},
   ): Promise<{ run: RunView; before: number | undefined }> {
     const { run, isOwner, inputs } = await this.#find(owner, runId);
     const errors = await Promise.all(

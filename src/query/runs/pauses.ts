@@ -1,11 +1,13 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
 import type { Question } from '../ports/agent-handler.js';
-import type { Asking, NewRequest } from '../ports/input-store.js';
+import type { Asking, InputStore, NewRequest } from '../ports/input-store.js';
 import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
 import { requestsOf } from './questions.js';
+import type { RunTrace } from '../ports/run-tracer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
+import type { TimeLimit } from './time-limit.js';
 
 /** Lets one run ask: writes its questions in their place in the answer, and waits until they are resolved. */
 export class Pauses {
@@ -14,6 +16,8 @@ export class Pauses {
     private readonly run: LiveRun,
     private readonly record: RunRecord,
     private readonly answer: AnswerWriter,
+    private readonly timeLimit: TimeLimit,
+    private readonly trace: RunTrace | undefined,
   ) {}
 
   /** See `QueryContext.ask`. */
@@ -39,16 +43,60 @@ export class Pauses {
     let known = await inputs.of(this.record);
     const isOpen = ({ id }: NewRequest) => !find(known, id)?.resolved;
     if (asking.requests.some(isOpen)) {
-      const unknown = asking.requests.filter(({ id }) => !find(known, id));
-      await this.run.pause(unknown, async () => {
-        const { text, seq } = await inputs.ask(this.record, { ...asking, requests: unknown });
-        this.answer.keep(text);
-        return seq;
+      await this.#pause(inputs, {
+        ...asking,
+        requests: asking.requests.filter(({ id }) => !find(known, id)),
       });
       known = await inputs.of(this.record);
     }
     // A copy: the handler may change what it gets.
     return asking.requests.map(({ id }) => structuredClone(find(known, id)!.resolved!));
+  }
+
+  /** Asks, and waits until the run executes again. Meanwhile no time limit and no disconnect policy counts. */
+  async #pause(inputs: InputStore, asking: Asking): Promise<void> {
+    const { run, record, timeLimit, trace } = this;
+    const { followers, observation, disconnects } = run;
+    // Before the store has the questions: they may be answered at once.
+    const answered = run.awaitAnswers();
+    timeLimit.suspend();
+    disconnects.suspend();
+    const asked = await this.#write(inputs, asking);
+    followers.goElsewhere();
+    followers.notify();
+    observation.asked(record, asking.requests);
+    trace?.paused(asking.requests.length);
+    run.asked(true);
+    const { detached } = await answered;
+    trace?.resumed();
+    observation.resumed();
+    followers.goLive(false);
+    await this.#keepSince(asked);
+    timeLimit.resume();
+    disconnects.resume(detached);
+  }
+
+  /** Returns the number of the envelope that asks. */
+  async #write(inputs: InputStore, asking: Asking): Promise<number> {
+    try {
+      const { text, seq } = await inputs.ask(this.record, asking);
+      this.answer.keep(text);
+      return seq;
+    } catch (error) {
+      this.run.asked(false);
+      this.timeLimit.resume();
+      this.run.disconnects.resume(false);
+      throw error;
+    }
+  }
+
+  /** Keeps for the turn what the store has written since the run has asked. */
+  async #keepSince(after: number): Promise<void> {
+    const { store } = this.services;
+    for (let slice = await store.read(this.record, after); slice.count > 0;) {
+      for (const text of slice.lines.split('\n')) this.answer.keep(text);
+      slice = await store.read(this.record, slice.first + slice.count - 1);
+    }
   }
 }
 

@@ -5,8 +5,7 @@ import type { RunRecord } from '../ports/run-store.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
-import type { EndedRun } from './runner.js';
-import type { RunnerServices } from './runner-services.js';
+import type { EndedRun, RunnerServices } from './runner-services.js';
 import { type Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
 import { existingRun } from './views.js';
 

@@ -5,14 +5,16 @@ import { Files } from '../files/files.js';
 import type { Spool } from '../files/spool.js';
 import { MemoryFileStore } from '../memory/memory-file-store.js';
 import { MEMORY_RETENTION_DEFAULTS } from '../memory/retention.js';
-import type { RunOptions, Settings } from '../options/query.options.js';
+import type { RunOptions } from '../options/query.options.js';
+import type { Settings } from '../options/settings.js';
 import type { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
-import type { NewRequest } from '../ports/input-store.js';
-import type { RunStore } from '../ports/run-store.js';
+import type { RunRecord, RunStore } from '../ports/run-store.js';
+import type { Disconnects } from './disconnects.js';
 import type { Observation, Observers } from './observers.js';
+import type { Runner } from './runner.js';
 import { Traces } from './traces.js';
 
 /** What all runs of a service share. */
@@ -53,14 +55,33 @@ export interface LiveRun {
   readonly observation: Observation;
   /** Whether the end of the run is decided: then nothing more is written. */
   readonly hasEnded: boolean;
+  readonly disconnects: Disconnects;
   /**
-   * Lets the run ask, and waits until it executes again.
+   * The run is about to ask. From now on it may be answered.
    *
-   * @param requests for observers
-   * @param ask writes the questions, and returns the number of their envelope
-   * @throws the reason of the signal: the run has ended, or goes on in another attempt
+   * @returns the run, when this process has taken it again. Rejects with the reason of the signal: the run has ended, or goes on in
+   * another attempt
    */
-  pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void>;
+  awaitAnswers(): Promise<RunRecord>;
+  /** The store has what the run asks, and its slot is free; or it was not asked. */
+  asked(isAsked: boolean): void;
   stop(end: RunEnd): void;
   stopFailed(error: unknown): void;
+}
+
+export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
+
+export interface RunnerEvents {
+  /** The run asks: its slot is free. */
+  paused(runner: Runner): void;
+  /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
+  finished(runner: Runner, isAnotherReady: boolean): void;
+  /** An overdue handler has stopped. */
+  stoppedLate(runner: Runner): void;
+}
+
+export interface EndedRun {
+  run: RunRecord;
+  /** Whether the handler has really stopped. */
+  stopped: boolean;
 }

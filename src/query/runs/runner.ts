@@ -3,31 +3,14 @@ import { INTERRUPTED } from '../contract/envelopes.js';
 import { HandedOver } from '../contract/errors.js';
 import type { Followers } from '../event-log/followers.js';
 import type { Timer } from '../platform/clock.js';
-import type { NewRequest } from '../ports/input-store.js';
+import { withResolvers } from '../platform/with-resolvers.js';
 import type { Ended, RunRecord } from '../ports/run-store.js';
 import { Disconnects } from './disconnects.js';
 import { Execution, type Submission } from './execution.js';
 import { reportFailure } from './failure.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
-import type { LiveRun, RunnerServices } from './runner-services.js';
-
-export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
-
-export interface RunnerEvents {
-  /** The run asks: its slot is free. */
-  paused(runner: Runner): void;
-  /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
-  finished(runner: Runner, isAnotherReady: boolean): void;
-  /** An overdue handler has stopped. */
-  stoppedLate(runner: Runner): void;
-}
-
-export interface EndedRun {
-  run: RunRecord;
-  /** Whether the handler has really stopped. */
-  stopped: boolean;
-}
+import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
 
 /** Who records what becomes of a run that is stopped. */
 type Outcome = 'finish' | 'hand over' | 'lost';
@@ -98,8 +81,9 @@ export class Runner implements LiveRun {
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
   }
 
-  get attempt(): number | undefined {
-    return this.#record?.attempt;
+  /** 0 before the store has admitted the run. */
+  get attempt(): number {
+    return this.#record?.attempt ?? 0;
   }
 
   get hasEnded(): boolean {
@@ -162,36 +146,16 @@ export class Runner implements LiveRun {
     this.#close();
   }
 
-  async pause(requests: NewRequest[], ask: () => Promise<number>): Promise<void> {
+  awaitAnswers(): Promise<RunRecord> {
     if (this.#end) throw this.#reason ?? new Error('The run has ended.');
-    const { observation, disconnects, followers } = this;
-    const { trace } = this.submission;
     const { promise, ...resumed } = withResolvers<RunRecord>();
-    // Before the store has the questions: they may be answered at once.
     this.#resumed = resumed;
-    this.#execution!.pause();
-    disconnects.suspend();
-    let seq: number;
-    try {
-      seq = await ask();
-    } catch (error) {
-      this.#resumed = undefined;
-      this.#execution!.resume();
-      disconnects.resume(false);
-      throw error;
-    }
-    followers.goElsewhere();
-    followers.notify();
-    observation.asked(this.#record!, requests);
-    trace?.paused(requests.length);
-    if (this.isAsking) this.events.paused(this);
-    const record = await promise;
-    trace?.resumed();
-    observation.resumed();
-    followers.goLive(false);
-    await this.#execution!.keepSince(seq);
-    this.#execution!.resume();
-    disconnects.resume(record.detached);
+    return promise;
+  }
+
+  asked(isAsked: boolean): void {
+    if (!isAsked) this.#resumed = undefined;
+    else if (this.isAsking) this.events.paused(this);
   }
 
   /** This process has taken the run again: all that it has asked is answered. A handler that was stopped goes on stopping. */
@@ -199,16 +163,6 @@ export class Runner implements LiveRun {
     this.#record = record;
     this.#resumed?.resolve(record);
     this.#resumed = undefined;
-  }
-
-  /** The handler has waited for long enough: any process may call it again. Does nothing if the store has no such attempt. */
-  async park(): Promise<boolean> {
-    const { store, logger } = this.services;
-    const isParked = async () => store.inputs!.park(this.#record!);
-    return isParked().catch((error: Error) => {
-      logger.warn(`Run ${this.id} asks, and could not be parked: ${error.message}`);
-      return false;
-    });
   }
 
   /**
@@ -345,12 +299,4 @@ export class Runner implements LiveRun {
     const found = await find().catch(() => undefined);
     trace.ended(found?.end);
   }
-}
-
-/** A promise, and what settles it. Nobody may wait for it when it rejects. `Promise.withResolvers` needs Node 22. */
-function withResolvers<T>() {
-  let settlers!: { resolve: (value: T) => void; reject: (reason: unknown) => void };
-  const promise = new Promise<T>((resolve, reject) => (settlers = { resolve, reject }));
-  promise.catch(() => undefined);
-  return { promise, ...settlers };
 }

@@ -2,15 +2,16 @@ import type { Logger } from '@nestjs/common';
 import type { RunEnd } from 'nest-agent-query-client';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { QueryError } from '../contract/errors.js';
-import type { Timer } from '../platform/clock.js';
 import { settlesWithin } from '../platform/deadline.js';
 import { loggerOf } from '../platform/module-logger.js';
 import type { DispatchReceiver } from '../ports/other-processes.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { RunRecord } from '../ports/run-store.js';
+import { AskingRunners } from './asking-runners.js';
+import { OverdueHandlers } from './overdue-handlers.js';
 import type { Submission } from './execution.js';
-import { type NewRun, Runner, type RunnerEvents } from './runner.js';
-import type { RunnerServices } from './runner-services.js';
+import { Runner } from './runner.js';
+import type { NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
 import type { Load } from './views.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
@@ -18,16 +19,6 @@ export const STORE_DEADLINE_MS = 2_000;
 
 /** The most runs that are taken in one step. A limit, because slots are kept for them until the store has answered. */
 const TAKEN_AT_ONCE = 64;
-
-/**
- * How long a handler that missed its stop deadline keeps its slot. Without this bound, handlers that never stop would end the
- * service; without the slot, they would exceed the limit of concurrent handlers.
- */
-const OVERDUE_SLOT_MS = 60_000;
-
-/** How long the handler of a run that asks waits in this process, if it can be called again; and how often that is looked at. */
-const PARK_MS = 60_000;
-const PARK_TICK_MS = 5_000;
 
 /**
  * The runs that are alive in this process, and the slots in which they execute.
@@ -39,16 +30,12 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
   /** Those that execute, and those that another process owns by now but whose handler has not stopped. */
   readonly #running = new Set<Runner>();
-  /** Those whose handler waits for answers, and since when, on the clock of the service. */
-  readonly #asking = new Map<Runner, number>();
-  #askingTimer: Timer | undefined;
-  /** Runners that have ended without their handler, each with the timer that frees its slot, until that has happened. */
-  readonly #overdue = new Map<Runner, NodeJS.Timeout | undefined>();
+  /** Those whose handler waits for answers. */
+  readonly #asking: AskingRunners;
+  readonly #overdue = new OverdueHandlers(() => this.fill());
   readonly #slots: number;
   /** Slots for runs that are being admitted or taken. */
   #reservedSlots = 0;
-  /** Slots of overdue handlers. */
-  #overdueSlots = 0;
   /** Slots that admissions wait for: they come before runs that are taken next. */
   #awaitedSlots = 0;
   /** Whether runs may wait in the store that this process can take. */
@@ -63,6 +50,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     const { role, runs, name } = services.settings;
     this.#slots = role === 'api' ? 0 : runs.maxRunning;
     this.#logger = loggerOf('Scheduler', name);
+    this.#asking = new AskingRunners(services, (runner) => this.lose(runner.id));
   }
 
   get(runId: string): Runner | undefined {
@@ -76,12 +64,12 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   /** The runs that wait or ask in this process. */
   get idle(): Runner[] {
-    return [...this.waiting, ...this.#asking.keys()];
+    return [...this.waiting, ...this.#asking.all];
   }
 
   /** How many slots are taken: by runs that execute, and by overdue handlers. */
   get takenSlots(): number {
-    return this.#running.size + this.#overdueSlots;
+    return this.#running.size + this.#overdue.slots;
   }
 
   load(): Load {
@@ -130,7 +118,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
     this.#running.add(runner);
     if (runner.isHandling) runner.resume(run);
     else void runner.start(run);
-    this.#answered(runner);
+    this.#asking.delete(runner);
   }
 
   /** Runs may wait that this process can take. */
@@ -194,8 +182,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
 
   paused(runner: Runner): void {
     this.#running.delete(runner);
-    this.#asking.set(runner, this.services.clock.now());
-    this.#askingTimer ??= this.services.clock.repeat('parkMs', PARK_TICK_MS, () => this.#parkOld());
+    this.#asking.add(runner);
     // Another run of the owner may have become ready.
     this.enqueued();
   }
@@ -207,11 +194,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   }
 
   stoppedLate(runner: Runner): void {
-    const timer = this.#overdue.get(runner);
-    this.#overdue.delete(runner);
-    if (!timer) return;
-    clearTimeout(timer);
-    this.#freeOverdueSlot();
+    this.#overdue.stopped(runner);
   }
 
   /**
@@ -227,7 +210,7 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       await this.#taking;
     }
     // No answer can come to this process any more, but to another one.
-    const unparked = await this.#park([...this.#asking.keys()]);
+    const unparked = await this.#asking.park();
     if (!isShared) for (const runner of unparked) runner.stop(INTERRUPTED);
     if (isShared) {
       for (const runner of this.waiting) this.drop(runner);
@@ -248,34 +231,8 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
       for (const runner of [...this.#alive.values()]) this.#disconnect(runner);
     }
     this.#isClosed = true;
-    for (const timer of this.#overdue.values()) clearTimeout(timer);
-    this.services.clock.stop(this.#askingTimer);
-  }
-
-  /** The handlers that have waited for so long are called again when their answers come. */
-  #parkOld(): void {
-    const old = this.services.clock.now() - PARK_MS;
-    void this.#park([...this.#asking].filter(([, since]) => since <= old).map(([runner]) => runner));
-  }
-
-  /** Parks runs that ask. Returns those whose handler cannot be called again. */
-  async #park(runners: Runner[]): Promise<Runner[]> {
-    const parked = await Promise.all(
-      runners.map(async (runner) => {
-        if (!(await runner.park())) return false;
-        this.lose(runner.id);
-        return true;
-      }),
-    );
-    return runners.filter((_, index) => !parked[index]);
-  }
-
-  /** The handler of a run does not wait for answers any more. */
-  #answered(runner: Runner): void {
-    this.#asking.delete(runner);
-    if (this.#asking.size > 0) return;
-    this.services.clock.stop(this.#askingTimer);
-    this.#askingTimer = undefined;
+    this.#overdue.close();
+    this.#asking.close();
   }
 
   #disconnect(runner: Runner): void {
@@ -323,21 +280,9 @@ export class Scheduler implements RunnerEvents, DispatchReceiver {
   #remove(runner: Runner): void {
     if (this.#alive.get(runner.id) === runner) this.#alive.delete(runner.id);
     const isCounted = this.#running.delete(runner) || this.#asking.has(runner);
-    this.#answered(runner);
-    if (isCounted && runner.isOverdue) {
-      this.#overdueSlots++;
-      const free = () => {
-        this.#overdue.set(runner, undefined);
-        this.#freeOverdueSlot();
-      };
-      this.#overdue.set(runner, setTimeout(free, OVERDUE_SLOT_MS).unref());
-    }
+    this.#asking.delete(runner);
+    if (isCounted && runner.isOverdue) this.#overdue.add(runner);
     if (this.#alive.size === 0) this.#onIdle?.();
-  }
-
-  #freeOverdueSlot(): void {
-    this.#overdueSlots--;
-    this.fill();
   }
 
   async #idle(): Promise<void> {

@@ -9,7 +9,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import { concatMap, from, of, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
-import { Settings } from '../options/query.options.js';
+import { Settings } from '../options/settings.js';
 import { Clock, type Timer } from '../platform/clock.js';
 import { Connections } from '../platform/connections.js';
 import { settlesWithin } from '../platform/deadline.js';

@@ -116,7 +116,7 @@ export class QueryMetrics implements RunListener {
     this.#metrics.set('spoolBytes', spool.bytes);
     const [logLength, openInputs] = await Promise.all([
       inTime(agent.logLength()),
-      inTime(agent.countOpenInputs()),
+      inTime(agent.inputs.count()),
     ]);
     this.#metrics.set('logLength', logLength);
     this.#metrics.set('openInputs', openInputs);

@@ -164,9 +164,9 @@ describeOnOneAdapter('Answers of others, on %s', (adapter) => {
       ])
         expect((await get(host.url, `/${path}/${other}/inputs`, by(who))).status).toBe(404);
     const ofB = host.app.get<AgentService>(getAgentToken('b'), { strict: false });
-    await expect(ofB.answer('ann', a, [declined('a')])).rejects.toMatchObject({ code: 'not_found' });
+    await expect(ofB.inputs.answer('ann', a, [declined('a')])).rejects.toMatchObject({ code: 'not_found' });
     // Bob may answer in the module that has the run.
-    await ofB.answer('bob', b, [answered('b', 'Q1')]);
+    await ofB.inputs.answer('bob', b, [answered('b', 'Q1')]);
     expect(await jsonAt(host.url, `/b/${b}/inputs`, by('ann'))).toMatchObject({
       inputs: [{ resolved: { value: 'Q1', by: 'bob' } }],
     });

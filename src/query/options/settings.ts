@@ -1,0 +1,139 @@
+import type { Query } from '../ports/agent-handler.js';
+import type { Dispatcher } from '../ports/other-processes.js';
+import type { RunStore } from '../ports/run-store.js';
+import type { RunTracer } from '../ports/run-tracer.js';
+import {
+  type AdmissionContext,
+  type CallerRequest,
+  type QueryModuleExtras,
+  type QueryModuleFactoryOptions,
+  type QueryModuleOptions,
+  type Role,
+  RUN_DEFAULTS,
+  type RunOptions,
+  STREAM_DEFAULTS,
+  type StreamOptions,
+} from './query.options.js';
+import {
+  type BodyLimits,
+  DEFAULT_BODY_LIMITS,
+  isInRange,
+  OPTIONS,
+  rangeText,
+  shown,
+  withDefaults,
+} from './table.js';
+import { TypedKwargs } from './typed-kwargs.js';
+
+const GRACE = OPTIONS.disconnect.graceMs.range;
+
+/** What the options must be that are no numbers. */
+const RULES: [option: string, must: string, isValid: (value: unknown) => boolean][] = [
+  ['runs.disconnect', `"continue", "cancel" or { graceMs: ${rangeText(GRACE)} }`, isDisconnectPolicy],
+  ['runs.sessionPolicy', '"enqueue", "reject" or "interrupt"', isOneOf('enqueue', 'reject', 'interrupt')],
+  ['runs.onAsking', '"supersede", "enqueue" or "reject"', isOneOf('supersede', 'enqueue', 'reject')],
+  ['role', '"all", "api" or "worker"', isOneOf('all', 'api', 'worker')],
+  ['rejectMismatchedTypes', 'true or false', (value) => typeof value === 'boolean'],
+  ['spoolDirectory', 'the path of a directory', (value) => typeof value === 'string' && value !== ''],
+  ['owner', 'a function', isFunction],
+  ['admit', 'a function', isFunction],
+  ['canAnswer', 'a function', isFunction],
+];
+
+function isDisconnectPolicy(value: unknown): boolean {
+  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
+  return value === 'continue' || value === 'cancel' || isInRange(graceMs, GRACE);
+}
+
+function isOneOf(...values: unknown[]): (value: unknown) => boolean {
+  return (value) => values.includes(value);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
+}
+
+/** The options of the module: checked, and with their defaults. */
+export class Settings {
+  readonly limits: Readonly<BodyLimits>;
+  readonly runs: Readonly<RunOptions>;
+  readonly streams: Readonly<StreamOptions>;
+  /** Undefined where the host has no class for kwargs. */
+  readonly kwargs: TypedKwargs | undefined;
+  readonly store: RunStore | undefined;
+  readonly dispatcher: Dispatcher | undefined;
+  readonly tracer: RunTracer | undefined;
+  /** The path of the endpoint, without the global prefix of the host; it begins with `/`. */
+  readonly path: string;
+  /** The name of the module; undefined for the module without a name. */
+  readonly name: string | undefined;
+  readonly role: Role;
+  readonly rejectMismatchedTypes: boolean;
+  readonly spoolDirectory: string | undefined;
+  readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
+  /** Undefined where only owners answer. */
+  readonly canAnswer: QueryModuleOptions['canAnswer'];
+  readonly owner: (request: CallerRequest) => string | undefined | Promise<string | undefined>;
+
+  /**
+   * Checks the options of the module. An undefined member counts as absent.
+   *
+   * @param options as the host or its factory gives them
+   * @param extras what the host has given beside them
+   * @throws {TypeError} with a line for each option that is unknown or out of its range; or the handler is given twice
+   */
+  constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
+    const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, ...others } = options;
+    const { owner, admit, canAnswer, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
+    const { name, path = 'query', role } = extras;
+    if (handler !== undefined && extras.handler !== undefined) {
+      throw new TypeError(
+        'QueryModule: the handler is given beside the factory and by the factory. Remove one of them.',
+      );
+    }
+    const faults: string[] = [];
+    for (const [option, value] of Object.entries(unknown))
+      if (value !== undefined) faults.push(`${option} is not an option.`);
+    this.limits = withDefaults('limits', limits, DEFAULT_BODY_LIMITS, OPTIONS.limits, faults);
+    this.runs = withDefaults('runs', runs, RUN_DEFAULTS, OPTIONS.runs, faults);
+    this.streams = withDefaults('streams', streams, STREAM_DEFAULTS, OPTIONS.streams, faults);
+    this.kwargs = kwargsOf(kwargs, faults);
+    this.store = store;
+    this.dispatcher = dispatcher;
+    this.tracer = tracer;
+    this.name = name;
+    this.role = role ?? 'all';
+    this.path = `/${path.replace(/^\/+|\/+$/g, '')}`;
+    this.rejectMismatchedTypes = rejectMismatchedTypes ?? false;
+    this.spoolDirectory = spoolDirectory;
+    this.owner = (request) => owner?.(request);
+    this.admit = (query, context) => admit?.(query, context);
+    this.canAnswer = canAnswer && ((...asked) => canAnswer(...asked));
+
+    const values: Record<string, unknown> = {
+      ...others,
+      role,
+      'runs.disconnect': this.runs.disconnect,
+      'runs.sessionPolicy': this.runs.sessionPolicy,
+      'runs.onAsking': this.runs.onAsking,
+    };
+    for (const [option, must, isValid] of RULES) {
+      const value = values[option];
+      if (value !== undefined && !isValid(value))
+        faults.push(`${option} is ${shown(value)}; it must be ${must}.`);
+    }
+    if (['api', 'worker'].includes(this.role) && !store?.signals.isShared)
+      faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
+    if (faults.length > 0)
+      throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
+  }
+}
+
+function kwargsOf(type: QueryModuleFactoryOptions['kwargs'], faults: string[]): TypedKwargs | undefined {
+  try {
+    return type === undefined ? undefined : new TypedKwargs(type);
+  } catch (error) {
+    faults.push((error as Error).message);
+    return undefined;
+  }
+}
