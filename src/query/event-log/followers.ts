@@ -1,11 +1,8 @@
+import type { Signals } from '../ports/other-processes.js';
 import type { FollowerChanged } from '../ports/run-listener.js';
 import type { RunRecord } from '../ports/run-store.js';
-import type { Signals } from '../ports/other-processes.js';
 
-/**
- * The most groups that wait for the end of the tick. When there are more, they are flushed at once: after thousands of other
- * runs, the processor's caches would no longer hold the data of the first.
- */
+/** The most groups that wait for the end of the tick: after more, the processor's caches would not hold the data of the first. */
 const MAX_PENDING = 64;
 
 /** How often a process says which runs it follows, and looks at their logs in case that a signal was lost. */

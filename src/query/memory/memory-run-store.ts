@@ -83,9 +83,10 @@ export class MemoryRunStore extends RunStore {
     const { session } = admission;
     const ahead = session ? [...this.#sessions.queue(owner, session.id)] : [];
     const [first] = ahead;
-    const isSuperseded = session && first?.status === 'input_required' && supersedes(session, holds(first));
+    const isAsking = first?.status === 'input_required';
+    const isSuperseded = session && isAsking && supersedes(session, holds(first));
     if (isSuperseded) ahead.shift();
-    refuseBehind(ahead.length, admission);
+    refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
     const queues = this.#queuesOf(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);

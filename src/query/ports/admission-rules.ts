@@ -28,15 +28,17 @@ export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolea
 /**
  * Refuses a query because of the runs ahead of it in its session, or because the service takes none.
  *
+ * @param isBehindAsking whether the first of them asks: `supersedes` has decided that the query waits. Default false
  * @throws {QueryError} `session_busy` · `session_full` · the admission's `refusal`
  *
  * @example
  * refuseBehind(queue.length, admission);
  */
-export function refuseBehind(ahead: number, { session, refusal }: Admission): void {
+export function refuseBehind(ahead: number, { session, refusal }: Admission, isBehindAsking = false): void {
   if (session && ahead > 0) {
-    if (session.policy === 'reject') throw sessionBusy();
-    if (session.policy === 'enqueue' && ahead > session.maxWaiting) throw sessionFull(session.maxWaiting);
+    const policy = isBehindAsking ? 'enqueue' : session.policy;
+    if (policy === 'reject') throw sessionBusy();
+    if (policy === 'enqueue' && ahead > session.maxWaiting) throw sessionFull(session.maxWaiting);
   }
   if (refusal) throw refusal;
 }

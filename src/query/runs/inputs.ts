@@ -1,4 +1,5 @@
 import type {
+  FieldError,
   InputAnswer,
   InputList,
   InputView,
@@ -92,12 +93,19 @@ export class Inputs {
         return faultsOfAnswer(input.request, answer, `/answers/${index}`);
       }),
     );
-    const faults = errors.flat();
+    const faults = [...errors.flat(), ...this.#tooLong(answers)];
     if (faults.length > 0) throw invalidAnswer(faults);
     if (isOwner && after !== undefined) await checkCursor(this.services, run, after);
     const resolved = await this.#store!.answer(run, { answers, by: owner, detached: detached || !isOwner });
     if (resolved.inputs.length > 0) this.processes.resolved(resolved);
     return { run: viewOf(resolved.run), before: isOwner ? resolved.before : undefined };
+  }
+
+  /** The answers become one envelope. */
+  #tooLong(answers: InputAnswer[]): FieldError[] {
+    const { envelopeLength } = this.services.options;
+    if (JSON.stringify(answers).length <= envelopeLength) return [];
+    return [{ pointer: '/answers', detail: `must have at most ${envelopeLength} characters of JSON` }];
   }
 
   async #find(owner: string, runId: string): Promise<AskingRun> {

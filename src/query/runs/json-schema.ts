@@ -6,18 +6,28 @@ type Schema = NonNullable<InputRequest['schema']>;
 /** The most faults that a caller is told. */
 const FAULTS = 20;
 
+/** Schemas of this draft, which many libraries make, say so. */
+const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
+
 /**
- * Compiles a JSON Schema, draft 2020-12. Loaded when a handler asks for the first time.
+ * Compiles a JSON Schema, draft 2020-12, or draft-07 if its `$schema` says so. Loaded when a handler asks for the first time.
  *
  * @throws Error the schema is not valid
  */
 export async function schemaOf(schema: Schema): Promise<ValidateFunction> {
-  const [{ Ajv2020 }, { default: formats }] = await Promise.all([
+  const isDraft7 = typeof schema === 'object' && DRAFT_7.test(String(schema['$schema']));
+  const [{ Ajv2020 }, { Ajv }, { default: formats }] = await Promise.all([
     import('ajv/dist/2020.js'),
+    import('ajv'),
     import('ajv-formats'),
   ]);
   // One for each schema: it keeps all that it has compiled.
-  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, validateSchema: true });
+  const ajv = new (isDraft7 ? Ajv : Ajv2020)({
+    strict: false,
+    allErrors: true,
+    logger: false,
+    validateSchema: true,
+  });
   formats.default(ajv);
   const validate = ajv.compile(schema);
   // It would return a promise, which counts as valid.

@@ -20,9 +20,8 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *
  * ```text
  *   admitting ──admit──▶ waiting ──start──▶ running ──stop──▶ stopping ──finish──────▶ ended
- *       │                   │                 │ ▲ │              ├──hand over──▶ waits for another process
- *       │                   │            pause▼ │resume          └───────────▶ another process owns the run
- *       │                   │                asking ──stop, lose, park──▶ stopping
+ *       │                   │              pause▼ ▲resume      ▲ ├──hand over──▶ waits for another process
+ *       │                   │                  asking ──stop───┘ └──lose, park─▶ another process has the run
  *       │                   └──────stop, finish──────────────────────────────────────▶ ended
  *       └──drop (also from waiting): this process forgets the run, and records no end
  * ```
@@ -30,7 +29,7 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  * - *waiting*: the store has the run. It waits in the queue of its session, or for a slot. Any process may start it.
  * - *running*: this process owns the run, and calls its handler.
  * - *asking*: the store has questions of the run. The handler waits for the answers, without a slot. When these are there, the
- *   run waits in the store, and this process takes it; or it is parked before that, and any process calls the handler again.
+ *   run waits in the store, and this process takes it; or it is parked, and any process calls the handler again later.
  * - *stopping*: the first cause has decided what becomes of the run, and nothing later changes it: the handler completed or
  *   threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is aborted, the
  *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
@@ -90,7 +89,7 @@ export class Runner implements LiveRun {
     return this.#end !== undefined;
   }
 
-  /** Whether the store has the run, and any process may start it. */
+  /** Whether any process may start the run. */
   get isWaiting(): boolean {
     return this.#record?.status === 'waiting' && this.#end === undefined;
   }

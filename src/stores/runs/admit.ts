@@ -27,10 +27,8 @@ import {
   nextRound,
   type OwnerRef,
   ownerRefOf,
-  promoteAfter,
-  queueOf,
-  takeQueuePosition,
 } from './queues.js';
+import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
@@ -84,10 +82,10 @@ export async function admit(
   }
   const [first] = ahead;
   const { session } = admission;
-  const isSuperseded =
-    session && first?.status === 'input_required' && supersedes(session, await holds(db, first.id));
+  const isAsking = first?.status === 'input_required';
+  const isSuperseded = session && isAsking && supersedes(session, await holds(db, first.id));
   if (isSuperseded) ahead.shift();
-  refuseBehind(ahead.length, admission);
+  refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
   const isFirst = ahead.length === 0;
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
   const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));

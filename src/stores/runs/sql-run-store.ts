@@ -39,7 +39,7 @@ import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { findRun, isDigest, isRunId } from './run-rows.js';
-import { queueOf } from './queues.js';
+import { queueOf } from './session-queues.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
 import { SqlInputStore } from './sql-input-store.js';
