@@ -1524,6 +1524,24 @@ export const PROMISES = {
     section: 'client',
     sentence: 'The typed client lists, reads and erases runs and sessions.',
   },
+  'client.asks': {
+    section: 'client',
+    sentence:
+      'The typed client reads on while a run asks, knows what is open, and reads the rest as soon as it has answered.',
+  },
+  'client.inputs': {
+    section: 'client',
+    sentence: 'The typed client lists what runs ask, and what has become of it.',
+  },
+  'client.answer-again': {
+    section: 'client',
+    sentence: 'The typed client sends an answer to a run again whose response was lost, and it counts once.',
+  },
+  'client.answer-refused': {
+    section: 'client',
+    sentence:
+      'The typed client throws the code of an answer to a run that is refused, and what counts instead.',
+  },
   'client.download': {
     section: 'client',
     sentence: 'The typed client reads files of an answer, whole and in ranges.',

@@ -1,4 +1,13 @@
-import type { RunList, RunStatus, RunView, SessionList, SessionPage } from './wire.js';
+import type {
+  InputAnswer,
+  InputList,
+  RunInputs,
+  RunList,
+  RunStatus,
+  RunView,
+  SessionList,
+  SessionPage,
+} from './wire.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
 import { type AgentQueryClientOptions, Connection } from './connection.js';
@@ -94,6 +103,37 @@ export class AgentQueryClient {
   /** Cancels a run. @returns the run, which has ended */
   cancel(runId: string, options: CallOptions = {}): Promise<RunView> {
     return this.#connection.json('DELETE', options, runId);
+  }
+
+  /**
+   * Answers requests of a run that asks: all of these answers count, or none. The same answer again is accepted, so this is tried
+   * again as a request for JSON. From then on, the run continues when nobody follows it. Whoever reads the answer of the run calls
+   * `Answer.respond` instead.
+   *
+   * @param answers 1 to 64, each to another request. Others may be answered later
+   * @returns the run as it is now
+   * @throws {AgentQueryError} `invalid_answer`, with `errors` · `input_resolved`: somebody else was first, `problem.answers` says
+   * how · `input_expired` · `run_ended` · `not_found`: no such run or request, or not this caller's to answer
+   *
+   * @example
+   * await client.answer(runId, [{ id: 'refund-881', outcome: 'answered', value: { approved: true } }]);
+   */
+  answer(runId: string, answers: readonly InputAnswer[], { signal }: CallOptions = {}): Promise<RunView> {
+    return this.#connection.json('POST', { signal, body: { answers } }, runId, 'inputs');
+  }
+
+  /**
+   * Returns what a run has asked, in order, with what has become of it.
+   *
+   * @throws {AgentQueryError} `not_found`: no such run, or not this caller's to answer
+   */
+  inputs(runId: string, { signal }: CallOptions = {}): Promise<RunInputs> {
+    return this.#connection.json('GET', { signal }, runId, 'inputs');
+  }
+
+  /** Lists the open requests of all runs of the caller, newest first. */
+  openInputs(options: PageOptions = {}): Promise<InputList> {
+    return this.#connection.json('GET', options, 'inputs');
   }
 
   /** Lists the runs of the caller, newest first. */
