@@ -1489,7 +1489,7 @@ export const PROMISES = {
   },
   'cli.json': {
     section: 'service',
-    sentence: 'With --json each envelope, run, session or turn is a line of JSON.',
+    sentence: 'With --json each envelope, run, request, session or turn is a line of JSON.',
   },
   'cli.detach': {
     section: 'service',
@@ -1536,6 +1536,24 @@ export const PROMISES = {
     section: 'service',
     sentence:
       'The path of an agent and /diagnostic answers tests with events at known times, apart from the runs of callers.',
+  },
+  'cli.asks': {
+    section: 'service',
+    sentence:
+      'Without a terminal, a command whose run asks says how to answer, ends with the exit code 5, and leaves the run as it is.',
+  },
+  'cli.answer': {
+    section: 'service',
+    sentence:
+      'The command answer answers a request of a run, and prints how the answer goes on with --follow.',
+  },
+  'cli.answer-usage': {
+    section: 'service',
+    sentence: 'The command answer refuses what is no answer, or more than one, before it sends anything.',
+  },
+  'cli.inputs': {
+    section: 'service',
+    sentence: 'The command inputs lists what runs ask, or all that one run has asked.',
   },
   'client.any-cut': {
     section: 'client',
@@ -1592,6 +1610,24 @@ export const PROMISES = {
   'client.lists': {
     section: 'client',
     sentence: 'The typed client lists, reads and erases runs and sessions.',
+  },
+  'client.asks': {
+    section: 'client',
+    sentence:
+      'The typed client reads on while a run asks, knows what is open, and reads the rest as soon as it has answered.',
+  },
+  'client.inputs': {
+    section: 'client',
+    sentence: 'The typed client lists what runs ask, and what has become of it.',
+  },
+  'client.answer-again': {
+    section: 'client',
+    sentence: 'The typed client sends an answer to a run again whose response was lost, and it counts once.',
+  },
+  'client.answer-refused': {
+    section: 'client',
+    sentence:
+      'The typed client throws the code of an answer to a run that is refused, and what counts instead.',
   },
   'client.download': {
     section: 'client',

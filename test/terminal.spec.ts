@@ -202,6 +202,12 @@ describe('The completion of bash', () => {
     [['keys', ''], ['create']],
     [['ask', '--se'], ['--session']],
     [['ask', '--ur'], ['--url']],
+    [['an'], ['answer']],
+    [
+      ['answer', 'some-run', '--a'],
+      ['--approve', '--arguments', '--agent'],
+    ],
+    [['runs', '--status', 'in'], ['input_required']],
     [['--url', 'http://127.0.0.1:3000', 'canc'], ['cancel']],
     [
       ['serve', '--database', 'memory:', '--max-running'],

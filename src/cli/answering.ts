@@ -28,9 +28,10 @@ function uploadText(sent: number, total?: number): string {
 }
 
 /**
- * Prints an answer until it has ended, saves its files, and says how it ended.
+ * Prints an answer until it has ended or asks, saves its files, and says how it ended.
  *
  * @param directory where files are saved; undefined: they are not
+ * @returns `result` is undefined if the run asks
  * @throws {Interrupted} the run is cancelled
  */
 export async function showToTheEnd(
@@ -39,9 +40,9 @@ export async function showToTheEnd(
   outputs: Outputs,
   view: AnswerView,
   directory: string | undefined,
-): Promise<{ result: AnswerResult; exitCode: number }> {
+): Promise<{ result: AnswerResult | undefined; exitCode: number }> {
   const result = await cancellable(answer, view.show(answer), outputs);
-  const isSaved = await saveFiles(result, directory, client, outputs);
+  const isSaved = !result || (await saveFiles(result, directory, client, outputs));
   return { result, exitCode: reportEnd(outputs, result, isSaved) };
 }
 

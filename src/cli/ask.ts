@@ -15,7 +15,8 @@ interface AskCommandOptions extends ShowOptions, SessionOptions {
 
 const AFTER_HELP = `
 Stdout has the answer, as it arrives. Stderr has the rest: logs, reasoning, tools, files and progress.
-Ctrl-C cancels the run. A second Ctrl-C exits at once.
+Ctrl-C cancels the run. A second Ctrl-C exits at once. If the run asks something, the terminal asks you; without one,
+the command says how to answer, and ends with the exit code 5.
 
 Examples:
   $ nest-agent-query ask "What is in these files?" -f report.pdf -f data.csv
@@ -59,12 +60,12 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   const text = await textOf(words, paths);
   const sessionId = await sessionOf(client, options, kwargs);
   const outputs = new Outputs();
-  const view = new AnswerView(outputs, options);
+  const view = new AnswerView(outputs, options, client);
   const answer = send(client, text, { files, kwargs, sessionId, detached }, outputs, view);
   try {
     if (detached) return await outputs.line(await cancellable(answer, answer.runId, outputs));
     const { result, exitCode } = await showToTheEnd(client, answer, outputs, view, output);
-    if (outputs.isOnTerminal && result.status === 'completed')
+    if (outputs.isOnTerminal && result?.status === 'completed')
       outputs.note(`To read it again: nest-agent-query follow ${result.runId}`);
     process.exitCode = exitCode;
   } finally {

@@ -9,6 +9,8 @@ export const EXIT = {
   refused: 3,
   /** Nobody answers at the URL, or no service of this kind. */
   noConnection: 4,
+  /** The run asks, and nobody has answered. It stays. */
+  asks: 5,
   interrupted: 130,
   terminated: 143,
 } as const;

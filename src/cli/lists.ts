@@ -7,12 +7,13 @@ import { connect } from './service.js';
 import { tableOf } from './table.js';
 import { wholeNumber } from './whole-number.js';
 
-const STATUSES = ['waiting', 'running', 'completed', 'failed', 'cancelled'];
+const STATUSES = ['waiting', 'running', 'input_required', 'completed', 'failed', 'cancelled'];
 const DEFAULT_LIMIT = 50;
 /** The most entries that a page of the service has. */
 const PAGE = 500;
 
-interface ListOptions {
+/** The options of a command that prints a list. */
+export interface ListOptions {
   json?: true;
   limit: number;
 }
@@ -70,9 +71,9 @@ export function sessionsCommand(): Command {
           return { entries, next };
         },
         headings: ['SESSION', 'TURNS', 'LAST USED', 'STATE', 'TITLE'],
-        row: ({ id, turns, updatedAt, active, title }) => [
+        row: ({ id, turns, updatedAt, active, asking, title }) => [
           ...[id, String(turns), localTime(updatedAt)],
-          ...[active === null ? '-' : 'running', title ?? '-'],
+          ...[active ? 'running' : asking ? 'asks' : '-', title ?? '-'],
         ],
         spare: ['STATE', 'TURNS', 'LAST USED', 'TITLE'],
       });
@@ -80,14 +81,16 @@ export function sessionsCommand(): Command {
   );
 }
 
-function listCommand(name: string, description: string): Command {
+/** A command that prints a list, without its action. */
+export function listCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .option('-n, --limit <number>', 'how many at most', wholeNumber(1), DEFAULT_LIMIT)
     .option('--json', 'print each as a line of JSON');
 }
 
-async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>): Promise<void> {
+/** Prints as many entries of a list as the options ask for. */
+export async function printList<Entry>({ limit, json }: ListOptions, list: List<Entry>): Promise<void> {
   const entries: Entry[] = [];
   let next: string | null | undefined;
   do {

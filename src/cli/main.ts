@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { answerCommand } from './answer.js';
 import { askCommand } from './ask.js';
 import { cancelCommand } from './cancel.js';
 import { chatCommand } from './chat/index.js';
 import { completeCommand, completionCommand } from './completion.js';
 import { doctorCommand } from './doctor/index.js';
 import { followCommand } from './follow.js';
+import { inputsCommand } from './inputs.js';
 import { keysCommand } from './keys.js';
 import { runsCommand, sessionsCommand } from './lists.js';
 import { runCommand } from './run-command.js';
@@ -27,6 +29,7 @@ Exit codes:
     2  the command line is wrong, or a file cannot be read
     3  the service refused the request
     4  nobody answers at the URL, or no service of this kind
+    5  the run asks, and goes on when it is answered
   130  interrupted by Ctrl-C; 143: by SIGTERM
 
 More about a command: nest-agent-query <command> --help
@@ -48,10 +51,14 @@ const help = new Command('help')
   .action(showHelp);
 
 const clients = { showGlobalOptions: true };
-add('Ask a service:', [askCommand(), chatCommand(), followCommand(), cancelCommand()], clients);
+add(
+  'Ask a service:',
+  [askCommand(), chatCommand(), followCommand(), answerCommand(), cancelCommand()],
+  clients,
+);
 add(
   'Look after it:',
-  [runsCommand(), sessionsCommand(), sessionCommand(), eraseCommand(), doctorCommand()],
+  [runsCommand(), inputsCommand(), sessionsCommand(), sessionCommand(), eraseCommand(), doctorCommand()],
   clients,
 );
 add('Run a service:', [serve, keysCommand()]);

@@ -23,6 +23,11 @@ export function printableJson(value: unknown): string {
   return textForLog(JSON.stringify(value));
 }
 
+/** A word of a shell, in quotes where it needs them. */
+export function shellWord(word: string): string {
+  return /^[\w.:@-]+$/.test(word) ? word : `'${printable(word).replaceAll("'", `'\\''`)}'`;
+}
+
 /** The picture of a control character (U+2400 and the following), or the replacement character. */
 function shown(character: string): string {
   const code = character.charCodeAt(0);

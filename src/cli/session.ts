@@ -19,7 +19,7 @@ export function sessionCommand(): Command {
       const active = await readTurns(connect(command), id, (turn) =>
         write(process.stdout, json ? `${printableJson(turn)}\n` : textOf(turn)),
       );
-      if (active !== null) process.stderr.write(`A run executes: nest-agent-query follow ${active}\n`);
+      if (active) process.stderr.write(`A run has not ended: nest-agent-query follow ${active}\n`);
     });
 }
 

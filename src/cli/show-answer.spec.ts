@@ -18,7 +18,9 @@ async function shown(envelopes: AnswerEnvelope[], options: ShowOptions = {}, tex
     },
     result: () => Promise.resolve({ text }),
   };
-  await new AnswerView(new Outputs(streams[0], streams[1]), options).show(answer as unknown as Answer);
+  const client = { inputs: () => Promise.reject(new Error('No agent of these tests asks.')) };
+  const view = new AnswerView(new Outputs(streams[0], streams[1]), options, client);
+  await view.show(answer as unknown as Answer);
   return { stdout: stdout.read() as string, stderr: stderr.read() as string };
 }
 

@@ -7,6 +7,8 @@ import type {
   ResumeInfo,
 } from 'nest-agent-query-client';
 import { upTo } from 'nest-agent-query-client/streams';
+import { type InputCalls, passPause } from './asking/pause.js';
+import { noteOfAnswers, noteOfRequests } from './asking/request-text.js';
 import { EXIT } from './exit-codes.js';
 import { Outputs } from './outputs.js';
 import { printableJson, printableLine } from './printable.js';
@@ -33,15 +35,25 @@ export class AnswerView {
   constructor(
     private readonly outputs: Outputs,
     private readonly options: ShowOptions,
+    private readonly client: InputCalls,
   ) {}
 
-  /** @returns how the run ended */
-  async show(answer: Answer): Promise<AnswerResult> {
+  /**
+   * @param asksAt the number of an envelope after which the run asks, also if it was asked before this answer begins
+   * @returns how the run ended; undefined if it asks, and the person has left it so, or there is none
+   */
+  async show(answer: Answer, asksAt?: number): Promise<AnswerResult | undefined> {
     const { json, whole } = this.options;
     this.outputs.showStatus('Waiting for the answer');
+    if (answer.after === asksAt && (await this.#passPause(answer)) === 'left') return undefined;
     for await (const envelope of answer) {
       if (json) await this.outputs.line(printableJson(envelope));
       else await this.#print(envelope, answer.after);
+      const isAsked = envelope.type === 'input_required';
+      if (!isAsked && answer.after !== asksAt) continue;
+      const passed = await this.#passPause(answer);
+      if (passed === 'left') return undefined;
+      if (isAsked && passed === 'over' && !json) this.outputs.note(noteOfRequests(envelope.data.requests));
     }
     const result = await answer.result();
     if (whole && !json) await this.outputs.text(result.text);
@@ -54,6 +66,10 @@ export class AnswerView {
     this.outputs.note(`${error.message} Trying again in ${(delayMs / 1000).toFixed(1)} s.`);
     this.outputs.showStatus('Waiting for the connection');
   };
+
+  #passPause(answer: Answer): ReturnType<typeof passPause> {
+    return passPause(this.client, answer, this.outputs, !this.options.json);
+  }
 
   async #print(envelope: AnswerEnvelope, seq: number): Promise<void> {
     if (envelope.type !== 'reasoning') this.#isReasoning = false;
@@ -109,6 +125,8 @@ function noteOf(envelope: AnswerEnvelope): string | undefined {
       return `tool: ${toolText(envelope.data.name)} ${toolText(envelope.data.arguments)}`;
     case 'tool_result':
       return `tool ${envelope.data.isError ? 'failed' : 'returned'}: ${toolText(envelope.data.content)}`;
+    case 'input_resolved':
+      return noteOfAnswers(envelope.data.answers);
     case 'source':
       return `source: ${printableLine(`${envelope.data.title ?? ''} ${envelope.data.url}`)}`;
     case 'file': {
@@ -127,14 +145,13 @@ function toolText(value: unknown): string {
 /**
  * Says how the run ended, unless it was completed, and on a terminal what the agent suggests.
  *
+ * @param result undefined if the run asks
  * @param isSaved whether its files were saved that should be
  * @returns the exit code
  */
-export function reportEnd(
-  outputs: Outputs,
-  { status, error, usage, runId, envelopes }: AnswerResult,
-  isSaved: boolean,
-): number {
+export function reportEnd(outputs: Outputs, result: AnswerResult | undefined, isSaved: boolean): number {
+  if (!result) return EXIT.asks;
+  const { status, error, usage, runId, envelopes } = result;
   if (usage) outputs.note(`usage: ${usage.inputTokens} tokens in, ${usage.outputTokens} tokens out`);
   if (status === 'failed') outputs.note(`The run ${runId} failed: ${error?.message} (${error?.code})`);
   if (status === 'cancelled') outputs.note(`The run ${runId} was cancelled.`);

@@ -6,7 +6,7 @@ import { checked, hasTexts, isPage } from './response-form.js';
  * Reads all turns of a session, oldest first.
  *
  * @param take is given each turn, and waited for
- * @returns the id of the run that executes, or null
+ * @returns the id of the run that executes or asks, or null
  * @throws {AgentQueryError} `not_found`: there is no such session · `invalid_response`: something else has answered
  */
 export async function readTurns(
@@ -17,7 +17,7 @@ export async function readTurns(
   for (let after: number | undefined; ;) {
     const page = checked(await client.session(sessionId, { after }), isPageOfTurns);
     for (const turn of page.turns) await take(turn);
-    if (page.next === null) return page.active;
+    if (page.next === null) return page.active ?? page.asking;
     after = page.next;
   }
 }

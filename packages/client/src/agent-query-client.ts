@@ -10,7 +10,7 @@ import type {
 } from './wire.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
-import { type AgentQueryClientOptions, Connection, jsonOf } from './connection.js';
+import { type AgentQueryClientOptions, Connection } from './connection.js';
 import type { FileContent, FileInput } from './file-source.js';
 import { type FollowOptions, LogReader } from './log-reader.js';
 import { type InputPart, QueryBody } from './query-body.js';
@@ -106,22 +106,29 @@ export class AgentQueryClient {
   }
 
   /**
-   * Answers requests of a run, as one step. The same answers again have no effect.
+   * Answers requests of a run that asks: all of these answers count, or none. The same answer again is accepted, so this is tried
+   * again as a request for JSON. From then on, the run continues when nobody follows it. Whoever reads the answer of the run calls
+   * `Answer.respond` instead.
    *
-   * @param answers 1 to 64 of them
-   * @returns the run, which goes on when none of its requests is open
-   * @throws {AgentQueryError} `invalid_answer`, with the faults in `errors` · `not_found` · `input_resolved` or `input_expired`, with
-   * what has become of the requests in `problem.answers` · `run_ended`
+   * @param answers 1 to 64, each to another request. Others may be answered later
+   * @returns the run as it is now
+   * @throws {AgentQueryError} `invalid_answer`, with `errors` · `input_resolved`: somebody else was first, `problem.answers` says
+   * how · `input_expired` · `run_ended` · `not_found`: no such run or request, or not this caller's to answer
+   *
+   * @example
+   * await client.answer(runId, [{ id: 'refund-881', outcome: 'answered', value: { approved: true } }]);
    */
   answer(runId: string, answers: readonly InputAnswer[], { signal }: CallOptions = {}): Promise<RunView> {
-    const headers = { Accept: 'application/json', 'Content-Type': 'application/json' };
-    const request = { method: 'POST', headers, body: JSON.stringify({ answers }), signal };
-    return this.#connection.sendRepeatable(this.#connection.url(runId, 'inputs'), request, jsonOf<RunView>);
+    return this.#connection.json('POST', { signal, body: { answers } }, runId, 'inputs');
   }
 
-  /** Lists what a run has asked, in the order in which it has, with what has become of it. */
-  inputs(runId: string, options: CallOptions = {}): Promise<RunInputs> {
-    return this.#connection.json('GET', options, runId, 'inputs');
+  /**
+   * Returns what a run has asked, in order, with what has become of it.
+   *
+   * @throws {AgentQueryError} `not_found`: no such run, or not this caller's to answer
+   */
+  inputs(runId: string, { signal }: CallOptions = {}): Promise<RunInputs> {
+    return this.#connection.json('GET', { signal }, runId, 'inputs');
   }
 
   /** Lists the open requests of all runs of the caller, newest first. */

@@ -1,6 +1,8 @@
 import type {
   DoneEnvelope,
   FileEnvelope,
+  InputAnswer,
+  InputRequest,
   InputRequiredEnvelope,
   InputResolvedEnvelope,
   LogEnvelope,
@@ -61,6 +63,7 @@ export interface AnswerResult {
 export interface RunCalls {
   run(runId: string): Promise<RunView>;
   cancel(runId: string): Promise<RunView>;
+  answer(runId: string, answers: readonly InputAnswer[]): Promise<RunView>;
 }
 
 /**
@@ -70,6 +73,9 @@ export interface RunCalls {
  *
  * Whoever leaves a `for await` loop with `break` closes the connection. The service then decides what becomes of the run, as
  * with every follower that leaves. The next iteration yields again what was read, and then goes on.
+ *
+ * A run may ask (`input_required`). Its answer then has no end yet, and reading it waits until the run goes on, for days if it must:
+ * the service ends each response after some time, and the client asks again. `requests` has what is open.
  *
  * @example
  * for await (const envelope of client.ask('What is new?')) {
@@ -99,6 +105,14 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
   }
 
   /**
+   * The requests of the run that were open at the last envelope that was read. Empty if the run does not ask. An answer of `follow`
+   * does not know requests before its `after`: `inputs` of the client returns them.
+   */
+  get requests(): readonly InputRequest[] {
+    return this.log.requests;
+  }
+
+  /**
    * Yields each envelope once, `restarted` and `done` included. A run that fails ends with its `done`, without an exception.
    *
    * @throws {AgentQueryError} the query was refused; no retry was left; the log was trimmed (`cursor_expired`), … ·
@@ -119,7 +133,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
   }
 
   /**
-   * Waits for the end of the run.
+   * Waits for the end of the run, also while it asks.
    *
    * @returns the content of all messages that are not void
    * @throws {AgentQueryError} as the iteration; with the code of the run if it failed; `cancelled` if it was cancelled
@@ -132,7 +146,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
   }
 
   /**
-   * Waits for the end of the run, however it ends.
+   * Waits for the end of the run, however it ends, also while it asks.
    *
    * @throws {AgentQueryError} as the iteration
    */
@@ -170,6 +184,22 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
     if (this.log.withdraw()) return undefined;
     const runId = await this.log.runId.catch(() => undefined);
     return runId ? this.calls.cancel(runId) : undefined;
+  }
+
+  /**
+   * Answers requests of the run, as `answer` of the client does; what reads this answer goes on at once.
+   *
+   * @example
+   * for await (const { type } of answer)
+   *   if (type === 'input_required') await answer.respond(await ask(answer.requests));
+   */
+  async respond(answers: readonly InputAnswer[]): Promise<RunView> {
+    try {
+      return await this.calls.answer(await this.log.runId, answers);
+    } finally {
+      // Also if somebody else was first.
+      this.log.hurry();
+    }
   }
 
   /** Reads one more entry. All iterators wait for the same. */

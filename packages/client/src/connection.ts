@@ -57,6 +57,8 @@ type Read<T> = (response: Response) => T | Promise<T>;
 /** How often a request that is not part of an answer is tried again. */
 const REPEATS = 3;
 
+const JSON_TYPE = 'application/json';
+
 /** A redirect could lead to another host, which would get the query, and headers that only the caller knows as credentials. */
 const OF_ALL = { redirect: 'manual' } as const;
 
@@ -166,16 +168,22 @@ export class Connection {
   /**
    * As `sendRepeatable`, for JSON.
    *
-   * @param query the query of the address; members that are `undefined` are left out
+   * @param parts `body` is sent as JSON; the others are the query of the address, where they are not `undefined`
    */
   async json<T>(
     method: string,
-    { signal, ...query }: { signal?: AbortSignal | undefined },
+    { signal, body, ...query }: { signal?: AbortSignal | undefined; body?: unknown },
     ...segments: string[]
   ): Promise<T> {
     const parameters = new URLSearchParams(JSON.parse(JSON.stringify(query)) as Record<string, string>);
     const url = this.url(...segments) + (parameters.size > 0 ? `?${parameters.toString()}` : '');
-    return this.sendRepeatable(url, { method, headers: { Accept: 'application/json' }, signal }, jsonOf<T>);
+    const headers: Record<string, string> = { Accept: JSON_TYPE };
+    const request: RequestParts = { method, headers, signal };
+    if (body !== undefined) {
+      headers['Content-Type'] = JSON_TYPE;
+      request.body = JSON.stringify(body);
+    }
+    return this.sendRepeatable(url, request, jsonOf<T>);
   }
 }
 

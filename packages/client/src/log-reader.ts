@@ -1,7 +1,8 @@
-import type { Envelope, RunView } from './wire.js';
-import { AgentQueryError, connectionLost, invalidResponse } from './agent-query-error.js';
+import type { Envelope, InputRequest, RunView } from './wire.js';
+import { AgentQueryError, connectionLost, invalidResponse, isTransient } from './agent-query-error.js';
 import { type Connection, jsonOf } from './connection.js';
 import { EventReader, type StreamEvent } from './event-reader.js';
+import { openAfter } from './open-requests.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { either } from './signals.js';
@@ -42,13 +43,16 @@ const LASTING_MS = 20_000;
  *
  * The query is sent with `POST`, again and again with the same idempotency key, until the id of the run is known. From then on,
  * each connection is a `GET` that goes on after the last envelope that was read. The log ends with `done`, or where the service
- * says that nothing will follow (204). Every other end of a response is a cut.
+ * says that nothing will follow (204). A response that ends after a `retry:` of its own, because the run asks or the service stops,
+ * has ended in order. Every other end of a response is a cut.
  */
 export class LogReader {
   /** The number of the last envelope that was read. */
   after: number;
   /** Whether the log has no more envelopes. */
   isEnded = false;
+  /** The requests that were open at the last envelope that was read. */
+  requests: readonly InputRequest[] = [];
   /** Rejects if the query is not admitted. */
   readonly runId: Promise<string>;
   #runId: string | undefined;
@@ -61,6 +65,8 @@ export class LogReader {
   /** The response that is open or is being opened. */
   #opened: Promise<Opened> | undefined;
   #openedAt = 0;
+  /** How many `retry:` lines this response has: the first one begins it, another one announces its end. */
+  #retryLines = 0;
   readonly #retries: Retries;
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
@@ -104,6 +110,7 @@ export class LogReader {
         if (entry.seq > this.after + 1) throw connectionLost(`Envelope ${this.after + 1} is missing.`);
         this.after = entry.seq;
         this.#retries.attempt = 0;
+        this.requests = openAfter(this.requests, entry.envelope);
         if (entry.envelope.type === 'done') {
           this.isEnded = true;
           events.finish();
@@ -113,7 +120,8 @@ export class LogReader {
         this.leave();
         // A proxy may cut each connection after a while. That is no reason to give up a run that is silent for longer.
         if (Date.now() - this.#openedAt > LASTING_MS) this.#retries.attempt = 0;
-        await this.#wait(error);
+        if (this.#retryLines > 1 && isTransient(error)) await this.#retries.pause(this.#signal);
+        else await this.#wait(error);
       }
     }
     this.isEnded = true;
@@ -127,6 +135,11 @@ export class LogReader {
       () => undefined,
     );
     this.#opened = undefined;
+  }
+
+  /** The run goes on now: what waits for that looks at once. */
+  hurry(): void {
+    this.#retries.hurry();
   }
 
   /** Gives up a query that the service has not admitted. @returns whether it was still time for that */
@@ -245,7 +258,11 @@ export class LogReader {
 
   /** Browsers return a response whose headers were cut. Only bytes of its body prove that the headers are whole. */
   async #read(response: Response): Promise<EventReader> {
-    const setRetry = (ms: number) => (this.#retries.retryMs = ms);
+    this.#retryLines = 0;
+    const setRetry = (ms: number) => {
+      this.#retries.retryMs = ms;
+      this.#retryLines += 1;
+    };
     const { body, headers } = response;
     const events = body && new EventReader(body.getReader(), setRetry, this.connection.idleMs);
     await events?.readMore();

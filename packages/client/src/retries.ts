@@ -42,6 +42,8 @@ export class Retries {
   isAnswered = false;
   /** The tries since the last progress. */
   attempt = 0;
+  #isHurried = false;
+  #wake: (() => void) | undefined;
 
   /**
    * @param most how many tries there may be without progress
@@ -72,13 +74,40 @@ export class Retries {
       this.attempt = 0;
       throw error;
     }
-    // Doubles with each try. The random half keeps clients that were cut together from coming back together.
-    const chosen = Math.min(this.retryMs * 2 ** this.attempt, LONGEST_MS) * (0.5 + Math.random() / 2);
-    const delayMs = Math.round(Math.min(Math.max(asked, chosen), LONGEST_RETRY_AFTER_MS));
+    const delayMs = Math.round(Math.min(Math.max(asked, this.#chosenMs()), LONGEST_RETRY_AFTER_MS));
     this.attempt += 1;
     onResume?.({ attempt: this.attempt, delayMs, after, error });
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const waiting = new Promise<void>((resolve) => (timer = setTimeout(resolve, delayMs)));
-    await unlessAborted(waiting, signal).finally(() => clearTimeout(timer));
+    await waited(delayMs, signal);
   }
+
+  /**
+   * Waits as long as the service has asked for with `retry:`, where nothing has failed: nobody is told, and no try is counted.
+   *
+   * @throws the reason of the signal
+   */
+  async pause(signal: AbortSignal | undefined): Promise<void> {
+    this.attempt = 0;
+    const hurried = new Promise<void>((resolve) => (this.#wake = resolve));
+    if (!this.#isHurried) await waited(this.#chosenMs(), signal, hurried);
+    this.#isHurried = false;
+  }
+
+  /** Ends the pause; outside of one, leaves out the next one. */
+  hurry(): void {
+    this.#isHurried = true;
+    this.#wake?.();
+  }
+
+  /** Doubles with each try. The random half keeps clients that were cut together from coming back together. */
+  #chosenMs(): number {
+    return Math.min(this.retryMs * 2 ** this.attempt, LONGEST_MS) * (0.5 + Math.random() / 2);
+  }
+}
+
+async function waited(ms: number, signal: AbortSignal | undefined, hurried?: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const waiting = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  await unlessAborted(hurried ? Promise.race([waiting, hurried]) : waiting, signal).finally(() =>
+    clearTimeout(timer),
+  );
 }

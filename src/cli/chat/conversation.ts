@@ -33,7 +33,7 @@ export class Conversation {
    * Shows the turns that the session has.
    *
    * @param take is told the texts of each question
-   * @returns the run that executes, or null
+   * @returns the run that executes or asks, or null
    */
   async showTurns(take: (texts: string[]) => void): Promise<string | null> {
     const active = await readTurns(this.client, this.sessionId, async (turn) => {
@@ -58,7 +58,7 @@ export class Conversation {
   async ask(text: string): Promise<number> {
     const { kwargs, sessionId, files } = this;
     const outputs = newOutputs();
-    const view = new AnswerView(outputs, {});
+    const view = new AnswerView(outputs, {}, this.client);
     const answer = send(
       this.client,
       text || undefined,
@@ -79,7 +79,7 @@ export class Conversation {
   /** Prints the answer of a run of this session. @returns the exit code */
   async follow(runId: string): Promise<number> {
     const outputs = newOutputs();
-    const view = new AnswerView(outputs, {});
+    const view = new AnswerView(outputs, {}, this.client);
     const answer = this.client.follow(runId, 0, { onResume: view.resuming });
     return await this.#show(answer, outputs, view);
   }
@@ -87,7 +87,7 @@ export class Conversation {
   async #show(answer: Answer, outputs: Outputs, view: AnswerView): Promise<number> {
     try {
       const { result, exitCode } = await showToTheEnd(this.client, answer, outputs, view, this.directory);
-      this.suggestions = suggestionsOf(result.envelopes);
+      this.suggestions = suggestionsOf(result?.envelopes ?? []);
       await outputs.endLine();
       return exitCode;
     } finally {

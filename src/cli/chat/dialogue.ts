@@ -3,7 +3,7 @@ import { EXIT } from '../exit-codes.js';
 import { sentencesOf } from '../failures.js';
 import { Interrupted, interruptible } from '../interruption.js';
 import { Outputs } from '../outputs.js';
-import { printableLine } from '../printable.js';
+import { printableLine, shellWord } from '../printable.js';
 import { filesOf } from '../query-input.js';
 import { COMMANDS, pathOf } from './complete.js';
 import type { Conversation } from './conversation.js';
@@ -30,7 +30,7 @@ export async function talk(conversation: Conversation): Promise<void> {
   } finally {
     process.off('SIGINT', stay);
   }
-  if (conversation.isBegun) say(`To continue: nest-agent-query chat -s ${quoted(conversation.sessionId)}`);
+  if (conversation.isBegun) say(`To continue: nest-agent-query chat -s ${shellWord(conversation.sessionId)}`);
 }
 
 /** Shows what there is of the conversation. @returns the questions, newest first */
@@ -47,7 +47,7 @@ async function greet(conversation: Conversation): Promise<string[]> {
   }
   say(`Session ${printableLine(conversation.sessionId)}. /help shows what you can type.`);
   if (active !== null) {
-    say('A run of this session executes. This is its answer:');
+    say('A run of this session has not ended. This is its answer:');
     await unlessStopped(() => conversation.follow(active));
   }
   return history;
@@ -89,11 +89,6 @@ async function askSuggestion(number: number, conversation: Conversation): Promis
 function namesOf({ files }: Conversation): string {
   if (files.length === 0) return '';
   return `[${files.map(({ name }) => printableLine(name ?? '', 40)).join(', ')}] `;
-}
-
-/** A word of a shell. */
-function quoted(word: string): string {
-  return /^[\w.:@-]+$/.test(word) ? word : `'${printableLine(word).replaceAll("'", `'\\''`)}'`;
 }
 
 function say(line: string): void {

@@ -52,7 +52,6 @@ export class Runner implements LiveRun {
   #isFinishing = false;
   #isDropped = false;
   #end: RunEnd | undefined;
-  /** Why the signal was aborted. */
   #reason: Error | undefined;
   #outcome: Outcome = 'finish';
   #stopTimer: Timer | undefined;
@@ -100,7 +99,7 @@ export class Runner implements LiveRun {
   }
 
   /** Whether the handler was called, and has not stopped. */
-  get isHandling(): boolean {
+  get isHandling() {
     return this.#isHandling;
   }
 
