@@ -1319,7 +1319,8 @@ export const PROMISES = {
   },
   'langgraph.question': {
     section: 'module',
-    sentence: 'What a node of LangGraph asks ends the run, and the next query of the session is the answer.',
+    sentence:
+      'What a node of LangGraph asks is a request of its run, and the answer goes to the node: nothing is executed again.',
   },
   'langgraph.killed': {
     section: 'module',

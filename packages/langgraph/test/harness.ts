@@ -5,7 +5,8 @@ import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
-import { fromLangGraph } from '../src/index.js';
+import { createAgent, humanInTheLoopMiddleware } from 'langchain';
+import { type CompiledGraph, fromLangGraph } from '../src/index.js';
 import {
   FakeModel,
   type FakeUsage,
@@ -28,14 +29,28 @@ export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarne
   };
 }
 
+const KEEPS_NOTHING = 'a graph without a checkpointer keeps no steps';
+const CANNOT_ASK = Object.fromEntries(
+  ['approve', 'refuse', 'edit', 'several', 'askRestart'].map((name) => [name, KEEPS_NOTHING]),
+);
+
 /** A graph that is given the history. */
 export const langGraphWithoutMemoryHarness: AdapterHarness = {
   name: 'langgraph, without a checkpointer',
-  cannot: { checkpoint: 'a graph without a checkpointer keeps no steps' },
+  cannot: { checkpoint: KEEPS_NOTHING, ...CANNOT_ASK },
   create: (model, tools, options) => fromLangGraph(graphOf(model, tools), options),
 };
 
 export function graphOf(model: FakeModel, tools: FakeTool[], checkpointer?: BaseCheckpointSaver) {
+  const interruptOn = Object.fromEntries(
+    tools.filter(({ needsApproval }) => needsApproval).map(({ name }) => [name, true]),
+  );
+  if (Object.keys(interruptOn).length > 0 && checkpointer) {
+    const middleware = [humanInTheLoopMiddleware({ interruptOn } as never)];
+    const agent = { model: new FakeChatModel(model), tools: toolsOf(tools), middleware, checkpointer };
+    // The types of `langchain` do not fit `exactOptionalPropertyTypes`.
+    return createAgent(agent as never).graph as unknown as CompiledGraph;
+  }
   return createReactAgent({
     llm: new FakeChatModel(model),
     tools: toolsOf(tools),
