@@ -26,6 +26,7 @@ export const openAIAgentsHarness: AdapterHarness = {
   name: 'openai-agents',
   create: openAIAgentsHandler,
   cannot: {
+    edit: 'the framework makes a call only as the model has made it',
     backPressure: 'the framework reads an answer of a model as fast as it comes',
   },
 };
@@ -44,12 +45,13 @@ export function openAIAgentsHandler(
   return fromOpenAIAgents(agent, { runner: new Runner({ tracingDisabled: true }), ...options });
 }
 
-export function frameworkTool({ name, execute }: FakeTool) {
+export function frameworkTool({ name, execute, needsApproval = false }: FakeTool) {
   return tool({
     name,
     description: name,
     strict: false,
     parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+    needsApproval,
     execute: (input) => execute(input as Record<string, unknown>),
   });
 }

@@ -23,11 +23,16 @@ export function answering(
   return counted;
 }
 
-/** Parks the run as soon as its handler asks. */
-export function parking(context: TestContext): TestContext {
+/**
+ * Parks the run as soon as its handler asks.
+ *
+ * @param key parks it only with this question
+ */
+export function parking(context: TestContext, key?: string): TestContext {
   const ask = context.ask;
   context.ask = async (questions, options) => {
-    await ask(questions, options);
+    const answers = await ask(questions, options);
+    if (key !== undefined && !questions.some((question) => question.key === key)) return answers;
     const reason = new HandedOver();
     context.abort(reason);
     throw reason;
