@@ -107,6 +107,9 @@ export function askingContract(
     expect(dataOf(envelopes, 'tool_result')).toHaveLength(2);
     expect(booked).toEqual([{ city: 'Paris' }, { city: 'Rome' }]);
     expect(model.requests).toHaveLength(2);
+    const { messages } = model.newest;
+    expect(messages.filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual(['Book']);
+    expect(messages.flatMap(({ results }) => results)).toHaveLength(2);
   });
 
   can('askRestart', async () => {

@@ -25,8 +25,7 @@ const UNANSWERED: Partial<Record<ResolvedInput['outcome'], string>> = {
 export function decisionOf({ outcome, value }: ResolvedInput): Decision {
   const { approved, reason, arguments: args } = (value ?? {}) as Record<string, unknown>;
   const said = typeof reason === 'string' && reason !== '' ? { reason } : {};
-  if (approved === true)
-    return { isApproved: true, ...said, ...(isObject(args) && { arguments: args }) };
+  if (approved === true) return { isApproved: true, ...said, ...(isObject(args) && { arguments: args }) };
   const refused = 'The user has not allowed the call.';
   return { isApproved: false, reason: refused, ...(value === undefined && unanswered(outcome)), ...said };
 }

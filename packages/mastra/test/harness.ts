@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Agent } from '@mastra/core/agent';
+import { Mastra } from '@mastra/core/mastra';
+import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { APICallError } from 'ai';
 import { z } from 'zod';
@@ -29,8 +31,8 @@ export const WITHOUT_RETRIES = { modelSettings: { maxRetries: 0 } };
 export const mastraHarness: AdapterHarness = {
   name: 'mastra',
   create: (model, tools, options) =>
-    fromMastra(mastraAgent(model, tools), { ...options, stream: () => WITHOUT_RETRIES }),
-  cannot: {},
+    fromMastra(withStorage(mastraAgent(model, tools)), { ...options, stream: () => WITHOUT_RETRIES }),
+  cannot: { edit: 'the framework makes a call only with the arguments of the model' },
 };
 
 /** An agent with a fake model. Its logger is silent: the framework logs each error of a model and of a tool. */
@@ -49,11 +51,20 @@ export function mastraAgent(fake: FakeModel, tools: FakeTool[], config: Partial<
   return agent;
 }
 
-export function mastraTool({ name, execute }: FakeTool) {
+/** What all processes of a service have in common. */
+const storage = new InMemoryStore();
+
+/** The agent with a storage, which it needs to wait for people. */
+export function withStorage(agent: Agent): Agent {
+  return new Mastra({ agents: { agent }, storage, logger: false }).getAgent('agent');
+}
+
+export function mastraTool({ name, execute, needsApproval = false }: FakeTool) {
   return createTool({
     id: name,
     description: name,
     inputSchema: z.record(z.string(), z.unknown()),
+    requireApproval: needsApproval,
     execute: async ({ context }) => execute(context),
   });
 }

@@ -1,6 +1,6 @@
 import type { RunToolApprovalItem } from '@openai/agents';
 import type { QueryContext, Question, ResolvedInput } from 'nest-agent-query';
-import { decisionOf, notExecuted } from 'nest-agent-query-adapters';
+import { decisionOf, notExecuted, questionKey } from 'nest-agent-query-adapters';
 import type { State } from './agent-stream.js';
 import { argumentsOf } from './arguments.js';
 import type { OpenAIAgentsOptions, ToolApproval } from './openai-agents-options.js';
@@ -69,7 +69,7 @@ export class Approvals {
   #questions(open: OpenCall[], current: string | undefined): Question[] {
     const taken = [...this.#asked];
     return open.map(({ call: { id, name, arguments: args, agent } }) => {
-      taken.push(keyOf(id, taken));
+      taken.push(questionKey(id, taken));
       return {
         key: taken.at(-1)!,
         kind: 'approval',
@@ -87,9 +87,4 @@ function callOf(item: RunToolApprovalItem): ToolApproval {
   const { rawItem, agent, name = rawItem.type } = item;
   const id = 'callId' in rawItem ? rawItem.callId : (rawItem.id ?? '');
   return { id, name, arguments: argumentsOf(item.arguments), agent: agent.name };
-}
-
-/** Some models number their calls from the beginning in each answer. An approval must not be taken for another call. */
-function keyOf(id: string, taken: readonly string[]): string {
-  for (let number = 2, key = id; ; key = `${id}:${number++}`) if (!taken.includes(key)) return key;
 }
