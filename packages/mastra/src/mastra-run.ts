@@ -84,7 +84,10 @@ export class MastraRun<K extends object> {
     if (tellsNotes) yield* notes;
     // A memory has the question since the framework has waited.
     const question = this.#hasMemory && this.#asked.length > 0 ? [] : messages;
-    const input: PromptMessage[] = [...asked, ...answerMessages(this.context.runId, this.#record.envelopes)];
+    const input: PromptMessage[] = [
+      ...question,
+      ...answerMessages(this.context.runId, this.#record.envelopes),
+    ];
     yield* this.#read(await this.#execute((options) => this.agent.stream(input as never, options as never)));
   }
 
