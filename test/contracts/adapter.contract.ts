@@ -13,7 +13,6 @@ import {
 import { collect, contextOf, queryOf, type TestContext, type TurnInput } from '../../src/testing/index.js';
 import { eventually } from '../support/conditions.js';
 import { ADAPTER_CASES, type AdapterCase } from './adapters/cases.js';
-import { askingContract } from './asking.contract.js';
 import { FakeModel, type ModelAct, type ModelStep } from './adapters/fake-model.js';
 import type { AdapterHarness, FakeTool } from './adapters/harness.js';
 
@@ -351,8 +350,6 @@ export function adapterContract(harness: AdapterHarness): void {
       const rest = await answer(third.handler, query, await contextOf({ sessionId: 'a', resumed: last }));
       expect(textOf(rest)).toBe('');
     });
-
-    askingContract(harness, can);
 
     can('errors', async () => {
       for (const [what, status, body, code, sentence] of REFUSALS) {

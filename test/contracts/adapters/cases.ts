@@ -16,11 +16,6 @@ export const ADAPTER_CASES = {
   contextTokens: 'The oldest turns are left out beyond `contextTokens`',
   erasure: 'The memory is erased with the session',
   checkpoint: 'A checkpoint after each step, and a restart from it',
-  approve: 'A call that needs an approval, and gets it',
-  refuse: 'A call that is refused: the model reads why',
-  edit: 'A call that is approved with other arguments',
-  several: 'Several calls that need approvals at once',
-  askRestart: 'A restart while the run asks',
   errors: 'Errors of the model as what they are',
   backPressure: 'Nothing is pulled from the model when nobody reads',
 } as const;

@@ -7,8 +7,6 @@ import type { FakeModel } from './fake-model.js';
 export interface FakeTool {
   name: string;
   execute: (args: Record<string, unknown>) => unknown;
-  /** Whether a person must approve each call, and may change its arguments where the framework can do that. */
-  needsApproval?: boolean;
 }
 
 /** An adapter with its framework, for the contract of adapters. */
