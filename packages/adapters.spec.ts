@@ -1,9 +1,10 @@
 import { MemorySaver } from '@langchain/langgraph';
 import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/cases.js';
-import { aiSdkAgentHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
+import { ASKING_CASES, type AskingCase } from '../test/contracts/adapters/asking-cases.js';
+import { aiSdkAgentHarness, aiSdkAskingHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
 import { mastraHarness } from './mastra/test/harness.js';
 import { openAIAgentsHarness } from './openai-agents/test/harness.js';
-import type { AdapterHarness } from '../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness } from '../test/contracts/adapters/harness.js';
 import { langGraphHarness, langGraphWithoutMemoryHarness } from './langgraph/test/harness.js';
 import { read, tableRows } from '../test/support/documents.js';
 
@@ -15,6 +16,9 @@ const ADAPTERS: AdapterHarness[] = [
   mastraHarness,
 ];
 const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
+
+/** Those with a column in the table of what adapters ask. */
+const ASKING: AskingHarness[] = [aiSdkAskingHarness];
 
 const DOCUMENT = 'docs/agents.md';
 
@@ -39,6 +43,26 @@ describe('The table of adapters', () => {
     'gives the reason: %s',
     (reason) => {
       expect(read(DOCUMENT).replace(/\s+/g, ' ')).toContain(reason);
+    },
+  );
+});
+
+describe('The table of what adapters ask', () => {
+  const rows = tableRows(DOCUMENT).filter(({ heading }) => heading[0] === 'Question');
+
+  it('has every case', () => {
+    expect(rows.map(({ cells }) => cells[0])).toEqual(Object.values(ASKING_CASES));
+  });
+
+  it.each(ASKING.map((harness) => [harness.name, harness] as const))(
+    'says what %s can do',
+    (name, { cannot }) => {
+      const column = rows[0]!.heading.indexOf(`\`${name}\``);
+      const shown = rows.map(({ cells }) => cells[column]);
+      const cases = Object.keys(ASKING_CASES) as AskingCase[];
+      expect(shown).toEqual(cases.map((each) => (cannot[each] === undefined ? 'yes' : 'no')));
+      for (const reason of Object.values(cannot))
+        expect(read(DOCUMENT).replace(/\s+/g, ' ')).toContain(reason);
     },
   );
 });

@@ -1293,6 +1293,11 @@ export const PROMISES = {
     sentence:
       'A run of AGENT=model whose process is killed continues after its last completed step: no tool of it is called again.',
   },
+  'model.caller-tools': {
+    section: 'service',
+    sentence:
+      'With MODEL_KWARGS=tools, the model calls tools that the caller brings: the run asks the caller, and goes on with its result.',
+  },
   'model.kwargs': {
     section: 'service',
     sentence:

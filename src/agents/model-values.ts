@@ -1,9 +1,9 @@
 import type { Range } from '../query/index.js';
 
-/** The options of the agent `model` that a caller may be allowed to override, by the names of the kwargs. */
-export const MODEL_KWARGS = ['model', 'instructions', 'temperature', 'max_output_tokens'] as const;
+/** What a caller of the agent `model` may be allowed to override, or to bring, by the names of the kwargs. */
+export const MODEL_KWARGS = ['model', 'instructions', 'temperature', 'max_output_tokens', 'tools'] as const;
 
-/** A kwarg that overrides an option. */
+/** A kwarg that overrides an option, or brings tools. */
 export type ModelKwarg = (typeof MODEL_KWARGS)[number];
 
 /** The kinds of files that the model of the agent `model` may take as they are. */

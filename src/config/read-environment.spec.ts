@@ -68,7 +68,7 @@ describe('The environment of the service', () => {
     [
       { AGENT: 'model', MODEL: 'm', MODEL_BASE_URL: 'http://host', MODEL_KWARGS: 'model,key' },
       [
-        'MODEL_KWARGS is "model,key"; it must be of model, instructions, temperature, max_output_tokens, with commas between them.',
+        'MODEL_KWARGS is "model,key"; it must be of model, instructions, temperature, max_output_tokens, tools, with commas between them.',
       ],
     ],
     [

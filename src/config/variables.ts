@@ -160,7 +160,7 @@ export const VARIABLES = {
   MODEL_TEMPERATURE: agent(decimal(TEMPERATURES), 'the sampling temperature, from 0 to 2', 'number'),
   MODEL_KWARGS: agent(
     list(isOneOf(MODEL_KWARGS), `of ${MODEL_KWARGS.join(', ')}, with commas between them`),
-    'what callers may override',
+    'what callers may override or bring',
     'list',
   ),
   MODEL_INPUTS: agent(

@@ -1,4 +1,5 @@
-import type { Turn } from 'nest-agent-query';
+import type { InputRequest, ResolvedInput, Turn } from 'nest-agent-query';
+import { decisionOf } from './given-answers.js';
 
 /** A tool call of an earlier answer, and its result. */
 export interface AnsweredCall {
@@ -25,16 +26,19 @@ export interface AnswerStep {
   calls: AnsweredCall[];
 }
 
+type OpenCall = Omit<AnsweredCall, 'result' | 'isError'> & Partial<AnsweredCall>;
+
 /**
  * An earlier answer as the steps in which a model has given it. A call without a result, of a run that was cut or of an answer
- * that was too long to be kept, is left out: models refuse such a history.
+ * that was too long to be kept, is left out: models refuse such a history. A call that was approved with other arguments has those.
  *
  * @example
  * for (const { text, calls } of answerSteps(turn)) messages.push({ role: 'assistant', content: text, calls });
  */
 export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[] {
   const steps: AnswerStep[] = [];
-  const open = new Map<string, Omit<AnsweredCall, 'result' | 'isError'> & Partial<AnsweredCall>>();
+  const open = new Map<string, OpenCall>();
+  const asked = new Map<string, OpenCall | undefined>();
   let step: AnswerStep | undefined;
   let hasResult = false;
   for (const { type, data } of envelopes) {
@@ -46,6 +50,11 @@ export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[
       hasResult = true;
       continue;
     }
+    if (type === 'input_required')
+      for (const { id, toolCallId } of members['requests'] as InputRequest[])
+        asked.set(id, open.get(toolCallId ?? ''));
+    if (type === 'input_resolved')
+      for (const answer of members['answers'] as ResolvedInput[]) changeCall(asked.get(answer.id), answer);
     if (!['message', 'file', 'tool_call'].includes(type)) continue;
     // What comes after a result is the next step.
     if (!step || hasResult) steps.push((step = { text: '', files: [], calls: [] }));
@@ -62,6 +71,11 @@ export function answerSteps({ envelopes }: Pick<Turn, 'envelopes'>): AnswerStep[
   return steps
     .map((each) => ({ ...each, calls: each.calls.filter((call) => 'result' in call) }))
     .filter(isSaid);
+}
+
+function changeCall(call: OpenCall | undefined, answer: ResolvedInput): void {
+  const { arguments: changed } = decisionOf(answer);
+  if (call && changed) call.arguments = changed;
 }
 
 function isSaid({ text, files, calls }: AnswerStep): boolean {

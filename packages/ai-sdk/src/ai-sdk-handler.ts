@@ -25,11 +25,12 @@ class AiSdkHandler<K extends object> extends AgentHandler<K> {
 }
 
 /**
- * Makes a handler of an agent of the AI SDK 6, or of the options of `streamText`.
+ * Makes a handler of an agent of the AI SDK 6 or 7, or of the options of `streamText`.
  *
  * The agent gets the parts of the query, and the earlier turns of the session with their tool calls and files. What it streams
  * becomes envelopes. After each step there is a checkpoint, from which the run continues if its process is lost. When the run
- * must stop, the request to the model is aborted.
+ * must stop, the request to the model is aborted. Calls that need an approval, and calls of tools without `execute`, are asked: the
+ * run goes on with the answers.
  *
  * @typeParam K the class that the option `kwargs` of the module names. Default: an object with any keys
  * @param agent the agent, its options, or a function that chooses them for a query

@@ -1,4 +1,4 @@
-import type { ModelMessage, streamText, SystemModelMessage } from 'ai';
+import type { ModelMessage, streamText, SystemModelMessage, ToolSet } from 'ai';
 import type { Query, QueryContext } from 'nest-agent-query';
 import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest-agent-query-adapters';
 
@@ -6,10 +6,13 @@ import { type AdapterOptions, adapterSettings, type AdapterSettings } from 'nest
 export interface FinishedStep {
   stepNumber: number;
   response: { messages: ModelMessage[] };
+  finishReason?: string;
 }
 
 /** What an agent of the AI SDK has that the handler uses: `ToolLoopAgent`, or any other object with this method. */
 export interface AiSdkAgent {
+  /** Without them, no call is left to the caller, and no approval changes arguments. */
+  readonly tools?: ToolSet;
   stream(options: {
     messages: ModelMessage[];
     abortSignal: AbortSignal;

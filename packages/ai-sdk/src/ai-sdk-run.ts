@@ -1,25 +1,21 @@
-import {
-  type ModelMessage,
-  stepCountIs,
-  type StepResult,
-  type StopCondition,
-  streamText,
-  type ToolSet,
-} from 'ai';
+import { type ModelMessage, stepCountIs, streamText, type ToolSet } from 'ai';
 import { type Envelope, log, message, type Query, type QueryContext } from 'nest-agent-query';
 import { cutModel, modelFailure, ModelGate } from 'nest-agent-query-adapters';
 import {
   type AiSdkChoice,
-  type AiSdkOptions,
   type AiSdkSettings,
   type AiSdkSource,
   checkSource,
+  type FinishedStep,
   isAgent,
 } from './ai-sdk-options.js';
+import { DecidedCalls } from './decided-calls.js';
 import { gatedModel } from './gated-model.js';
+import { GivenAnswers } from './given-answers.js';
 import { isCut, PartEnvelopes, type StreamPart } from './part-envelopes.js';
 import { promptOf } from './prompt.js';
 import { StepCheckpoints } from './step-checkpoints.js';
+import { StepLimit } from './step-limit.js';
 
 /** The most steps of an answer, as `ToolLoopAgent` has it. */
 const MAX_STEPS = 20;
@@ -29,6 +25,9 @@ export class AiSdkRun<K extends object> {
   readonly #stop = new AbortController();
   readonly #checkpoints: StepCheckpoints;
   readonly #gate = new ModelGate();
+  readonly #translation: PartEnvelopes;
+  #hasBegun = false;
+  #lastReason: string | undefined;
   #failure: unknown;
 
   constructor(
@@ -36,55 +35,79 @@ export class AiSdkRun<K extends object> {
     private readonly settings: AiSdkSettings,
     private readonly context: QueryContext,
   ) {
-    this.#checkpoints = new StepCheckpoints(context, (error) => {
-      this.#failure = error;
-      this.#stop.abort(error);
-    });
+    this.#translation = new PartEnvelopes(context.runId);
+    this.#checkpoints = new StepCheckpoints(context, (error) => this.#fail(error));
   }
 
   /** The answer. When this ends in any way, the request to the model is aborted. */
   async *envelopes(query: Query<K>): AsyncGenerator<Envelope> {
-    if (this.#checkpoints.before.isComplete) return;
+    if (this.#checkpoints.state.isComplete) return;
     const { signal } = this.context;
-    let hasBegun = false;
-    let lastReason: string | undefined;
     try {
       const source = await this.#source(query);
       const { messages, notes } = await promptOf(query, this.context, this.settings);
       yield* notes;
-      const parts = await this.#start(source, [...messages, ...this.#checkpoints.before.messages]);
-      const translation = new PartEnvelopes(this.context.runId);
-      this.#gate.startReading();
-      for await (const part of parts) {
-        this.#gate.stopReading();
-        if (part.type === 'error') throw part.error as Error;
-        // Most parts are of this type: what they cost is what an answer costs.
-        if (part.type === 'text-delta') {
-          hasBegun = true;
-          if (part.text !== '') yield message(part.text);
-          this.#gate.startReading();
-          continue;
-        }
-        for (const envelope of translation.of(part)) {
-          hasBegun = true;
-          yield envelope;
-        }
-        if (isCut(part)) throw cutModel();
-        if (part.type === 'finish-step') this.#checkpoints.stepEmitted();
-        if (part.type === 'finish') lastReason = part.finishReason;
-        this.#gate.startReading();
-      }
-      // A run that is asked to stop ends its stream in order.
-      if (this.#failure !== undefined) throw this.#failure as Error;
-      if (lastReason === 'tool-calls')
+      const tools = source.tools ?? {};
+      this.#checkpoints.tools = tools;
+      do {
+        yield* this.#ask(tools);
+        yield* this.#go(source, tools, messages);
+      } while (this.#checkpoints.open.length > 0);
+      if (this.#lastReason === 'tool-calls')
         yield log('The answer ends here because the agent may take no more steps');
     } catch (error) {
-      if (!signal.aborted) throw modelFailure(error, hasBegun) ?? error;
+      if (!signal.aborted) throw modelFailure(error, this.#hasBegun) ?? error;
     } finally {
       this.#checkpoints.end();
       this.#gate.open();
       this.#stop.abort();
     }
+  }
+
+  /** Asks what the newest step needs. A call that is approved may be the caller's to execute: that is asked then. */
+  async *#ask(tools: ToolSet): AsyncGenerator<Envelope> {
+    for (let { open } = this.#checkpoints; open.length > 0; { open } = this.#checkpoints) {
+      const { state } = this.#checkpoints;
+      const questions = open.map(({ question }) => question);
+      const answers = await this.context.ask(questions, { checkpoint: state });
+      const given = new GivenAnswers(state.messages, tools);
+      await given.add(open, answers);
+      yield* given.envelopes;
+      this.#checkpoints.answered(given.messages);
+    }
+  }
+
+  /** Lets the SDK go on, until it has ended or needs answers. */
+  async *#go(source: AiSdkSource, tools: ToolSet, prompt: ModelMessage[]): AsyncGenerator<Envelope> {
+    const { messages } = this.#checkpoints.state;
+    const decided = new DecidedCalls(messages, tools);
+    const translation = this.#translation;
+    translation.refusals = decided.refusals;
+    const parts = await this.#start(source, [...prompt, ...messages]);
+    this.#gate.startReading();
+    for await (const part of parts) {
+      this.#gate.stopReading();
+      if (part.type === 'error') throw part.error as Error;
+      // Most parts are of this type: what they cost is what an answer costs.
+      if (part.type === 'text-delta') {
+        this.#hasBegun = true;
+        if (part.text !== '') yield message(part.text);
+        this.#gate.startReading();
+        continue;
+      }
+      for (const envelope of translation.of(part)) {
+        this.#hasBegun = true;
+        yield envelope;
+      }
+      if (isCut(part)) throw cutModel();
+      const executed = await decided.add(part);
+      if (executed) await this.#checkpoints.executed(executed);
+      if (part.type === 'finish-step') this.#checkpoints.stepEmitted();
+      if (part.type === 'finish') this.#lastReason = part.finishReason;
+      this.#gate.startReading();
+    }
+    // A run that is asked to stop ends its stream in order.
+    if (this.#failure !== undefined) throw this.#failure as Error;
   }
 
   async #source(query: Query<K>): Promise<AiSdkSource> {
@@ -99,47 +122,33 @@ export class AiSdkRun<K extends object> {
     const call = { messages, abortSignal: AbortSignal.any([this.context.signal, this.#stop.signal]) };
     const { stepFinished } = this.#checkpoints;
     if (isAgent(source)) {
-      const { fullStream } = await source.stream({ ...call, onStepFinish: stepFinished, ...QUIET });
+      const onStepFinish = async (step: FinishedStep) => stepFinished(step);
+      const { fullStream } = await source.stream({ ...call, onStepFinish, ...QUIET });
       return fullStream as AsyncIterable<StreamPart>;
     }
     const { instructions, system = instructions, stopWhen = stepCountIs(MAX_STEPS), ...options } = source;
+    const limit = new StepLimit(stopWhen, this.#checkpoints.state.steps);
     const { fullStream } = streamText({
       ...QUIET,
       ...options,
       ...(system !== undefined && { system }),
       ...call,
       model: gatedModel(options.model, this.#gate),
-      stopWhen: this.#countingAll(stopWhen),
+      stopWhen: () => limit.isReached,
       onStepFinish: async (step) => {
         await options.onStepFinish?.(step);
-        await stepFinished(step);
+        await limit.add(step).catch((error: unknown) => this.#fail(error));
+        await stepFinished(step, limit.isReached);
       },
     });
     return fullStream;
   }
 
-  /** A condition sees the steps of earlier attempts too, as empty ones: their number is what most conditions ask for. */
-  #countingAll(stopWhen: NonNullable<AiSdkOptions['stopWhen']>): StopCondition<ToolSet>[] {
-    const earlier = Array.from({ length: this.#checkpoints.before.steps }, () => EMPTY_STEP);
-    return [stopWhen].flat().map(
-      (condition): StopCondition<ToolSet> =>
-        ({ steps }) =>
-          condition({ steps: [...earlier, ...steps] }),
-    );
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#stop.abort(error);
   }
 }
-
-const EMPTY_STEP = {
-  content: [],
-  text: '',
-  reasoning: [],
-  files: [],
-  sources: [],
-  toolCalls: [],
-  toolResults: [],
-  finishReason: 'tool-calls',
-  usage: {},
-} as unknown as StepResult<ToolSet>;
 
 /** The SDK would write each error of the model to the console. */
 const QUIET = { onError: () => undefined };

@@ -1,6 +1,6 @@
 import type { FinishReason, TextStreamPart, ToolSet } from 'ai';
 import { type Envelope, log, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
-import { fileName, modelUsage, shownResult, toolFailure } from 'nest-agent-query-adapters';
+import { fileName, modelUsage, notExecuted, shownResult, toolFailure } from 'nest-agent-query-adapters';
 
 /** A part of the stream of the AI SDK. */
 export type StreamPart = TextStreamPart<ToolSet>;
@@ -15,6 +15,8 @@ const EARLY_ENDS: Partial<Record<FinishReason, string>> = {
 
 /** Translates the stream of one run. */
 export class PartEnvelopes {
+  /** Why calls are refused, by their ids. */
+  refusals: ReadonlyMap<string, string> = new Map();
   #files = 0;
   /** The calls of this step that are not valid, by their ids, and what comes of them. If the step is cut, they were not whole. */
   readonly #invalid = new Map<string, Envelope[]>();
@@ -33,9 +35,9 @@ export class PartEnvelopes {
       case 'tool-error':
         return this.#failure(part);
       case 'tool-output-denied':
-        return [toolResult(part.toolCallId, 'The call was not allowed.', { isError: true })];
-      case 'tool-approval-request':
-        return [log(`The tool ${JSON.stringify(part.toolCall.toolName)} waits for an approval`)];
+        return [
+          toolResult(part.toolCallId, notExecuted(this.refusals.get(part.toolCallId)), { isError: true }),
+        ];
       case 'source':
         return part.sourceType === 'url' ? [source(part.url, { title: part.title })] : [];
       case 'file':

@@ -1,7 +1,8 @@
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ToolSet } from 'ai';
 import type { QueryContext } from 'nest-agent-query';
 import { keepSteps } from 'nest-agent-query-adapters';
 import type { FinishedStep } from './ai-sdk-options.js';
+import { type OpenCall, openCalls } from './open-calls.js';
 
 /** What an attempt leaves to the next one. */
 interface State {
@@ -15,7 +16,10 @@ interface State {
 
 /** Stores a checkpoint after each step, and holds the next step back until it is stored. */
 export class StepCheckpoints {
-  readonly #before: State;
+  /** What the SDK has been called with: of earlier attempts, and with the answers to questions. */
+  #before: State;
+  #state: State;
+  #tools: ToolSet = {};
   /** Resolves when everything of the newest step was emitted. */
   #emitted: Promise<void>;
   #resolveEmitted!: () => void;
@@ -28,12 +32,34 @@ export class StepCheckpoints {
   ) {
     const state = context.resumed?.state as Partial<State> | undefined;
     this.#before = isState(state) ? state : { messages: [], steps: 0, isComplete: false };
+    this.#state = this.#before;
     this.#emitted = this.#next();
   }
 
-  /** What the attempts before have left. */
-  get before(): State {
-    return this.#before;
+  /** What was said so far. */
+  get state(): State {
+    return this.#state;
+  }
+
+  /** The calls of the newest step that wait for answers. */
+  get open(): OpenCall[] {
+    return this.#state.isComplete ? [] : openCalls(this.#state.messages, this.#tools);
+  }
+
+  /** The tools of the agent, as far as they are known. */
+  set tools(tools: ToolSet) {
+    this.#tools = tools;
+  }
+
+  /** The SDK is called with these messages next: they have the answers to what was asked. */
+  answered(messages: ModelMessage[]): void {
+    this.#before = { ...this.#state, messages };
+    this.#state = this.#before;
+  }
+
+  /** The calls that were asked for have their results, and all was emitted. */
+  async executed(messages: ModelMessage[]): Promise<void> {
+    await keepSteps(this.context, { ...this.#before, messages });
   }
 
   /** Everything of the newest step was emitted. */
@@ -47,16 +73,29 @@ export class StepCheckpoints {
     this.#resolveEmitted();
   }
 
-  /** The SDK calls this when a step has ended, and waits before it begins the next one. It ignores what this throws. */
-  readonly stepFinished = async ({ stepNumber, response }: FinishedStep): Promise<void> => {
+  /**
+   * The SDK calls this when a step has ended, and waits before it begins the next one. It ignores what this throws.
+   *
+   * @param isLast whether no step may follow
+   */
+  readonly stepFinished = async (
+    { stepNumber, response, finishReason }: FinishedStep,
+    isLast = false,
+  ): Promise<void> => {
     await this.#emitted;
     if (this.#isOver) return;
     this.#emitted = this.#next();
     const messages = [...this.#before.messages, ...response.messages];
     const steps = this.#before.steps + stepNumber + 1;
+    // In a step that ends for another reason, the SDK executes no tool either.
+    const mayAsk = !isLast && (finishReason === 'tool-calls' || finishReason === 'stop');
+    const asks = mayAsk && openCalls(messages, this.#tools).length > 0;
+    const isComplete = isLast || (!asks && messages.at(-1)?.role !== 'tool');
+    this.#state = { messages, steps, isComplete };
+    // It is stored together with the questions.
+    if (asks) return;
     try {
-      const isComplete = messages.at(-1)?.role !== 'tool';
-      await keepSteps(this.context, { messages, steps, isComplete });
+      await keepSteps(this.context, this.#state);
     } catch (error) {
       this.abort(error);
     }

@@ -1,4 +1,4 @@
-import { APICallError, type LanguageModel, ToolLoopAgent, tool } from 'ai';
+import { APICallError, type LanguageModel, ToolLoopAgent, tool, type ToolSet } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';
 import { fromAiSdk } from '../src/index.js';
@@ -8,7 +8,12 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type {
+  AdapterHarness,
+  AskingHarness,
+  AskingTool,
+  FakeTool,
+} from '../../../test/contracts/adapters/harness.js';
 
 type CallOptions = Parameters<MockLanguageModelV3['doStream']>[0];
 type StreamPart =
@@ -29,6 +34,25 @@ export const aiSdkAgentHarness: AdapterHarness = {
   cannot: { backPressure: 'the SDK takes all that the model of an agent sends, at once' },
   create: (model, tools, options) =>
     fromAiSdk(new ToolLoopAgent({ model: modelOf(model), tools: toolsOf(tools), maxRetries: 0 }), options),
+};
+
+/** The AI SDK with the options of `streamText`, and tools that ask. */
+export const aiSdkAskingHarness: AskingHarness = {
+  name: 'ai-sdk',
+  cannot: {},
+  create: (model, tools, options) =>
+    fromAiSdk({ model: modelOf(model), tools: askingToolsOf(tools), maxRetries: 0 }, options),
+};
+
+/** The AI SDK with an agent, and tools that ask. */
+export const aiSdkAgentAskingHarness: AskingHarness = {
+  name: 'ai-sdk, with an agent',
+  cannot: {},
+  create: (model, tools, options) =>
+    fromAiSdk(
+      new ToolLoopAgent({ model: modelOf(model), tools: askingToolsOf(tools), maxRetries: 0 }),
+      options,
+    ),
 };
 
 /** A model of the AI SDK that does what a fake model does. */
@@ -54,6 +78,18 @@ export function toolsOf(tools: FakeTool[]) {
       tool({ inputSchema: z.record(z.string(), z.unknown()), execute: async (args) => execute(args) }),
     ]),
   );
+}
+
+function askingToolsOf(tools: AskingTool[]) {
+  const inputSchema = z.object({ amount: z.number() });
+  return Object.fromEntries(
+    tools.map(({ name, needsApproval, execute }) => [
+      name,
+      execute
+        ? tool({ inputSchema, needsApproval, execute: async (args) => execute(args) })
+        : tool({ inputSchema, needsApproval }),
+    ]),
+  ) as ToolSet;
 }
 
 async function* partsOf(first: IteratorResult<ModelAct>, rest: AsyncIterable<ModelAct>) {

@@ -1,4 +1,5 @@
 /** The agent that asks a model, as hosts import it from `nest-agent-query-ai-sdk/model`. */
+export type { CallerTool } from './caller-tools.js';
 export { mcpServersOf } from './mcp-options.js';
 export type { McpHttpOptions, McpProgramOptions, McpServerOptions } from './mcp-options.js';
 export { type ModelHandler, modelHandler } from './model-handler.js';

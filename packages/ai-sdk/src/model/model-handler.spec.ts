@@ -219,6 +219,87 @@ describe('The agent model, with an endpoint that does what it likes', () => {
     ]);
   });
 
+  it('asks the caller to execute its own tool, and goes on in another process without the call before', async () => {
+    const call = { index: 0, id: 'a', function: { name: 'locate', arguments: '{"exact":true}' } };
+    const calls =
+      chunk({ delta: { tool_calls: [call] } }) + chunk({ delta: {}, finish_reason: 'tool_calls' });
+    const kwargs = { tools: [{ name: 'locate', inputSchema: { type: 'object' } }] };
+    const query = await queryOf('Where am I?', kwargs);
+    endpoint.answers(bytes(`${calls}data: [DONE]\n\n`));
+    const parked = await contextOf();
+    parked.ask = async (questions, options) => {
+      expect(questions).toMatchObject([
+        { key: 'a', kind: 'tool', name: 'locate', arguments: { exact: true } },
+      ]);
+      await parked.checkpoint(options?.checkpoint);
+      parked.abort();
+      throw parked.signal.reason;
+    };
+    await collect(start({ kwargs: ['tools'] }).handle(query, parked));
+
+    endpoint.answers(bytes(says('In Paris.') + STOP));
+    const answers = { a: { content: 'Paris' } };
+    const context = await contextOf({ answers, resumed: { attempt: 2, state: parked.checkpoints[0] } });
+    const envelopes = await collect(start({ kwargs: ['tools'] }).handle(query, context));
+    expect(envelopes).toEqual([
+      { type: 'tool_result', data: { id: 'a', content: 'Paris' } },
+      { type: 'message', data: { content: 'In Paris.' } },
+    ]);
+    const [, second, ...others] = endpoint.calls;
+    expect(others).toEqual([]);
+    expect(JSON.parse(second!.body)).toMatchObject({
+      messages: [{ role: 'user' }, { role: 'assistant' }, { role: 'tool', content: 'Paris' }],
+    });
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['an object', {}, ['/kwargs/tools']],
+    ['too many', Array.from({ length: 65 }, () => null), ['/kwargs/tools']],
+    [
+      'too long ones',
+      [{ name: 'a', inputSchema: { type: 'object', title: 'x'.repeat(65_536) } }],
+      ['/kwargs/tools'],
+    ],
+    ['no object', [null], ['/kwargs/tools/0']],
+    [
+      'wrong members',
+      [{ name: 'a b', description: 1, inputSchema: { type: 'string' } }],
+      ['/kwargs/tools/0/name', '/kwargs/tools/0/description', '/kwargs/tools/0/inputSchema'],
+    ],
+    [
+      'one name twice',
+      [
+        { name: 'a', inputSchema: { type: 'object' } },
+        { name: 'a', inputSchema: { type: 'object' } },
+      ],
+      ['/kwargs/tools/1/name'],
+    ],
+  ])('refuses tools of the caller that are %s', async (_, tools, pointers) => {
+    const query = await queryOf('Hello', { tools });
+    start().check(query);
+    const handler = start({ kwargs: ['tools'] });
+    let refusal: unknown;
+    try {
+      handler.check(query);
+    } catch (error) {
+      refusal = error;
+    }
+    expect(refusal).toMatchObject({
+      code: 'invalid_query',
+      extras: { errors: pointers.map((pointer) => ({ pointer })) },
+    });
+  });
+
+  it('refuses a tool of the caller that has the name of one of its own', async () => {
+    const tools = [{ name: 'request_files', inputSchema: { type: 'object' } }];
+    const query = await queryOf(['Hello', { name: 'a.csv', content: 'a' }], { tools });
+    const { error } = await outcome(start({ kwargs: ['tools'] }), query);
+    expect(error).toMatchObject({ code: 'invalid_query' });
+    expect(error!.detail).toBe(
+      'kwargs.tools.0.name must be another name: the agent has a tool "request_files" itself.',
+    );
+  });
+
   it('takes usage of any form', async () => {
     const usage = { prompt_tokens: -5, completion_tokens: 1.5, total_tokens: null };
     endpoint.answers(bytes(`${says('Hi')}data: ${JSON.stringify({ choices: [], usage })}\n\n${STOP}`));

@@ -13,6 +13,7 @@ import {
 import { fromAiSdk } from '../index.js';
 import type { FilesHandler } from 'nest-agent-query-files';
 import { estimateTextTokens, type ModelInput, plainTextOf } from 'nest-agent-query-adapters';
+import { callerTools } from './caller-tools.js';
 import { Endpoint } from './endpoint.js';
 import { cutResult, McpTools } from './mcp-tools.js';
 import { callFor, type ModelOptions, type ModelSettings, modelSettings } from './model-options.js';
@@ -63,13 +64,14 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
 
   override async handle(query: Query, context: QueryContext): Promise<HandlerAnswer> {
     const { inputs, contextTokens, maxSteps, retries } = this.settings;
-    const { model, instructions, temperature, maxOutputTokens } = callFor(this.settings, query.kwargs);
-    const { tools, missing } = await Promise.race([this.#mcp.available(), aborted(context.signal)]);
+    const { model, instructions, temperature, maxOutputTokens, tools } = callFor(this.settings, query.kwargs);
+    const { tools: mcpTools, missing } = await Promise.race([this.#mcp.available(), aborted(context.signal)]);
+    const own = { ...(await this.#toolOfFiles(query, context)), ...mcpTools };
     const told = estimateTextTokens(instructions ?? '');
     const handler = fromAiSdk(
       {
         model: this.#endpoint.model(model),
-        tools: { ...(await this.#toolOfFiles(query, context)), ...tools },
+        tools: { ...own, ...callerTools(tools, own) },
         stopWhen: stepCountIs(maxSteps),
         maxRetries: retries,
         ...(instructions !== undefined && { instructions }),
@@ -123,8 +125,9 @@ export class ModelHandler extends AgentHandler implements OnApplicationShutdown 
  * Makes a handler that asks a model at an endpoint with the interface of OpenAI's chat completions: OpenAI, vLLM, Ollama,
  * llama.cpp, LiteLLM and others.
  *
- * The model gets the parts of the query and the earlier turns of the session, and may call the tools of MCP servers. After each
- * step there is a checkpoint, from which the run continues if its process is lost.
+ * The model gets the parts of the query and the earlier turns of the session, and may call the tools of MCP servers, and those that
+ * a caller brings (`kwargs.tools`) and executes. After each step there is a checkpoint, from which the run continues if its process
+ * is lost.
  *
  * @param options which model answers
  * @param environment variables of which MCP servers that are programs get `HOME`, `PATH` and the like. Default: none

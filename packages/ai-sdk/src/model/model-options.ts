@@ -1,4 +1,4 @@
-import { QueryError } from 'nest-agent-query';
+import { type FieldError, QueryError } from 'nest-agent-query';
 import {
   isInRange,
   MODEL_NUMBERS,
@@ -8,6 +8,7 @@ import {
   rangeText,
   TEMPERATURES,
 } from 'nest-agent-query/agents';
+import { type CallerTool, faultsOfTools } from './caller-tools.js';
 import { checkMcpServers, type McpServerOptions } from './mcp-options.js';
 
 /** Which model answers, what it is told, and within which limits. */
@@ -24,7 +25,7 @@ export interface ModelOptions {
   temperature?: number | undefined;
   /** The most tokens of one step of an answer. Default: what the endpoint allows. */
   maxOutputTokens?: number | undefined;
-  /** Which of the options above a caller may override by kwargs. Default: none. */
+  /** Which of the options above a caller may override by kwargs, and whether it may bring `tools` that it executes. Default: none. */
   kwargs?: readonly ModelKwarg[];
   /**
    * How many tokens the model can take, by an estimate: the oldest turns of a session are left out beyond that. Leave room for
@@ -49,10 +50,12 @@ export interface ModelCall {
   instructions: string | undefined;
   temperature: number | undefined;
   maxOutputTokens: number | undefined;
+  /** The tools that the caller executes. */
+  tools: readonly CallerTool[];
 }
 
 /** The options with their defaults. */
-export interface ModelSettings extends ModelCall {
+export interface ModelSettings extends Omit<ModelCall, 'tools'> {
   baseUrl: string;
   apiKey: string | undefined;
   kwargs: readonly ModelKwarg[];
@@ -101,7 +104,7 @@ export function modelSettings(options: ModelOptions): ModelSettings {
 }
 
 /** A rule for a kwarg: the rest of a sentence, and whether a value keeps it. */
-const RULES: Record<ModelKwarg, [rule: string, is: (value: unknown) => boolean]> = {
+const RULES: Record<Exclude<ModelKwarg, 'tools'>, [rule: string, is: (value: unknown) => boolean]> = {
   model: ['must be a name of 1 to 200 characters', (value) => isText(value, 200) && value !== ''],
   instructions: [
     `must be a text of at most ${INSTRUCTIONS_LENGTH} characters`,
@@ -121,11 +124,9 @@ const RULES: Record<ModelKwarg, [rule: string, is: (value: unknown) => boolean]>
  */
 export function callFor(settings: ModelSettings, kwargs: Record<string, unknown>): ModelCall {
   const given = settings.kwargs.filter((name) => Object.hasOwn(kwargs, name) && kwargs[name] !== null);
-  const errors = given
-    .filter((name) => !RULES[name][1](kwargs[name]))
-    .map((name) => ({ pointer: `/kwargs/${name}`, detail: RULES[name][0] }));
+  const errors = given.flatMap((name) => faultsOf(name, kwargs[name]));
   if (errors.length > 0) {
-    const faults = errors.map(({ pointer, detail }) => `${pointer.slice(1).replace('/', '.')} ${detail}`);
+    const faults = errors.map(({ pointer, detail }) => `${pointer.slice(1).replaceAll('/', '.')} ${detail}`);
     throw new QueryError('invalid_query', `${faults.join('; ')}.`, { errors });
   }
   const valueOf = (name: ModelKwarg) => (given.includes(name) ? kwargs[name] : undefined);
@@ -134,7 +135,14 @@ export function callFor(settings: ModelSettings, kwargs: Record<string, unknown>
     instructions: (valueOf('instructions') as string | undefined) ?? settings.instructions,
     temperature: (valueOf('temperature') as number | undefined) ?? settings.temperature,
     maxOutputTokens: (valueOf('max_output_tokens') as number | undefined) ?? settings.maxOutputTokens,
+    tools: (valueOf('tools') as CallerTool[] | undefined) ?? [],
   };
+}
+
+function faultsOf(name: ModelKwarg, value: unknown): FieldError[] {
+  if (name === 'tools') return faultsOfTools(value);
+  const [detail, isValid] = RULES[name];
+  return isValid(value) ? [] : [{ pointer: `/kwargs/${name}`, detail }];
 }
 
 function isText(value: unknown, length: number): boolean {

@@ -15,6 +15,13 @@ const FIXTURES = new URL('../../../../test/fixtures/files/', import.meta.url);
 const COMPLETED = { status: 'completed' };
 const KEY = 'sk-secret-0123456789';
 
+/** A tool of the caller. */
+const LOCATE = {
+  name: 'locate',
+  description: 'Where I am',
+  inputSchema: { type: 'object', properties: { exact: { type: 'boolean' } } },
+};
+
 const REFUSALS: [what: string, status: number, error: object, code: string, sentence: RegExp][] = [
   ['a refused key', 401, { message: `Incorrect API key: ${KEY}` }, 'handler_failed', /credential/],
   ['an unknown model', 404, { message: 'No such model' }, 'handler_failed', /does not know the model/],
@@ -154,6 +161,65 @@ describeOnOneAdapter('The agent model on %s', (adapter) => {
     expect(JSON.stringify(dataOf(envelopes, 'log'))).toContain('no more steps');
   });
 
+  it(promise('model.caller-tools', 'over HTTP, and remembers the call'), async () => {
+    endpoint.on({ toolCallId: 'call-1' }, { content: 'You are in Paris.' });
+    endpoint.on({ userMessage: 'Where' }, { toolCalls: [call('call-1', 'locate', { exact: true })] });
+    endpoint.on({ userMessage: 'sure' }, { content: 'Yes.' });
+    const { url } = await start({ kwargs: ['tools'] });
+    const kwargs = { session_id: 'a', tools: [LOCATE] };
+    const reply = await ask(url, 'Where am I?', { headers: FULL, kwargs });
+    await reply.until('input_required');
+    expect(asked()[0]!.tools).toEqual([
+      {
+        type: 'function',
+        function: { name: 'locate', description: 'Where I am', parameters: LOCATE.inputSchema },
+      },
+    ]);
+    const path = `/query/${reply.runId}/inputs`;
+    const answers = [{ id: 'call-1', outcome: 'answered', value: { content: { city: 'Paris' } } }];
+    expect((await request(url, { path }, JSON.stringify({ answers }))).status).toBe(200);
+    const envelopes = await reply.allEnvelopes();
+    expect(envelopes.map(({ type }) => type).filter((type) => type !== 'usage')).toEqual([
+      'tool_call',
+      'input_required',
+      'input_resolved',
+      'tool_result',
+      'message',
+      'done',
+    ]);
+    expect(dataOf(envelopes, 'input_required')[0]!['requests']).toMatchObject([
+      { id: 'call-1', kind: 'tool', toolCallId: 'call-1', name: 'locate', arguments: { exact: true } },
+    ]);
+    expect(dataOf(envelopes, 'tool_result')).toEqual([{ id: 'call-1', content: { city: 'Paris' } }]);
+    expect(asked()[1]!.messages.at(-1)).toMatchObject({ role: 'tool', content: '{"city":"Paris"}' });
+    await (await ask(url, 'Are you sure?', { kwargs })).whole();
+    expect(asked()[2]!.messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+  });
+
+  it(promise('model.caller-tools', 'has another question while it is asked'), async () => {
+    endpoint.on({ userMessage: 'Where' }, { toolCalls: [call('call-1', 'locate', {})] });
+    endpoint.on({ userMessage: 'Never mind' }, { content: 'Good.' });
+    const { url } = await start({ kwargs: ['tools'] });
+    const kwargs = { session_id: 'a', tools: [LOCATE] };
+    const reply = await ask(url, 'Where am I?', { headers: FULL, kwargs });
+    await reply.until('input_required');
+    const next = await (await ask(url, 'Never mind', { kwargs })).allEnvelopes();
+    expect(next.at(-1)!.data).toEqual(COMPLETED);
+    expect((await reply.allEnvelopes()).at(-1)!.data).toEqual({ status: 'cancelled' });
+    expect(asked()[1]!.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'tool', content: expect.stringMatching(/^Not executed/) as string },
+      { role: 'user', content: 'Never mind' },
+    ]);
+  });
+
   it(promise('model.files', 'passes an image on, and the text of a document'), async () => {
     endpoint.on({ userMessage: 'these' }, { content: 'A picture and a report.' });
     const { url } = await start({ inputs: ['image'] });
@@ -228,6 +294,7 @@ describeOnOneAdapter('The agent model on %s', (adapter) => {
 
 interface ChatRequest {
   model: string;
+  tools?: object[];
   messages: { role: string; content: string }[];
 }
 

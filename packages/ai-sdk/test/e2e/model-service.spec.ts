@@ -108,7 +108,7 @@ describe('The service with AGENT=model', () => {
   });
 
   it(promise('model.kwargs', 'with a value that is not valid'), async () => {
-    const { url } = await start({ MODEL_KWARGS: 'temperature,max_output_tokens,model,instructions' });
+    const { url } = await start({ MODEL_KWARGS: 'temperature,max_output_tokens,model,instructions,tools' });
     const faulty: [object, pointer: string][] = [
       [{ temperature: 3 }, '/kwargs/temperature'],
       [{ temperature: '1' }, '/kwargs/temperature'],
@@ -117,6 +117,8 @@ describe('The service with AGENT=model', () => {
       [{ model: 'x'.repeat(201) }, '/kwargs/model'],
       [{ model: ['a'] }, '/kwargs/model'],
       [{ instructions: 'x'.repeat(65_537) }, '/kwargs/instructions'],
+      [{ tools: { name: 'locate' } }, '/kwargs/tools'],
+      [{ tools: [{ name: 'locate me', inputSchema: { type: 'object' } }] }, '/kwargs/tools/0/name'],
     ];
     for (const [kwargs, pointer] of faulty) {
       const reply = await ask(url, 'Hello', { kwargs });
