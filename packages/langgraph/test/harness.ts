@@ -14,7 +14,9 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+
+type ApprovedTool = FakeTool & { needsApproval?: boolean };
 
 /**
  * A graph with a checkpointer.
@@ -29,19 +31,39 @@ export function langGraphHarness(saver: () => BaseCheckpointSaver): AdapterHarne
   };
 }
 
-const KEEPS_NOTHING = 'a graph without a checkpointer keeps no steps';
-const CANNOT_ASK = Object.fromEntries(
-  ['approve', 'refuse', 'edit', 'several', 'askRestart'].map((name) => [name, KEEPS_NOTHING]),
-);
-
 /** A graph that is given the history. */
 export const langGraphWithoutMemoryHarness: AdapterHarness = {
   name: 'langgraph, without a checkpointer',
-  cannot: { checkpoint: KEEPS_NOTHING, ...CANNOT_ASK },
+  cannot: { checkpoint: 'a graph without a checkpointer keeps no steps' },
   create: (model, tools, options) => fromLangGraph(graphOf(model, tools), options),
 };
 
-export function graphOf(model: FakeModel, tools: FakeTool[], checkpointer?: BaseCheckpointSaver) {
+/**
+ * A graph with the middleware of LangChain that asks people.
+ *
+ * @param saver the checkpointer of the test that is executed
+ */
+export function langGraphAskingHarness(saver: () => BaseCheckpointSaver): AskingHarness {
+  return {
+    name: 'langgraph',
+    cannot: {
+      mixed: 'the middleware of LangChain makes no call of a step in which it is told to refuse one',
+      callerTool: 'all tools of the framework are executed in the service',
+    },
+    create: (model, tools, options) =>
+      fromLangGraph(
+        graphOf(
+          model,
+          tools.flatMap(({ execute, ...tool }) => (execute ? { ...tool, execute } : [])),
+          saver(),
+        ),
+        options,
+      ),
+  };
+}
+
+/** @param tools those with `needsApproval` are asked about */
+export function graphOf(model: FakeModel, tools: ApprovedTool[], checkpointer?: BaseCheckpointSaver) {
   const interruptOn = Object.fromEntries(
     tools.filter(({ needsApproval }) => needsApproval).map(({ name }) => [name, true]),
   );

@@ -12,7 +12,7 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
 
 type AgentConfig = ConstructorParameters<typeof Agent>[0];
 type Part = Record<string, unknown> & { type: string };
@@ -31,8 +31,27 @@ export const WITHOUT_RETRIES = { modelSettings: { maxRetries: 0 } };
 export const mastraHarness: AdapterHarness = {
   name: 'mastra',
   create: (model, tools, options) =>
-    fromMastra(withStorage(mastraAgent(model, tools)), { ...options, stream: () => WITHOUT_RETRIES }),
-  cannot: { edit: 'the framework makes a call only with the arguments of the model' },
+    fromMastra(mastraAgent(model, tools), { ...options, stream: () => WITHOUT_RETRIES }),
+  cannot: {},
+};
+
+/** Mastra, with tools that ask, and the storage that this needs. */
+export const mastraAskingHarness: AskingHarness = {
+  name: 'mastra',
+  create: (model, tools, options) =>
+    fromMastra(
+      withStorage(
+        mastraAgent(
+          model,
+          tools.flatMap(({ execute, ...tool }) => (execute ? { ...tool, execute } : [])),
+        ),
+      ),
+      { ...options, stream: () => WITHOUT_RETRIES },
+    ),
+  cannot: {
+    edit: 'the framework makes a call only with the arguments of the model',
+    callerTool: 'all tools of the framework are executed in the service',
+  },
 };
 
 /** An agent with a fake model. Its logger is silent: the framework logs each error of a model and of a tool. */
@@ -59,7 +78,7 @@ export function withStorage(agent: Agent): Agent {
   return new Mastra({ agents: { agent }, storage, logger: false }).getAgent('agent');
 }
 
-export function mastraTool({ name, execute, needsApproval = false }: FakeTool) {
+export function mastraTool({ name, execute, needsApproval = false }: FakeTool & { needsApproval?: boolean }) {
   return createTool({
     id: name,
     description: name,

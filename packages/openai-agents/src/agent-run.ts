@@ -123,6 +123,7 @@ export class AgentRun<K extends object> {
           ...(maxTurns !== undefined && { maxTurns }),
         }),
       (event) => this.#events.take(event),
+      !Array.isArray(input),
     );
   }
 
