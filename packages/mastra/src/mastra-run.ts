@@ -169,6 +169,8 @@ export class MastraRun<K extends object> {
     const resumed = { ...options, runId: this.#mastraRunId, toolCallId: call.id };
     if (call.kind === 'input') return agent.resumeStream!(answer.value, resumed as never);
     const { isApproved, reason } = decisionOf(answer);
+    // An id may have been that of an earlier call.
+    this.#refusals.delete(call.id);
     if (isApproved) return agent.approveToolCall!(resumed as never);
     this.#refusals.set(call.id, notExecuted(reason));
     return agent.declineToolCall!({ ...resumed, reason: notExecuted(reason) } as never);

@@ -61,6 +61,7 @@ export class Approvals {
 
   #answer(state: State, item: RunToolApprovalItem, call: ToolApproval, answer: ResolvedInput): void {
     const { isApproved, reason } = decisionOf(answer);
+    this.#refused.delete(call.id);
     if (isApproved) return state.approve(item);
     this.#refused.add(call.id);
     state.reject(item, { message: notExecuted(reason) });
