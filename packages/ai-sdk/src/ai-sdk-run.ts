@@ -3,6 +3,7 @@ import { type Envelope, log, message, type Query, type QueryContext } from 'nest
 import { cutModel, modelFailure, ModelGate } from 'nest-agent-query-adapters';
 import {
   type AiSdkChoice,
+  type AiSdkOptions,
   type AiSdkSettings,
   type AiSdkSource,
   checkSource,
@@ -135,11 +136,10 @@ export class AiSdkRun<K extends object> {
       ...call,
       model: gatedModel(options.model, this.#gate),
       stopWhen: () => limit.isReached,
-      onStepFinish: async (step) => {
-        await options.onStepFinish?.(step);
+      ...callbackOfSteps(options, async (step) => {
         await limit.add(step).catch((error: unknown) => this.#fail(error));
         await stepFinished(step, limit.isReached);
-      },
+      }),
     });
     return fullStream;
   }
@@ -148,6 +148,21 @@ export class AiSdkRun<K extends object> {
     this.#failure = error;
     this.#stop.abort(error);
   }
+}
+
+type StepCallback = NonNullable<AiSdkOptions['onStepFinish']>;
+
+/** What the SDK calls after each step. Version 7 prefers another name. */
+function callbackOfSteps(options: AiSdkOptions, finished: StepCallback): { onStepFinish: StepCallback } {
+  const { onStepEnd, onStepFinish } = options as AiSdkOptions & { onStepEnd?: StepCallback };
+  const callback: StepCallback = async (step) => {
+    try {
+      await (onStepEnd ?? onStepFinish)?.(step);
+    } finally {
+      await finished(step);
+    }
+  };
+  return onStepEnd ? ({ onStepFinish: callback, onStepEnd: callback } as never) : { onStepFinish: callback };
 }
 
 /** The SDK would write each error of the model to the console. */

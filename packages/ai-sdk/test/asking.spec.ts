@@ -172,6 +172,18 @@ describe('What an agent of the AI SDK asks', () => {
     await expect(answered).rejects.toThrow('No limit.');
   });
 
+  it.each(['onStepFinish', 'onStepEnd'])('asks also where %s of the host throws', async (name) => {
+    const callback = () => {
+      throw new Error('Broken.');
+    };
+    const locate = tool({ inputSchema }) as ToolSet[string];
+    const options = { [name]: callback };
+    const { asked } = await answer([calls('locate'), says('Hm.')], { locate }, () => ({ content: 1 }), {
+      options,
+    });
+    expect(asked).toEqual([['tool locate']]);
+  });
+
   it('makes a key of an id that is too long for one', async () => {
     const locate = tool({ inputSchema }) as ToolSet[string];
     const step = { acts: [call('x'.repeat(300), 'locate'), END] };
