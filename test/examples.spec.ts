@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
 import type { Envelope } from '../src/index.js';
-import { answerOf, ask } from './support/client.js';
+import { answerOf, ask, FULL, request } from './support/client.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { ROOT } from './support/documents.js';
 import { serve, type SharedService } from './support/service.js';
@@ -161,6 +161,21 @@ describe('The program examples/command/agent.sh', () => {
     await eventuallyElsewhere(() =>
       /Run [0-9a-f-]{36}: The query has \d+ characters\./.test(service.output()),
     );
+  });
+});
+
+describe('The program examples/command/approval.py', () => {
+  it('asks, and is started again with the answer', async () => {
+    const service = await serve({ AGENT: 'command', COMMAND: 'python3 examples/command/approval.py' }, ROOT);
+    const reply = await ask(service.url, 'hello', { headers: FULL });
+    await reply.until('input_required');
+    const answers = [{ id: 'refund-881', outcome: 'answered', value: { approved: true } }];
+    await request(service.url, { path: `/query/${reply.runId}/inputs` }, JSON.stringify({ answers }));
+    expect(await reply.answer()).toEqual({
+      text: 'Let me see. 120 EUR are refunded.',
+      done: [{ status: 'completed' }],
+    });
+    await service.stop();
   });
 });
 

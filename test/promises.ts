@@ -13,6 +13,7 @@ export type Section =
   | '2.10'
   | '2.11'
   | '2.12'
+  | '2.13'
   | 'module'
   | 'service'
   | 'client';
@@ -608,7 +609,7 @@ export const PROMISES = {
   'module.metrics': {
     section: 'module',
     sentence:
-      'The metrics of a query module have the numbers of its runs, refusals, followers, envelopes, files, logs and store.',
+      'The metrics of a query module have the numbers of its runs, refusals, followers, envelopes, files, logs, store, and of what runs ask.',
   },
   'module.metrics-names': {
     section: 'module',
@@ -627,7 +628,7 @@ export const PROMISES = {
   'module.query-log': {
     section: 'module',
     sentence:
-      'The log has one line per query when its admission is answered and one when its run ends, and what callers choose cannot begin another line.',
+      'The log has one line per query when its admission is answered and one when its run ends, one when a run asks and one per answer; what callers choose cannot begin another line.',
   },
   'module.health-indicator': {
     section: 'module',
@@ -646,6 +647,11 @@ export const PROMISES = {
     section: 'module',
     sentence:
       'The span of a run says how the run has ended, with the tokens that were used, and has no contents and no owner.',
+  },
+  'traces.asking': {
+    section: 'module',
+    sentence:
+      'A run that asks has a span await_input until the last answer or the end of the run, without anything of questions and answers.',
   },
   'traces.waiting': {
     section: 'module',
@@ -872,6 +878,42 @@ export const PROMISES = {
     sentence:
       'No program outlives the service that is stopped, also if it ends at once because of a second signal.',
   },
+  'asking.command': {
+    section: '2.13',
+    sentence:
+      'A program asks, ends with the exit code 75, and is started again with the answers and its last checkpoint.',
+  },
+  'asking.command-live': {
+    section: '2.13',
+    sentence: 'A program whose input is kept open asks, and reads the answer as its next line.',
+  },
+  'asking.command-slot': {
+    section: '2.13',
+    sentence: 'A run whose program has ended until the answer comes leaves its place to other programs.',
+  },
+  'asking.command-cancel': {
+    section: '2.13',
+    sentence: 'A cancel that is acknowledged with 200 has ended a program that waits for an answer.',
+  },
+  'asking.command-invalid': {
+    section: '2.13',
+    sentence: 'A program that asks something that is not valid fails its run, with the reason.',
+  },
+  'asking.remote': {
+    section: '2.13',
+    sentence:
+      'What the service behind AGENT=remote asks is asked under the same ids, and the answer reaches that service.',
+  },
+  'asking.remote-elsewhere': {
+    section: '2.13',
+    sentence:
+      'Where somebody has answered in the service behind AGENT=remote, the run goes on with that answer.',
+  },
+  'asking.remote-cancel': {
+    section: '2.13',
+    sentence:
+      'An acknowledged cancel of a run of AGENT=remote that asks has ended the run of the remote service.',
+  },
   'service.command-secrets': {
     section: 'service',
     sentence: 'The environment of a program has no variable of the service.',
@@ -971,6 +1013,28 @@ export const PROMISES = {
   'owners.processes': {
     section: '2.12',
     sentence: 'The limits of runs of an owner hold for all processes together.',
+  },
+
+  'asking.elsewhere': {
+    section: '2.13',
+    sentence: 'A run can be answered at any process. A handler that still waits goes on in its process.',
+  },
+  'asking.killed': {
+    section: '2.13',
+    sentence:
+      'A question survives the end of all processes. After the answer the handler is called again, once.',
+  },
+  'asking.deploys': {
+    section: '2.13',
+    sentence: 'A run that asks is not touched by processes that stop and start.',
+  },
+  'asking.one-answer': {
+    section: '2.13',
+    sentence: 'Of two answers at the same time, one counts. The other gets 409 with what counts.',
+  },
+  'asking.ended-elsewhere': {
+    section: '2.13',
+    sentence: 'A run that asks can be cancelled, superseded and expire at any process.',
   },
 
   'cluster.follow': {

@@ -57,6 +57,7 @@ describeWithRedis('The example of a store on Redis', () => {
     {
       without: {
         files: 'Redis is no place for large files.',
+        inputs: 'runs do not ask here.',
         lengthLimits: 'Redis has limits of its own.',
         logLength: 'It is not counted.',
         ownerLimits: 'The example has no rounds of owners.',

@@ -8,7 +8,7 @@ import { appendFile, mkdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AgentHandler, file, message, type Query, type QueryContext } from 'nest-agent-query';
+import { AgentHandler, file, message, type Query, type QueryContext, type Question } from 'nest-agent-query';
 
 /** One step of a script: an object with one of these members. */
 interface Step {
@@ -20,6 +20,7 @@ interface Step {
   mark?: string;
   markWhenStopped?: string;
   wait?: string;
+  ask?: Question[];
   fail?: string;
   hang?: boolean;
 }
@@ -42,14 +43,19 @@ export class ConformanceAgent extends AgentHandler {
     }
   }
 
-  async *#execute(step: Step, query: Query, { history, signal }: QueryContext) {
-    const { emit, times = 1, file: emitted, report, count, mark, wait, fail, hang } = step;
+  async *#execute(step: Step, query: Query, context: QueryContext) {
+    const { history, signal } = context;
+    const { emit, times = 1, file: emitted, report, count, mark, wait, ask, fail, hang } = step;
     if (emit) for (let n = 0; n < times; n++) yield emit;
     if (emitted) yield file({ ...emitted, content: Buffer.from(emitted.base64, 'base64') });
     if (report === 'query') yield message(JSON.stringify(received(query)));
     if (report === 'history') yield message(JSON.stringify(history.map(({ text }) => text)));
     if (count !== undefined) yield message(JSON.stringify(await this.#count(count)));
     if (mark !== undefined) await this.#set(mark);
+    if (ask) {
+      const answers = await context.ask(ask);
+      yield message(JSON.stringify(answers.map(({ id, outcome, value }) => ({ id, outcome, value }))));
+    }
     if (fail !== undefined) throw new Error(fail);
     const isOver = async () => wait !== undefined && (await this.#count(wait)) > 0;
     if (hang || wait !== undefined) while (!(await isOver())) await delay(10, undefined, { signal });

@@ -216,7 +216,7 @@ export class RedisRunStore extends RunStore {
     const { entries, next } = rules.pageOf(own, page, lengthOf);
     const sessions = entries.map(({ id, title, turns, usedAt }) => {
       const active = this.queue(owner, id).find(({ status }) => status === 'running')?.id;
-      return { id, title, turns: turns.length, usedAt, active };
+      return { id, title, turns: turns.length, usedAt, active, asking: undefined };
     });
     return { sessions, next };
   }
@@ -294,8 +294,8 @@ export class RedisRunStore extends RunStore {
 
   /** Continues or ends a run whose process was lost. */
   async #recover(run: StoredRun, events: port.RecoveryEvents): Promise<void> {
-    if (!run.cancelled && run.attempt <= events.restarts(run.module)) {
-      await this.#handOver(run);
+    if (!run.cancelled && run.lost < events.restarts(run.module)) {
+      await this.#handOver({ ...run, lost: run.lost + 1 });
       return events.recovered(run.id, undefined);
     }
     const end: port.RunEnd = run.cancelled ? { status: 'cancelled' } : rules.INTERRUPTED;

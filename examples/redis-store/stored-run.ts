@@ -23,6 +23,8 @@ export interface StoredRun extends RunRecord {
   readonly stateAt: number;
   /** The first and the last number of envelopes that later attempts have made void. */
   readonly voided: readonly (readonly [number, number])[];
+  /** How many attempts were lost: those count for the restarts of the handler. */
+  readonly lost: number;
   /** A caller has cancelled the run. */
   readonly cancelled: boolean;
 }
@@ -53,7 +55,7 @@ export function newRun(admission: Admission, { starts, isReady }: Place, number:
     ...recordOfAdmission(admission, starts, Date.now()),
     ...{ module, parts, kwargs, number, ready: isReady ? number : 0 },
     ...{ key: idempotency && keyOf(owner, idempotency.key), digest: idempotency?.digest },
-    ...{ endOffset: 0, state: undefined, stateAt: 0, files: [], voided: [], cancelled: false },
+    ...{ endOffset: 0, state: undefined, stateAt: 0, files: [], voided: [], lost: 0, cancelled: false },
   };
 }
 

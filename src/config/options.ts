@@ -30,7 +30,7 @@ function chosen<G extends Record<string, NumberOption>>(
 
 /** The options of the module as the environment sets them, without the handler. */
 export function queryOptions(environment: Environment): Omit<QueryModuleOptions, 'handler'> {
-  const { DISCONNECT, SESSION_POLICY, SPOOL_DIRECTORY, REJECT_MISMATCHED_TYPES } = environment;
+  const { DISCONNECT, SESSION_POLICY, ON_ASKING, SPOOL_DIRECTORY, REJECT_MISMATCHED_TYPES } = environment;
   return {
     limits: chosen(environment, OPTIONS.limits) as Partial<BodyLimits>,
     ...(SPOOL_DIRECTORY && { spoolDirectory: SPOOL_DIRECTORY }),
@@ -39,6 +39,7 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
       ...(chosen(environment, OPTIONS.runs) as Partial<RunOptions>),
       disconnect: DISCONNECT === 'grace' ? { graceMs: environment.DISCONNECT_GRACE_MS } : DISCONNECT,
       sessionPolicy: SESSION_POLICY,
+      onAsking: ON_ASKING,
     },
     streams: chosen(environment, OPTIONS.streams) as Partial<StreamOptions>,
   };
@@ -73,6 +74,7 @@ export function commandOptions(environment: Environment) {
   return {
     command: environment.COMMAND,
     ...chosen(environment, OPTIONS.command),
+    keepInput: environment.COMMAND_KEEP_INPUT === 'true',
     stopDeadlineMs: environment.STOP_DEADLINE_MS,
     directory: environment.SPOOL_DIRECTORY || undefined,
   };

@@ -2,6 +2,7 @@ import {
   agentsOf,
   ConfigurationError,
   otherVariables,
+  queryOptions,
   readEnvironment,
   remoteOptions,
   retentionOptions,
@@ -86,6 +87,20 @@ describe('The environment of the service', () => {
       REMOTE_HEADERS: ' X-Key:  a: b,c \n\nX-B: 2',
     };
     expect(remoteOptions(readEnvironment(variables)).headers).toEqual({ 'X-Key': 'a: b,c', 'X-B': '2' });
+  });
+
+  it('reads what holds for runs that ask', () => {
+    expect(queryOptions(readEnvironment({})).runs).toMatchObject({
+      onAsking: 'supersede',
+      maxAskingPerOwner: 1_000,
+      askInMemoryMs: 300_000,
+    });
+    const variables = { ON_ASKING: 'reject', MAX_ASKING_PER_OWNER: '3', ASK_IN_MEMORY_MS: '5000' };
+    expect(queryOptions(readEnvironment(variables)).runs).toMatchObject({
+      onAsking: 'reject',
+      maxAskingPerOwner: 3,
+      askInMemoryMs: 5_000,
+    });
   });
 
   it('leaves the retention to the store if no variable sets it', () => {
@@ -242,6 +257,7 @@ describe('The environment of the service', () => {
     ['LOG_FORMAT', 'xml', '"json" or "text"'],
     ['LOG_LEVEL', 'all', '"fatal", "error", "warn", "info", "log", "debug" or "verbose"'],
     ['ACCESS', 'closed', '"open"'],
+    ['ON_ASKING', 'wait', '"supersede", "enqueue" or "reject"'],
   ])('refuses %s=%s, and tells what it may be', (name, value, what) => {
     expect(faultsOf({ API_KEYS: `ann:${'0'.repeat(64)}`, [name]: value })).toContainEqual(
       expect.stringContaining(`${name} is "${value}"; it must be ${what}`),

@@ -151,6 +151,11 @@ export const VARIABLES = {
   WATCH: agent(oneOf(['true', 'false'], 'false'), 'load a module again when its files change', ''),
   COMMAND: agent(text(), 'with `AGENT=command`: the program', 'program'),
   ...numbers(agent, OPTIONS.command),
+  COMMAND_KEEP_INPUT: agent(
+    oneOf(['true', 'false'], 'false'),
+    'with `AGENT=command`: its input stays open',
+    '',
+  ),
   REMOTE_URL: agent(secret(faultOfAddress), 'where the other service is', 'url'),
   REMOTE_HEADERS: agent(secret(faultOfHeaders), 'headers of every request, one in each line', undefined),
   MODEL_BASE_URL: agent(secret(faultOfAddress), 'where the endpoint is', 'url'),
@@ -220,6 +225,11 @@ export const VARIABLES = {
     oneOf(['enqueue', 'reject', 'interrupt'], 'enqueue'),
     'what a second query of a busy session meets',
     'enqueue|reject|interrupt',
+  ),
+  ON_ASKING: runs(
+    oneOf(['supersede', 'enqueue', 'reject'], 'supersede'),
+    'what a query meets while its session asks',
+    'supersede|enqueue|reject',
   ),
   ...numbers(runs, OPTIONS.streams),
 

@@ -1,45 +1,24 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { SHAPES } from '../query/index.js';
+import { QueryInputRequest, QueryResolvedInput } from './input-models.js';
+import {
+  count,
+  digest,
+  type Member,
+  model,
+  optional,
+  orNull,
+  present,
+  RUN_STATUSES,
+  text,
+  time,
+  unionOf,
+} from './schemas.js';
 
 /*
  * The JSON of the interface as schemas of the document. Each name begins with `Query`, so that it is unlikely that a host has a
  * model of the same name.
  */
-
-/** A member of a model: its schema, and whether it may be absent. */
-type Member = ApiPropertyOptions;
-
-/** Makes a model of its members: `@nestjs/swagger` takes a class, and reads the decorators of its members. */
-function model(name: string, members: Record<string, Member>): Type {
-  const type = { [name]: class {} }[name]!;
-  const prototype = type.prototype;
-  for (const [member, schema] of Object.entries(members)) {
-    // What the compiler writes for a member of a class: without it, a schema of any value is taken for a cycle.
-    Reflect.defineMetadata('design:type', Object, prototype, member);
-    ApiProperty(schema)(prototype, member);
-  }
-  return type;
-}
-
-/** The schema of a union that a member tells apart. */
-export function unionOf(member: string, models: Record<string, Type>) {
-  const mapping = Object.fromEntries(
-    Object.entries(models).map(([value, type]) => [value, getSchemaPath(type)]),
-  );
-  return {
-    oneOf: Object.values(mapping).map(($ref) => ({ $ref })),
-    discriminator: { propertyName: member, mapping },
-  };
-}
-
-const text = (description?: string) => ({ type: 'string', ...(description && { description }) }) as const;
-const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
-const time = (description: string) => ({ type: 'string', format: 'date-time', description }) as const;
-const orNull = <T extends object>(schema: T) => ({ ...schema, nullable: true }) as const;
-const optional = <T extends object>(schema: T) => ({ ...schema, required: false }) as const;
-const digest = (description?: string) => ({ ...text(description), pattern: '^[0-9a-f]{64}$' }) as const;
-const present = (description: string) => ({ type: 'boolean', enum: [true], description }) as const;
 
 /** The model of an envelope of one type. */
 function envelope(type: string, description: string, data: Member): Type {
@@ -50,11 +29,23 @@ function envelope(type: string, description: string, data: Member): Type {
   });
 }
 
+/** The data of the types that have models. */
+const DATA: Record<string, Member> = {
+  input_required: {
+    type: model('QueryInputRequiredData', { requests: { type: [QueryInputRequest], minItems: 1 } }),
+  },
+  input_resolved: { type: model('QueryInputResolvedData', { answers: { type: [QueryResolvedInput] } }) },
+};
+
 const STANDARD = [...SHAPES].map(([type, shape]) => {
   const members = { ...shape.required, ...shape.optional };
   const properties = Object.fromEntries(Object.entries(members).map(([name, { schema }]) => [name, schema]));
   const data = { type: 'object', properties, required: Object.keys(shape.required) } as Member;
-  return { type, isOfTurn: shape.isOfTurn !== false, model: envelope(type, shape.description, data) };
+  return {
+    type,
+    isOfTurn: shape.isOfTurn !== false,
+    model: envelope(type, shape.description, DATA[type] ?? data),
+  };
 });
 
 /** The envelopes that a turn keeps, by their types. */
@@ -103,7 +94,7 @@ export const QueryFilePart = model('QueryFilePart', {
 
 export const QueryRun = model('QueryRun', {
   id: text(),
-  status: { type: 'string', enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'] },
+  status: { type: 'string', enum: RUN_STATUSES },
   session: orNull(text('kwargs.session_id of the query.')),
   createdAt: time('When the query was admitted.'),
   startedAt: orNull(time('When the handler was called.')),
@@ -154,6 +145,7 @@ const QueryTurn = model('QueryTurn', {
 
 const next = orNull(text('`after` of the next page; null at the end.'));
 const active = orNull(text('The id of the run that executes.'));
+const asking = orNull(text('The id of the run that asks.'));
 
 export const QueryRunList = model('QueryRunList', {
   runs: { type: [QueryRun], description: 'Newest first.' },
@@ -166,6 +158,7 @@ const QuerySession = model('QuerySession', {
   turns: count('The number of its newest turn.'),
   updatedAt: time('When it was last used.'),
   active,
+  asking,
 });
 
 export const QuerySessionList = model('QuerySessionList', {
@@ -176,6 +169,7 @@ export const QuerySessionList = model('QuerySessionList', {
 export const QuerySessionPage = model('QuerySessionPage', {
   id: text(),
   active,
+  asking,
   waiting: count('How many runs wait in its queue.'),
   turns: { type: [QueryTurn], description: 'Oldest first.' },
   next: orNull(count('`after` of the next page; null at the end.')),
@@ -199,5 +193,9 @@ export const QueryProblem = model('QueryProblem', {
   part: optional(count('`limit_exceeded`: the index of the part.')),
   oldest: optional(count('`cursor_expired`: the oldest event that is kept.')),
   latest: optional(count('`cursor_expired`: the newest event.')),
+  answers: optional({
+    type: [QueryResolvedInput],
+    description: '`input_resolved`, `input_expired`: what has become of the requests.',
+  } as const),
   size: optional(count('`range_not_satisfiable`: the bytes of the file.')),
 });

@@ -20,11 +20,14 @@ const ROUTES = [
   'delete {base}/sessions/{sessionId}',
   'delete {base}/{runId}',
   'get {base}',
+  'get {base}/inputs',
   'get {base}/sessions',
   'get {base}/sessions/{sessionId}',
   'get {base}/{runId}',
   'get {base}/{runId}/files/{sha256}',
+  'get {base}/{runId}/inputs',
   'post {base}',
+  'post {base}/{runId}/inputs',
 ];
 
 /** The codes that only `done` has, and that of what is described as `default`. */
@@ -136,6 +139,43 @@ describeOnOneAdapter('The document of an application on %s', (adapter) => {
     });
   });
 
+  it('has what a run asks and how it is answered, as the body, in lists and in the stream', async () => {
+    await start(QueryModule.forRoot({ handler }));
+    const document = documentOf();
+    const operations = operationsOf(document);
+    const { requestBody, responses } = operations['post /query/{runId}/inputs']!;
+    expect(requestBody.content['application/json']!.schema.properties['answers']).toMatchObject({
+      minItems: 1,
+      maxItems: 64,
+      items: { $ref: '#/components/schemas/QueryInputAnswer' },
+    });
+    expect(Object.keys(responses['200']!.content!)).toEqual(['text/event-stream', 'application/json']);
+    const schemas = document.components!.schemas as Record<
+      string,
+      { required: string[]; properties: Record<string, object> }
+    >;
+    expect(schemas['QueryInputRequest']!.required).toEqual([
+      'id',
+      'kind',
+      'message',
+      'expiresAt',
+      'onExpire',
+    ]);
+    expect(schemas['QueryInputRequiredData']!.properties['requests']).toMatchObject({
+      items: { $ref: '#/components/schemas/QueryInputRequest' },
+    });
+    expect(schemas['QueryInput']!.properties['resolved']).toMatchObject({
+      nullable: true,
+      allOf: [{ $ref: '#/components/schemas/QueryInputResolution' }],
+    });
+    const next = { type: 'string', nullable: true };
+    expect(schemas['QueryInputList']!.properties).toMatchObject({
+      inputs: { items: { $ref: '#/components/schemas/QueryInput' } },
+      next,
+    });
+    expect(schemas['QueryRunInputs']!.properties).not.toHaveProperty('next');
+  });
+
   it('has the stream with its envelopes, and problems with all their codes', async () => {
     await start(QueryModule.forRoot({ handler }));
     const operations = operationsOf(documentOf());
@@ -143,7 +183,7 @@ describeOnOneAdapter('The document of an application on %s', (adapter) => {
     expect(responses['200']!.content!['text/event-stream']!.schema).toMatchObject({
       anyOf: [
         ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Suggestions'],
-        ...['Usage', 'Log', 'Progress', 'Done', 'Other'],
+        ...['InputRequired', 'InputResolved', 'Usage', 'Log', 'Progress', 'Done', 'Other'],
       ].map((name) => ({ $ref: `#/components/schemas/Query${name}Envelope` })),
     });
     const found = new Set<string>();

@@ -6,11 +6,10 @@ import {
   ApiHeader,
   ApiOperation,
   ApiParam,
-  ApiQuery,
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import type { ErrorCode } from '../query/index.js';
+import { INPUT_OPERATIONS } from './input-operations.js';
 import {
   QueryFilePart,
   QueryRun,
@@ -21,8 +20,16 @@ import {
   QueryTurnFile,
   QueryTurnText,
   TURN_ENVELOPES,
-  unionOf,
 } from './models.js';
+import {
+  ALWAYS,
+  LAST_EVENT_ID,
+  LIST_PAGE,
+  parameter,
+  RUN_ID,
+  SESSION_ID,
+  wholeNumber,
+} from './parameters.js';
 import {
   ACCEPTED_HEADERS,
   fileResponses,
@@ -30,38 +37,7 @@ import {
   jsonResponse,
   streamResponse,
 } from './responses.js';
-
-/** What every route may refuse with. */
-const ALWAYS: ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'internal', 'unavailable'];
-
-const RUN_ID = ApiParam({ name: 'runId', schema: { type: 'string' }, description: 'The id of the run.' });
-
-const SESSION_ID = ApiParam({
-  name: 'sessionId',
-  schema: { type: 'string' },
-  description: '`kwargs.session_id` of the queries.',
-});
-
-const LAST_EVENT_ID = ApiHeader({
-  name: 'Last-Event-ID',
-  required: false,
-  schema: { type: 'string', example: '9f6c2b1e-6f0e-4b6f-8f5c-0c1d8a2b3c4d.3' },
-  description: '`{runId}.{seq}`, the id of the last event that you have: the stream continues after it.',
-});
-
-/** A parameter of the query. */
-function parameter(name: string, description: string, schema: object = { type: 'string' }) {
-  return ApiQuery({ name, required: false, schema, description });
-}
-
-const wholeNumber = (name: string, minimum: number, rest: object, description: string) =>
-  parameter(name, description, { type: 'integer', minimum, ...rest });
-
-/** The parameters of a page of a list. */
-const LIST_PAGE = [
-  parameter('after', '`next` of the page before.'),
-  wholeNumber('limit', 1, { maximum: 500, default: 50 }, 'How many entries the page has at most.'),
-];
+import { RUN_STATUSES, unionOf } from './schemas.js';
 
 /** The body of a query. `kwargs` is the class of the host; undefined where it has none. */
 function queryBody(kwargs: Type | undefined): MethodDecorator {
@@ -142,7 +118,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       parameter('session', 'Only runs of this session.'),
       parameter('status', 'Only runs with this status.', {
         type: 'string',
-        enum: ['waiting', 'running', 'completed', 'failed', 'cancelled'],
+        enum: RUN_STATUSES,
       }),
       ...LIST_PAGE,
       jsonResponse(200, 'A page of runs.', QueryRunList),
@@ -155,6 +131,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       jsonResponse(200, 'A page of sessions.', QuerySessionList),
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
+  ...INPUT_OPERATIONS,
   run: () =>
     applyDecorators(
       ApiOperation({ summary: 'Follow a run, or look at it' }),

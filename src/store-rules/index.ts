@@ -5,8 +5,14 @@
  * WARNING: other stores depend on every name below, as on those of the package root.
  */
 export {
+  answersTo,
+  askedAt,
+  closedBy,
   cursorExpired,
   doneText,
+  EXPIRED,
+  expiredOf,
+  expiresAt,
   INTERRUPTED,
   interrupted,
   isRepeated,
@@ -19,11 +25,14 @@ export {
   placeOf,
   recordOfAdmission,
   refuseBehind,
+  refuseToAsk,
   refuseToWait,
+  resolvedText,
   restartedText,
   runNotFound,
   sessionBusy,
   shownTurn,
+  supersedes,
   titleOf,
   turnOfRun,
 } from '../query/index.js';

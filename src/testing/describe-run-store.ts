@@ -4,6 +4,8 @@ import { describeCheckpoints } from './store-contract/checkpoints.js';
 import { describeEnd } from './store-contract/end.js';
 import { describeFiles } from './store-contract/files.js';
 import { describeIdempotencyKeys } from './store-contract/idempotency-keys.js';
+import { describeAskingOwners, describeAskingSessions } from './store-contract/asking-queues.js';
+import { describeInputs } from './store-contract/inputs.js';
 import { describeLists } from './store-contract/lists.js';
 import { describeLog, describeLogLength } from './store-contract/log.js';
 import { describeLongTexts } from './store-contract/long-texts.js';
@@ -14,6 +16,7 @@ import {
   type StoreCapability,
 } from './store-contract/opened-store.js';
 import { describeOwners } from './store-contract/owners.js';
+import { describeParkedRuns } from './store-contract/parked-runs.js';
 import { describeRestart } from './store-contract/restart.js';
 import { describeRestartedOwners } from './store-contract/restarted-owners.js';
 import { describeRetention } from './store-contract/retention.js';
@@ -64,6 +67,12 @@ export function describeRunStore(
     describeWith('ownerLimits', describeOwners);
     describeWith('retention', describeRetention);
     describeWith('files', describeFiles);
+    describeWith('inputs', () => {
+      describeInputs();
+      describeAskingSessions();
+      describeWith('durable', describeParkedRuns);
+      describeWith('ownerLimits', describeAskingOwners);
+    });
     describeWith('durable', () => {
       describeRestart();
       describeAttempts();

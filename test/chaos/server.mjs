@@ -14,10 +14,16 @@ const [, , database, options = '{}'] = process.argv;
 
 class Service {}
 
-/** Says what the files are, and then counts to `kwargs.events`, 25 by default. */
-async function* handler(query, { session, history }) {
+/** Asks `kwargs.asks` questions, none by default, says what the files are, and then counts to `kwargs.events`, 25 by default. */
+async function* handler(query, context) {
+  const { session, history, resumed } = context;
   const text = query.parts[0].text;
-  const { events = 25 } = query.kwargs;
+  const { events = 25, asks = 0 } = query.kwargs;
+  for (let asked = resumed?.state?.asked ?? 1; asked <= asks; asked++) {
+    const question = { key: `q${asked}`, kind: 'approval', message: 'May I?' };
+    const [answer] = await context.ask([question], { checkpoint: { asked } });
+    yield message(`${question.key} ${answer.outcome}`);
+  }
   for (const part of query.parts) {
     if (part.type === 'file')
       yield message(`file ${part.sha256} ${(await part.file.arrayBuffer()).byteLength}`);

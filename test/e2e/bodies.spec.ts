@@ -155,7 +155,7 @@ describeOnBothAdapters('The body of a query on %s', (adapter) => {
     await eventually(async () => (await spooled()).length === 1);
     socket.destroy();
     await eventually(async () => (await spooled()).length === 0);
-    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 });
   });
 
   /** Sends headers with `Expect: 100-continue`, and the body after `100 Continue`; resolves with the status lines. */

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promise } from '../promises.js';
 import { anyRuns } from '../support/child-processes.js';
-import { ask, cancel, get, request } from '../support/client.js';
+import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
+import { ROOT } from '../support/documents.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 
 /** It ignores SIGTERM, as its child does, and prints the ids of both. */
@@ -36,6 +37,19 @@ print(json.dumps({"type": "path", "data": file["path"]}))
 print(json.dumps({"type": "run", "data": query["runId"]}), end="")
 `;
 
+/** It asks, waits for the answer, and prints what it gets. */
+const LIVE = `import json, os, sys
+sys.stdin.readline()
+print(os.getpid(), os.getppid(), flush=True)
+request = {"id": "name", "kind": "input", "message": "Who?"}
+print(json.dumps({"type": "input_required", "data": {"requests": [request]}}), flush=True)
+[answer] = json.loads(sys.stdin.readline())["data"]["answers"]
+print("Hello", answer.get("value", answer["outcome"]), os.getpid())
+`;
+
+const APPROVAL = `python3 ${join(ROOT, 'examples/command/approval.py')}`;
+const PAID = { approved: true, arguments: { customer: 881, amount: 100 } };
+
 describe('The agent command', () => {
   let directory: string;
   let service: SharedService | undefined;
@@ -45,6 +59,7 @@ describe('The agent command', () => {
     await writeFile(join(directory, 'stubborn.py'), STUBBORN);
     await writeFile(join(directory, 'endless.py'), ENDLESS);
     await writeFile(join(directory, 'describe.py'), DESCRIBE);
+    await writeFile(join(directory, 'live.py'), LIVE);
   });
 
   afterEach(async () => {
@@ -55,6 +70,11 @@ describe('The agent command', () => {
 
   async function start(COMMAND: string, environment: Record<string, string> = {}): Promise<SharedService> {
     return (service = await serve({ AGENT: 'command', COMMAND, ...environment }, directory));
+  }
+
+  function answer(url: string, runId: string, id: string, value: unknown): Promise<Reply> {
+    const answers = [{ id, outcome: 'answered', value }];
+    return request(url, { path: `/query/${runId}/inputs` }, JSON.stringify({ answers }));
   }
 
   /** The ids that the program has printed. */
@@ -175,5 +195,68 @@ describe('The agent command', () => {
     const text = await (await ask(url, '')).whole();
     expect(text).toContain('MY_KEY=mine');
     expect(text).not.toMatch(/DATABASE_URL|STOP_DEADLINE_MS|COMMAND|AGENT=/);
+  });
+
+  it.each(['false', 'true'])(promise('asking.command', 'COMMAND_KEEP_INPUT=%s'), async (keeps) => {
+    const { url } = await start(APPROVAL, { COMMAND_KEEP_INPUT: keeps });
+    const reply = await ask(url, '', { headers: FULL });
+    await reply.until('input_required');
+    const run = await (await get(url, `/query/${reply.runId}`)).json();
+    expect(run).toMatchObject({ status: 'input_required' });
+    expect((await answer(url, reply.runId, 'refund-881', PAID)).status).toBe(200);
+    const envelopes = await reply.allEnvelopes();
+    expect(envelopes).toMatchObject([
+      { type: 'message', data: { content: 'Let me see. ' } },
+      {
+        type: 'input_required',
+        data: { requests: [{ id: 'refund-881', name: 'refund', editable: true, onExpire: 'decline' }] },
+      },
+      { type: 'input_resolved', data: { answers: [{ id: 'refund-881', outcome: 'answered', value: PAID }] } },
+      { type: 'message', data: { content: '100 EUR are refunded.' } },
+      { type: 'done', data: { status: 'completed' } },
+    ]);
+  });
+
+  it(promise('asking.command-live'), async () => {
+    const { url } = await start('python3 live.py', { COMMAND_KEEP_INPUT: 'true' });
+    const reply = await ask(url, '', { headers: FULL });
+    await reply.until('input_required');
+    await answer(url, reply.runId, 'name', 'Ada');
+    const { text, done } = await reply.answer();
+    expect(text).toMatch(/^(\d+) \d+\nHello Ada \1\n$/);
+    expect(done).toEqual([{ status: 'completed' }]);
+  });
+
+  it(promise('asking.command-slot'), async () => {
+    const { url } = await start(APPROVAL, { COMMAND_PROCESSES: '1' });
+    const replies = [await ask(url, '', { headers: FULL }), await ask(url, '', { headers: FULL })];
+    await Promise.all(replies.map((reply) => reply.until('input_required')));
+    await answer(url, replies[1]!.runId, 'refund-881', { approved: false });
+    expect((await replies[1]!.answer()).text).toBe('Let me see. Nothing is refunded.');
+    await answer(url, replies[0]!.runId, 'refund-881', { approved: true });
+    expect((await replies[0]!.answer()).text).toBe('Let me see. 120 EUR are refunded.');
+  });
+
+  it(promise('asking.command-cancel'), async () => {
+    const { url } = await start('python3 live.py; true', { COMMAND_KEEP_INPUT: 'true' });
+    const reply = await ask(url, '', { headers: FULL });
+    const pids = pidsIn(await reply.until('input_required'));
+    expect(await anyRuns(pids)).toBe(true);
+    expect((await cancel(url, reply.runId)).status).toBe(200);
+    expect(await anyRuns(pids)).toBe(false);
+    expect(await reply.whole()).toMatch(/"outcome":"cancelled"[^]*"status":"cancelled"/);
+  });
+
+  it.each([
+    ['{"requests":5}', 'The agent asked without `data.requests`, an array of requests.'],
+    [
+      '{"requests":[{"id":"a","kind":"b","message":"c"}]}',
+      'The agent asked something that is not valid. The question "a" cannot be asked: its kind must be one of approval, ' +
+        'input, tool, auth.',
+    ],
+  ])(promise('asking.command-invalid', '%s'), async (data, message) => {
+    const { url } = await start(`echo '{"type":"input_required","data":${data}}'; exit 75`);
+    const { done } = await (await ask(url, '')).answer();
+    expect(done).toEqual([{ status: 'failed', error: { code: 'invalid_envelope', message } }]);
   });
 });

@@ -165,7 +165,7 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
         },
       ]);
     }
-    expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
+    expect(agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 1 });
     ignoring.calls[0]!.finish();
     await eventually(() => agent.load().overdue === 0);
   });
@@ -190,7 +190,7 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
 
     expect(await store.find('anonymous', queued.runId)).toMatchObject({ status: 'waiting' });
     expect(scripted.calls).toHaveLength(1);
-    expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+    expect(agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 });
   });
 
   it(promise('drain.stalled-client'), async () => {
@@ -212,7 +212,7 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
     const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
     for (let before = -1; emitted !== before; await ticks(1000)) before = emitted;
     await app.close();
-    expect(agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+    expect(agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 });
     // The chunked coding has no end, so that a client knows that the stream was cut.
     await expect(stalled.whole()).rejects.toThrow('The response was cut after');
     for (const socket of held) socket.destroy();

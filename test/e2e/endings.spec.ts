@@ -140,7 +140,9 @@ describeOnOneAdapter('A handler on %s', (adapter) => {
     host = await startAgent(adapter, (query, context) => handler(query, context));
   });
   beforeEach(() => (log = OperatorLog.of(host.app)));
-  afterEach(() => expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 }));
+  afterEach(() =>
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 }),
+  );
   afterAll(() => host.close());
 
   const read = async (next: unknown) => {
@@ -253,7 +255,13 @@ describeOnOneAdapter('A run that takes too long on %s', (adapter) => {
     const host = await startAgent(adapter, handler, { runs });
     const log = OperatorLog.of(host.app);
     expect(await (await ask(host.url)).whole()).toBe(HI + TIMED_OUT);
-    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: stops ? 0 : 1 });
+    expect(host.agent.load()).toEqual({
+      running: 0,
+      waiting: 0,
+      asking: 0,
+      followers: 0,
+      overdue: stops ? 0 : 1,
+    });
     expect(
       log.troubles.filter((line) => line.includes('the handler still executes 30 ms after its signal')),
     ).toHaveLength(stops ? 0 : 1);

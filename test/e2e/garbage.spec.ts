@@ -141,7 +141,9 @@ describeOnOneAdapter('A handler on %s', (adapter) => {
     host = await startAgent(adapter, (query, context) => handler(query, context));
   });
   beforeEach(() => (log = OperatorLog.of(host.app)));
-  afterEach(() => expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 }));
+  afterEach(() =>
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 }),
+  );
   afterAll(() => host.close());
 
   const read = async (next: unknown) => {
@@ -218,7 +220,7 @@ describeOnOneAdapter('A handler that never stops on %s', (adapter) => {
       );
       const log = OperatorLog.of(host.app);
       expect(await (await ask(host.url)).whole()).toBe(refused('it is null, not an object'));
-      expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 1 });
+      expect(host.agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 1 });
       expect(log.troubles[1]).toContain('the handler still executes 20 ms after its signal was aborted');
       await host.close();
     },

@@ -87,7 +87,7 @@ describeOnBothAdapters('1,000 clients that leave at any moment, on %s', (adapter
     }
     await eventually(() => sockets.size === 0 && handling === 0 && host.agent.load().running === 0);
 
-    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, followers: 0, overdue: 0 });
+    expect(host.agent.load()).toEqual({ running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 });
     await eventually(() => resources().join() === before.resources.join());
     expect(listeners()).toEqual(before.listeners);
     const isLeft = (signal: AbortSignal) =>

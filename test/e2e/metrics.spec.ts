@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import {
   type CanActivate,
   type DynamicModule,
@@ -12,6 +13,8 @@ import {
 import {
   MemoryRunStore,
   message,
+  type Query,
+  type QueryContext,
   QueryError,
   QueryModule,
   type QueryModuleOptions,
@@ -25,6 +28,7 @@ import {
   QueryMetrics,
 } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
+import { answer } from '../support/answers.js';
 import { ask, cancel, FULL, get, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import {
@@ -37,6 +41,16 @@ import {
 import { scrape, type Series, seriesOf } from '../support/metrics.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
+
+/** Asks three things at once. */
+async function* questions(_: Query, context: QueryContext) {
+  await context.ask([
+    { key: 'a', kind: 'approval', message: 'May I?' },
+    { key: 'b', kind: 'input', message: 'Which quarter?' },
+    { key: 'c', kind: 'input', message: 'Which year?' },
+  ]);
+  yield message('Thanks');
+}
 
 const QUICK = { drainMs: 0, stopDeadlineMs: 100 };
 
@@ -71,6 +85,43 @@ const fileOf = (bytes: number) => ({
 });
 
 describeOnOneAdapter('The metrics of a host on %s', (adapter) => {
+  it(promise('module.metrics', 'while a run asks, and after the answers'), async () => {
+    const host = await startObserved(adapter, { handler: questions });
+    const run = await ask(host.url);
+    await run.until('input_required');
+    expect(await scrape(host.url)).toMatchObject({
+      runs_asking: 1,
+      inputs_open: 3,
+      'inputs_asked_total{kind="approval"}': 1,
+      'inputs_asked_total{kind="input"}': 2,
+    });
+    await answer(host.url, run.runId, { id: 'a', outcome: 'answered', value: { approved: true } });
+    await answer(host.url, run.runId, { id: 'b', outcome: 'declined' });
+    expect(await scrape(host.url)).toMatchObject({ runs_asking: 1, inputs_open: 1 });
+    await cancel(host.url, run.runId);
+    await run.whole();
+    await host.idle();
+    const series = await scrape(host.url);
+    expect(series).toMatchObject({
+      'inputs_resolved_total{kind="approval",outcome="answered"}': 1,
+      'inputs_resolved_total{kind="input",outcome="declined"}': 1,
+      'inputs_resolved_total{kind="input",outcome="cancelled"}': 1,
+      'input_wait_seconds_count{kind="approval"}': 1,
+      'input_wait_seconds_count{kind="input"}': 1,
+    });
+    for (const gauge of ['runs_asking', 'inputs_open']) expect(series).not.toHaveProperty(gauge);
+    await host.close();
+  });
+
+  it(promise('module.metrics', 'ask the store once for what is open'), async () => {
+    const store = new MemoryRunStore();
+    const countOpen = jest.spyOn(store.inputs, 'countOpen');
+    const host = await startObserved(adapter, { handler: questions, store });
+    await scrape(host.url);
+    expect(countOpen).toHaveBeenCalledTimes(1);
+    await host.close();
+  });
+
   it(promise('module.metrics', 'while runs execute and wait, and after their ends'), async () => {
     const scripted = new ScriptedAgent();
     const options = { handler: scripted.handler, runs: { maxRunning: 1, maxWaiting: 1 } };

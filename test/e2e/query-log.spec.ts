@@ -1,6 +1,13 @@
 import { ConsoleLogger, type LoggerService } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { message, QueryError, QueryModule, type QueryModuleOptions } from '../../src/index.js';
+import {
+  message,
+  type Query,
+  type QueryContext,
+  QueryError,
+  QueryModule,
+  type QueryModuleOptions,
+} from '../../src/index.js';
 import { QueryLog } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, get, request } from '../support/client.js';
@@ -66,6 +73,49 @@ describeOnOneAdapter('The log of queries, on %s', (adapter) => {
       },
       { event: 'repeated', ...named },
     ]);
+    expect(lines().join('\n')).not.toContain('secret');
+  });
+
+  it(promise('module.query-log', 'of a run that asks, without questions and values'), async () => {
+    async function* handler(_: Query, context: QueryContext) {
+      await context.ask([
+        { key: 'refund\u202e881', kind: 'approval', message: 'secret', name: 'secret', arguments: 'secret' },
+        { key: 'pin', kind: 'input', message: 'secret' },
+      ]);
+      yield message('secret');
+    }
+    await start(json(), {
+      handler,
+      owner: ({ headers }) => headers['x-user'] as string,
+      canAnswer: () => true,
+    });
+    const run = await ask(host.url, 'secret', { headers: { 'x-user': 'ann' } });
+    await run.until('input_required');
+    const value = { approved: false, reason: 'secret' };
+    const answers = [{ id: 'refund\u202e881', outcome: 'answered', value }];
+    const path = `/query/${run.runId}/inputs`;
+    await request(host.url, { path, headers: { 'x-user': 'bob' } }, JSON.stringify({ answers }));
+    await request(host.url, { method: 'DELETE', path: `/query/${run.runId}`, headers: { 'x-user': 'ann' } });
+    await run.whole();
+    await host.idle();
+    const named = { run: run.runId, owner: 'ann', attempt: 1 };
+    const waitedMs = expect.any(Number) as number;
+    expect(entries()).toMatchObject([
+      { event: 'admitted', ...named },
+      { event: 'asked', ...named, requests: 2, kinds: 'approval,input' },
+      {
+        event: 'resolved',
+        ...named,
+        request: 'refund\\u202e881',
+        kind: 'approval',
+        outcome: 'answered',
+        by: 'bob',
+        waitedMs,
+      },
+      { event: 'resolved', ...named, request: 'pin', kind: 'input', outcome: 'cancelled', waitedMs },
+      { event: 'ended', ...named, status: 'cancelled' },
+    ]);
+    expect(entries()[3]).not.toHaveProperty('by');
     expect(lines().join('\n')).not.toContain('secret');
   });
 

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { InputView } from '../../src/index.js';
 import { promise } from '../promises.js';
-import { ask, cancel, FULL, get, request } from '../support/client.js';
+import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { freePort } from '../support/free-port.js';
@@ -39,6 +40,15 @@ export default async function* ({ parts, kwargs }, { runId, signal, resumed, che
       writeFileSync('stopped', '');
     }
   }
+}`;
+
+/** Asks for a refund, and says what has become of it. */
+const ASKING = `
+export default async function* (_, { ask }) {
+  yield { type: 'message', data: { content: 'Let me see. ' } };
+  const question = { key: 'refund-881', kind: 'approval', message: 'Refund?', expiresInMs: 3_600_000 };
+  const [{ outcome, value }] = await ask([question], { checkpoint: null });
+  yield { type: 'message', data: { content: outcome + ' ' + JSON.stringify(value) } };
 }`;
 
 function wordsUpTo(count: number): string {
@@ -142,6 +152,73 @@ describe('The agent remote of the service', () => {
     expect(status).toBe(200);
     expect(existsSync(join(directory, 'stopped'))).toBe(true);
     expect((await reply.answer()).done).toEqual([{ status: 'cancelled' }]);
+  });
+
+  describe('whose remote agent asks', () => {
+    /** Sends a query to the outer service. Returns its answer so far, and the run of the inner service. */
+    async function asking() {
+      await writeFile(join(directory, 'asking.mjs'), ASKING);
+      inner = await startInner({ AGENT: './asking.mjs' });
+      outer = await startOuter(inner.url);
+      const reply = await ask(outer.url, 'x', { headers: FULL });
+      await reply.until('input_required');
+      const { runs } = await (await get(inner.url, '/query')).json<{ runs: { id: string }[] }>();
+      return { reply, innerRun: runs[0]!.id };
+    }
+
+    function answer({ url }: SharedService, runId: string, approved: boolean): Promise<Reply> {
+      const answers = [{ id: 'refund-881', outcome: 'answered', value: { approved } }];
+      return request(url, { path: `/query/${runId}/inputs` }, JSON.stringify({ answers }));
+    }
+
+    const inputsOf = async ({ url }: SharedService, runId: string) =>
+      (await (await get(url, `/query/${runId}/inputs`)).json<{ inputs: InputView[] }>()).inputs;
+
+    it(promise('asking.remote'), async () => {
+      const { reply, innerRun } = await asking();
+      const [[here], [there]] = [await inputsOf(outer!, reply.runId), await inputsOf(inner!, innerRun)];
+      expect(here).toMatchObject({ id: 'refund-881', kind: 'approval', message: 'Refund?' });
+      expect(Math.abs(Date.parse(here!.expiresAt) - Date.parse(there!.expiresAt))).toBeLessThan(5_000);
+      expect((await answer(outer!, reply.runId, true)).status).toBe(200);
+      expect(await reply.answer()).toEqual({
+        text: 'Let me see. answered {"approved":true}',
+        done: [{ status: 'completed' }],
+      });
+      expect(await inputsOf(inner!, innerRun)).toMatchObject([{ resolved: { outcome: 'answered' } }]);
+    });
+
+    it(promise('asking.remote-elsewhere'), async () => {
+      const { reply, innerRun } = await asking();
+      await answer(inner!, innerRun, false);
+      await answer(outer!, reply.runId, true);
+      const envelopes = await reply.allEnvelopes();
+      expect(envelopes.slice(-3)).toEqual([
+        {
+          type: 'log',
+          data: { message: 'The remote agent had its answer already, and goes on with that one.' },
+        },
+        { type: 'message', data: { content: 'answered {"approved":false}' } },
+        { type: 'done', data: { status: 'completed' } },
+      ]);
+    });
+
+    it(promise('asking.remote-elsewhere', 'also if it was cancelled there'), async () => {
+      const { reply, innerRun } = await asking();
+      await cancel(inner!.url, innerRun);
+      await answer(outer!, reply.runId, true);
+      const message = 'The run was cancelled in the remote service.';
+      expect((await reply.answer()).done).toEqual([
+        { status: 'failed', error: { code: 'handler_failed', message } },
+      ]);
+    });
+
+    it(promise('asking.remote-cancel'), async () => {
+      const { reply, innerRun } = await asking();
+      expect((await cancel(outer!.url, reply.runId)).status).toBe(200);
+      const run = await (await get(inner!.url, `/query/${innerRun}`)).json();
+      expect(run).toMatchObject({ status: 'cancelled' });
+      expect((await reply.answer()).done).toEqual([{ status: 'cancelled' }]);
+    });
   });
 
   it(promise('remote.large-file'), async () => {

@@ -1,9 +1,18 @@
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { AlwaysOffSampler, AlwaysOnSampler } from '@opentelemetry/sdk-trace-node';
 import { Observable } from 'rxjs';
-import { type Envelope, type HandlerFunction, message } from '../../src/index.js';
+import {
+  type Envelope,
+  type HandlerFunction,
+  type InputAnswer,
+  isApproved,
+  message,
+  type Query,
+  type QueryContext,
+} from '../../src/index.js';
 import { openTracer } from '../../src/telemetry/index.js';
 import { promise } from '../promises.js';
+import { answer } from '../support/answers.js';
 import { ask, cancel, follow, type Reply } from '../support/client.js';
 import { deferred, eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
@@ -54,6 +63,19 @@ const HANDLERS: [string, HandlerFunction][] = [
     },
   ],
 ];
+
+/** Asks for one approval and one text, and makes a span afterwards. */
+async function* asking(_: Query, context: QueryContext) {
+  const answers = await context.ask([
+    { key: 'a', kind: 'approval', message: 'secret?' },
+    { key: 'b', kind: 'input', message: 'secret?' },
+  ]);
+  step('late');
+  yield message(`${isApproved(answers[0])}`);
+}
+
+const APPROVED: InputAnswer = { id: 'a', outcome: 'answered', value: { approved: true } };
+const TEXT: InputAnswer = { id: 'b', outcome: 'answered', value: 'secret' };
 
 let spans: Spans;
 let host: Host | undefined;
@@ -124,6 +146,48 @@ describeOnOneAdapter('The traces of runs, on %s', (adapter) => {
     });
     expect(parentOf(await spans.only(RUN_SPAN))).toBe(idOf(await spans.only('job')));
     expect(parentOf(await spans.only('late'))).toBe(idOf(await spans.only('execute_run')));
+  });
+
+  it(promise('traces.asking'), async () => {
+    host = await startTraced(adapter, asking);
+    const reply = await ask(host.url);
+    await reply.until('input_required');
+    await answer(host.url, reply.runId, APPROVED);
+    expect(spans.all.map(({ name }) => name)).toEqual(['admit_run']);
+    await answer(host.url, reply.runId, TEXT);
+    await reply.whole();
+
+    const pause = await spans.only('await_input');
+    const execution = await spans.only('execute_run');
+    expect(parentOf(pause)).toBe(idOf(await spans.only(RUN_SPAN)));
+    expect(pause.attributes).toEqual({
+      'nest_agent_query.run.id': reply.runId,
+      'nest_agent_query.input.requests': 2,
+    });
+    expect(parentOf(await spans.only('late'))).toBe(idOf(execution));
+    expect(JSON.stringify(spans.all.map(({ attributes, events }) => [attributes, events]))).not.toContain(
+      'secret',
+    );
+  });
+
+  it.each([
+    ['it is cancelled', 'cancelled'],
+    ['a newer query takes its place', 'cancelled'],
+  ])(promise('traces.asking', '%s'), async (how, status) => {
+    host = await startTraced(adapter, asking);
+    const kwargs = { session_id: 's' };
+    const reply = await ask(host.url, 'Hello', { kwargs });
+    await reply.until('input_required');
+    if (how === 'it is cancelled') await cancel(host.url, reply.runId);
+    else {
+      const newer = await ask(host.url, 'Hello', { kwargs });
+      await cancel(host.url, newer.runId);
+    }
+    await reply.whole();
+    const [pause] = await spans.named('await_input');
+    expect(pause!.attributes).toMatchObject({ 'nest_agent_query.run.id': reply.runId });
+    const runs = await spans.named(RUN_SPAN);
+    expect(runs[0]!.attributes).toMatchObject({ 'nest_agent_query.run.status': status });
   });
 
   it(promise('traces.end', 'it fails'), async () => {
@@ -332,15 +396,19 @@ describeOnOneAdapter('The traces of runs, on %s', (adapter) => {
         repeated: fail,
         refused: fail,
         started: fail,
+        paused: fail,
+        resumed: fail,
         stopped: fail,
         ended: fail,
       };
     };
     tracer.resumed = fail;
-    host = await startTraced(adapter, HANDLERS[0]![1], { tracer });
+    host = await startTraced(adapter, asking, { tracer });
     const reply = await ask(host.url);
+    await reply.until('input_required');
+    await answer(host.url, reply.runId, APPROVED, TEXT);
     expect((await reply.answer()).done).toEqual([{ status: 'completed' }]);
-    expect((await (await follow(host.url, reply.runId)).answer()).text).toBe('1');
+    expect((await (await follow(host.url, reply.runId)).answer()).text).toBe('true');
     await host.idle();
   });
 });

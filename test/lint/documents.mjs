@@ -22,8 +22,10 @@ function inside(folder) {
 
 function faultsOf(document) {
   const lines = readFileSync(join(ROOT, document), 'utf8').trimEnd().split('\n');
-  const wide = lines.flatMap(({ length }, index) =>
-    length > MAX_WIDTH ? [`${document}:${index + 1} has ${length} characters, more than ${MAX_WIDTH}.`] : [],
+  // An event is one line.
+  const isWide = (line) => line.length > MAX_WIDTH && !line.startsWith('data: ');
+  const wide = lines.flatMap((line, index) =>
+    isWide(line) ? [`${document}:${index + 1} has ${line.length} characters, more than ${MAX_WIDTH}.`] : [],
   );
   const most = MAX_LINES[document.replace(/^packages\/[^/]+/, 'packages/*')] ?? Infinity;
   if (lines.length > most) wide.push(`${document} has ${lines.length} lines, more than ${most}.`);

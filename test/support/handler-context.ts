@@ -10,6 +10,7 @@ export function contextOf(context: Partial<QueryContext> = {}): QueryContext {
     signal: new AbortController().signal,
     resumed: undefined,
     checkpoint: async () => undefined,
+    ask: async () => [],
     ...context,
   };
 }

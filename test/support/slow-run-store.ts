@@ -1,5 +1,6 @@
 import {
   type FileStore,
+  type InputStore,
   MemoryRunStore,
   type RecoveryEvents,
   type RunRecord,
@@ -13,6 +14,7 @@ import {
 export class SlowRunStore extends RunStore {
   readonly #last = new Map<string, Promise<unknown>>();
   override readonly files: FileStore;
+  override readonly inputs: InputStore;
 
   /**
    * @param wait returns the number of ticks of a wait; called for each wait
@@ -26,6 +28,7 @@ export class SlowRunStore extends RunStore {
   ) {
     super();
     this.files = memory.files;
+    this.inputs = slowly(memory.inputs, (step) => this.#slowly(step));
   }
 
   override open(events: RecoveryEvents): void {
@@ -58,7 +61,7 @@ export class SlowRunStore extends RunStore {
   end(...args: Parameters<RunStore['end']>) {
     return this.#inOrder(args[0].id, () => {
       const ended = this.memory.end(...args);
-      return ended && { run: copyOf(ended.run), next: ended.next && copyOf(ended.next) };
+      return ended && { ...ended, run: copyOf(ended.run), next: ended.next && copyOf(ended.next) };
     });
   }
 
@@ -134,4 +137,14 @@ function copyOf(run: RunRecord): RunRecord {
   const { attempt, detached, trace, path } = run;
   const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
   return { id, owner, sessionId, ...state, trace, path };
+}
+
+/** The same, but each method answers late. */
+function slowly(inputs: InputStore, late: <T>(step: () => T) => Promise<T>): InputStore {
+  return new Proxy(inputs, {
+    get: (_, name: keyof InputStore) => {
+      type Methods = Record<string, (...parameters: unknown[]) => unknown>;
+      return (...parameters: unknown[]) => late(() => (inputs as unknown as Methods)[name]!(...parameters));
+    },
+  });
 }

@@ -1,7 +1,16 @@
-import type { RunList, RunStatus, RunView, SessionList, SessionPage } from './wire.js';
+import type {
+  InputAnswer,
+  InputList,
+  RunInputs,
+  RunList,
+  RunStatus,
+  RunView,
+  SessionList,
+  SessionPage,
+} from './wire.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
-import { type AgentQueryClientOptions, Connection } from './connection.js';
+import { type AgentQueryClientOptions, Connection, jsonOf } from './connection.js';
 import type { FileContent, FileInput } from './file-source.js';
 import { type FollowOptions, LogReader } from './log-reader.js';
 import { type InputPart, QueryBody } from './query-body.js';
@@ -94,6 +103,30 @@ export class AgentQueryClient {
   /** Cancels a run. @returns the run, which has ended */
   cancel(runId: string, options: CallOptions = {}): Promise<RunView> {
     return this.#connection.json('DELETE', options, runId);
+  }
+
+  /**
+   * Answers requests of a run, as one step. The same answers again have no effect.
+   *
+   * @param answers 1 to 64 of them
+   * @returns the run, which goes on when none of its requests is open
+   * @throws {AgentQueryError} `invalid_answer`, with the faults in `errors` · `not_found` · `input_resolved` or `input_expired`, with
+   * what has become of the requests in `problem.answers` · `run_ended`
+   */
+  answer(runId: string, answers: readonly InputAnswer[], { signal }: CallOptions = {}): Promise<RunView> {
+    const headers = { Accept: 'application/json', 'Content-Type': 'application/json' };
+    const request = { method: 'POST', headers, body: JSON.stringify({ answers }), signal };
+    return this.#connection.sendRepeatable(this.#connection.url(runId, 'inputs'), request, jsonOf<RunView>);
+  }
+
+  /** Lists what a run has asked, in the order in which it has, with what has become of it. */
+  inputs(runId: string, options: CallOptions = {}): Promise<RunInputs> {
+    return this.#connection.json('GET', options, runId, 'inputs');
+  }
+
+  /** Lists the open requests of all runs of the caller, newest first. */
+  openInputs(options: PageOptions = {}): Promise<InputList> {
+    return this.#connection.json('GET', options, 'inputs');
   }
 
   /** Lists the runs of the caller, newest first. */

@@ -1,6 +1,8 @@
 import type {
   DoneEnvelope,
   FileEnvelope,
+  InputRequiredEnvelope,
+  InputResolvedEnvelope,
   LogEnvelope,
   MessageEnvelope,
   ProgressEnvelope,
@@ -34,6 +36,8 @@ export type AnswerEnvelope =
   | ProgressEnvelope
   | UsageEnvelope
   | LogEnvelope
+  | InputRequiredEnvelope
+  | InputResolvedEnvelope
   | RestartedEnvelope
   | DoneEnvelope;
 

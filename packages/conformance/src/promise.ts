@@ -1,13 +1,18 @@
 import type { Caller } from './caller.js';
 
 /**
- * The edition of the interface that the promises below belong to. An edition never changes: what is promised later gets a later
- * edition, so that a service that has passed one does not fail it tomorrow.
+ * An edition of the interface. It never changes: what is promised later gets a later edition, so that a service that has passed
+ * one does not fail it tomorrow.
+ */
+export type Edition = '2026-12' | '2027-01';
+
+/**
+ * The newest edition: it has its own promises, and those of the editions before.
  *
  * @example
  * console.log(`Passes ${EDITION}`);
  */
-export const EDITION = '2026-12';
+export const EDITION: Edition = '2027-01';
 
 /**
  * The levels in their order, each with what it is about. `core` is what every service of this interface has; each other level
@@ -23,6 +28,7 @@ export const LEVELS = {
   sessions: 'conversations and their turns: 2.5',
   files: 'files of queries and answers, and long texts: 2.9',
   lists: 'lists of runs and of sessions: 2.10',
+  input: 'runs that ask, and answers to them: 2.13',
   access: 'credentials and owners: 2.6, 2.12',
 } as const;
 
@@ -35,7 +41,7 @@ export interface ConformancePromise {
   id: string;
   level: Level;
   /** The edition that has it first. */
-  edition: typeof EDITION;
+  edition: Edition;
   /** The section of the interface. */
   section: string;
   /** What is promised. */
@@ -44,15 +50,20 @@ export interface ConformancePromise {
   check(caller: Caller): Promise<void>;
 }
 
-/** The promises of a level, by their ids without the name of the level. */
+/**
+ * The promises of a level, by their ids without the name of the level.
+ *
+ * @param edition the first that has them. Default: the first of all
+ */
 export function promisesOf(
   level: Level,
   table: Record<string, [section: string, sentence: string, check: (caller: Caller) => Promise<void>]>,
+  edition: Edition = '2026-12',
 ): ConformancePromise[] {
   return Object.entries(table).map(([name, [section, sentence, check]]) => ({
     id: `${level}.${name}`,
     level,
-    edition: EDITION,
+    edition,
     section,
     sentence,
     check,

@@ -1,10 +1,10 @@
-import { EDITION, type Level } from './promise.js';
+import type { Edition, Level } from './promise.js';
 
 /** What the check of one promise has found. */
 export interface Result {
   id: string;
   level: Level;
-  edition: typeof EDITION;
+  edition: Edition;
   section: string;
   sentence: string;
   /** `skipped`: it could not be checked. */
@@ -20,7 +20,7 @@ export interface Result {
 
 /** What all checks have found. */
 export interface Report {
-  edition: typeof EDITION;
+  edition: Edition;
   /** The endpoint that was examined. */
   endpoint: string;
   levels: readonly Level[];

@@ -13,8 +13,26 @@ export type Step =
   | { mark: string }
   | { markWhenStopped: string }
   | { wait: string }
+  | { ask: Question[] }
   | { fail: string }
   | { hang: true };
+
+/** What the agent asks, with the members of a request that the suite uses. */
+export interface Question {
+  key: string;
+  kind: 'approval' | 'input' | 'tool' | 'auth';
+  message: string;
+  toolCallId?: string;
+  name?: string;
+  arguments?: unknown;
+  editable?: boolean;
+  schema?: Record<string, unknown>;
+  url?: string;
+  private?: boolean;
+  hold?: boolean;
+  expiresInMs?: number;
+  onExpire?: 'decline' | 'fail' | { value: unknown };
+}
 
 export function message(content: string): Envelope {
   return { type: 'message', data: { content } };

@@ -10,6 +10,7 @@ import { nameOf } from './state/conversation-name.js';
 import type { Page, View } from './state/page.js';
 import { useStore } from './state/store.js';
 import type { Question } from './state/turn.js';
+import { counted } from './text.js';
 import { WireView } from './wire/wire-view.js';
 
 /** The whole page. */
@@ -17,6 +18,7 @@ export function App({ page }: { page: Page }) {
   const { conversation, service, view, isDrawerOpen } = useStore(page);
   useStore(conversation);
   useStore(service.sessions);
+  const { list: waiting } = useStore(service.inbox);
   const [erased, setErased] = useState<string>();
   const [kwargs, setKwargs] = useState('');
   const menu = useRef<HTMLButtonElement>(null);
@@ -50,11 +52,12 @@ export function App({ page }: { page: Page }) {
             ref={menu}
             type="button"
             class="plain menu"
-            aria-label="Show conversations"
+            aria-label={`Show conversations${waiting.length === 0 ? '' : `, ${counted(waiting.length, 'open request')}`}`}
             aria-expanded={isDrawerOpen}
             onClick={() => page.openDrawer(true)}
           >
             <Icon name="menu" />
+            {waiting.length > 0 && <span class="badge">{waiting.length}</span>}
           </button>
           <div class="heading">
             <p class="agent" title={agent}>

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from './icons.js';
+import { InboxView } from './requests/inbox-view.js';
 import type { Page } from './state/page.js';
 import { useStore } from './state/store.js';
 import { timeAgo } from './text.js';
@@ -45,10 +46,11 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
         <Icon name="plus" />
         New conversation
       </button>
+      <InboxView page={page} />
       {fault !== undefined && <p class="quiet fault">{fault}</p>}
       {isLoaded && !fault && list.length === 0 && <p class="quiet">What you ask is kept here.</p>}
       <ul>
-        {named.map(({ id, name, updatedAt, active }) => (
+        {named.map(({ id, name, updatedAt, active, asking }) => (
           <li key={id}>
             <button
               type="button"
@@ -57,7 +59,9 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
               onClick={() => page.select(id)}
             >
               <span class="title">{name}</span>
-              <span class="when">{active === null ? timeAgo(updatedAt) : 'answering…'}</span>
+              <span class="when">
+                {active !== null ? 'answering…' : asking !== null ? 'asks you' : timeAgo(updatedAt)}
+              </span>
             </button>
             <button
               type="button"

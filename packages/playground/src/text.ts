@@ -14,6 +14,19 @@ export function timeAgo(time: string): string {
   return unit ? relative.format(Math.round(ms / length!), unit) : 'just now';
 }
 
+/** How long it is until a time, in words; undefined if it is over. */
+export function timeUntil(time: string): string | undefined {
+  const ms = Date.parse(time) - Date.now();
+  if (ms <= 0) return undefined;
+  const [unit, length] = UNITS.find(([, each]) => ms >= each) ?? [];
+  return unit ? relative.format(Math.round(ms / length!), unit) : 'in less than a minute';
+}
+
+/** A value as JSON for people; a text as it is. */
+export function shownJson(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
+}
+
 /** The name of a file without marks that turn the direction of text: they would hide its type. */
 export function readableName(name: string): string {
   return name.replace(/\p{Bidi_C}/gu, '_');

@@ -8,12 +8,12 @@ import {
   type QueryContext,
 } from '../../query/index.js';
 import { type CommandOptions, type CommandSettings, commandSettings } from './command-options.js';
-import { OutputLines } from './output-lines.js';
+import { Conversation } from './conversation.js';
+import { ask, type Pause, pauseOf } from './pause.js';
 import { ProcessSlots } from './process-slots.js';
 import { Program } from './program.js';
-import { failureOfProgram } from './program-failure.js';
 import { withContent } from './program-file.js';
-import { queryLine } from './query-line.js';
+import { answersLine, queryLine } from './query-line.js';
 import { RunFiles } from './run-files.js';
 
 /**
@@ -41,40 +41,60 @@ class CommandHandler extends AgentHandler {
     this.#slots = new ProcessSlots(settings.processes);
   }
 
-  /** Passes on what the program writes. Ends when the program and all processes of its group are gone. */
+  /**
+   * Passes on what the program writes. Starts it again when what it has asked is answered. Ends when the program and all processes
+   * of its group are gone.
+   */
   override async *handle(query: Query, context: QueryContext): AsyncGenerator<Envelope> {
     const { signal } = context;
-    if (!this.#slots.isFree) yield log('Waiting until another query has ended');
-    if (!(await this.#slots.take(signal))) return;
-    const files = new RunFiles(this.settings.directory);
-    let program: Program | undefined;
-    try {
-      program = await this.#start(query, context, files);
-      const lines = new OutputLines(this.settings.lineLength);
-      for await (const bytes of program.output()) {
-        // A program that stops may still write.
-        if (!signal.aborted) for (const envelope of lines.add(bytes)) yield withContent(envelope);
+    const { directory, lineLength } = this.settings;
+    let pause = pauseOf(context);
+    do {
+      const answers = pause && (await ask(context, pause, true));
+      if (!this.#slots.isFree) yield log('Waiting until another query has ended');
+      if (!(await this.#slots.take(signal))) return;
+      const files = new RunFiles(directory);
+      let program: Program | undefined;
+      try {
+        const input = await inputOf(query, context, files, pause);
+        program = await this.#start(context, answers ? input + answersLine(answers) : input);
+        const conversation = new Conversation(program, context, this.settings, pause);
+        reading: for await (const envelopes of program.envelopes(lineLength)) {
+          for (const envelope of envelopes) {
+            // A program that stops may still write.
+            if (signal.aborted) break;
+            if (!conversation.isFor(envelope)) yield withContent(envelope);
+            else if (!(await conversation.take(envelope))) break reading;
+          }
+        }
+        pause = await conversation.end();
+      } finally {
+        await program?.stop();
+        await files.remove();
+        this.#slots.release();
       }
-      if (signal.aborted) return;
-      for (const envelope of lines.end()) yield withContent(envelope);
-      const failure = failureOfProgram(await program.ended());
-      if (failure && !signal.aborted) throw failure;
-    } finally {
-      await program?.stop();
-      await files.remove();
-      this.#slots.release();
-    }
+    } while (pause);
   }
 
-  async #start(query: Query, context: QueryContext, files: RunFiles): Promise<Program> {
-    const { runId, signal } = context;
-    const paths: string[] = [];
-    for (const part of query.parts) if (part.type === 'file') paths.push(await files.copy(part, signal));
-    const program = await Program.start(this.settings, queryLine(query, context, paths), (line) =>
+  async #start({ runId, signal }: QueryContext, input: string): Promise<Program> {
+    const program = await Program.start(this.settings, input, (line) =>
       this.#logger.log(`Run ${runId}: ${line}`),
     );
-    signal.addEventListener('abort', () => void program.stop());
+    signal.addEventListener('abort', () => void program.stop(), { once: true });
     if (signal.aborted) void program.stop();
     return program;
   }
+}
+
+/** The line of the query, whose files are copied for the program. */
+async function inputOf(
+  query: Query,
+  context: QueryContext,
+  files: RunFiles,
+  before: Pause | undefined,
+): Promise<string> {
+  const paths: string[] = [];
+  for (const part of query.parts)
+    if (part.type === 'file') paths.push(await files.copy(part, context.signal));
+  return queryLine(query, context, paths, before);
 }

@@ -20,6 +20,11 @@ export interface CommandOptions {
   stopDeadlineMs?: number | undefined;
   /** The most characters of a line that is an envelope, from 1 to 268,435,456; default 4,194,304. */
   lineLength?: number | undefined;
+  /**
+   * Whether the standard input stays open after the query, so that the program can ask and read the answer there. A program that
+   * reads its input to the end then never starts. Default false.
+   */
+  keepInput?: boolean | undefined;
   /** Where the files of queries are copied to. Default: the system's directory for temporary files. */
   directory?: string | undefined;
 }
@@ -29,6 +34,7 @@ export interface CommandSettings extends Pick<CommandOptions, 'command' | 'name'
   processes: number;
   stopDeadlineMs: number;
   lineLength: number;
+  keepInput: boolean;
   directory: string;
 }
 
@@ -40,6 +46,7 @@ const DEFAULTS: CommandSettings = {
   processes: OPTIONS.command.processes.value,
   stopDeadlineMs: RUN_DEFAULTS.stopDeadlineMs,
   lineLength: RUN_DEFAULTS.envelopeLength,
+  keepInput: false,
   directory: tmpdir(),
 };
 

@@ -1,8 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { settlesWithin } from '../../query/index.js';
+import { type Envelope, settlesWithin } from '../../query/index.js';
 import type { CommandSettings } from './command-options.js';
+import { OutputLines } from './output-lines.js';
 import { ProcessGroup } from './process-group.js';
 import { ProgramLog } from './program-log.js';
 
@@ -26,6 +27,8 @@ export class Program {
   readonly #group: ProcessGroup;
   readonly #log: ProgramLog;
   readonly #exited: Promise<[number | null, NodeJS.Signals | null]>;
+  /** Resolves when the program has ended. Others may still hold its outputs. */
+  readonly exited: Promise<void>;
   #hasExited = false;
   #silence: NodeJS.Timeout | undefined;
   #isAbandoned = false;
@@ -35,27 +38,29 @@ export class Program {
     private readonly child: ChildProcessWithoutNullStreams,
     private readonly killAfterMs: number,
     input: string,
+    keepsInput: boolean,
     writeLog: (line: string) => void,
   ) {
     this.#group = new ProcessGroup(child.pid!);
     this.#log = new ProgramLog(child.stderr, writeLog);
     this.#exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    void this.#exited.then(() => this.#noteExit());
+    this.exited = this.#exited.then(() => this.#noteExit());
     child.stdout.on('error', () => undefined);
     // A program need not read its input.
     child.stdin.on('error', () => undefined);
-    child.stdin.end(input);
+    child.stdin.write(input);
+    if (!keepsInput) child.stdin.end();
   }
 
   /**
    * Starts a command.
    *
-   * @param input what it reads from its standard input
+   * @param input what it reads from its standard input first
    * @param writeLog is given each line of its standard error
    * @throws the system's error
    */
   static async start(
-    { command, cwd, env, stopDeadlineMs }: CommandSettings,
+    { command, cwd, env, stopDeadlineMs, keepInput }: CommandSettings,
     input: string,
     writeLog: (line: string) => void,
   ): Promise<Program> {
@@ -63,20 +68,33 @@ export class Program {
     const child = spawn(SHELL, ['-c', command], { cwd, env, detached: true, stdio: 'pipe' });
     await once(child, 'spawn');
     // The other half is for the system, and for this process to notice that the program is gone.
-    return new Program(child, Math.floor(stopDeadlineMs / 2), input, writeLog);
+    return new Program(child, Math.floor(stopDeadlineMs / 2), input, keepInput, writeLog);
   }
 
-  /** What it writes to its standard output. It is not read faster than it is taken, so the program waits then. */
-  async *output(): AsyncGenerator<Buffer> {
+  /** Adds a line to its standard input, if that was kept open. */
+  write(line: string): void {
+    this.child.stdin.write(line);
+  }
+
+  /**
+   * What it writes to its standard output. It is not read faster than it is taken, so the program waits then.
+   *
+   * @param lineLength the most characters of a line that is an envelope
+   * @throws {QueryError} `invalid_envelope`: such a line is too long
+   */
+  async *envelopes(lineLength: number): AsyncGenerator<Envelope[]> {
     const { stdout } = this.child;
+    const lines = new OutputLines(lineLength);
     try {
-      yield* stdout.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+      for await (const bytes of stdout.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>)
+        yield lines.add(bytes);
     } catch (error) {
       if (!this.#isAbandoned) throw error;
     } finally {
       // Nothing that it still writes may block it while it stops.
       stdout.resume();
     }
+    yield lines.end();
   }
 
   /** Waits for the end of the program. */

@@ -1,4 +1,5 @@
-import type { Query, QueryContext, QueryPart, Turn } from '../../query/index.js';
+import type { Query, QueryContext, QueryPart, ResolvedInput, Turn } from '../../query/index.js';
+import type { Pause } from './pause.js';
 
 /** A part of a query, as a program reads it. */
 type ProgramPart =
@@ -27,11 +28,18 @@ interface ProgramQuery {
  * The query of a run as one line of JSON.
  *
  * @param paths where the program reads the file parts, in their order
+ * @param pause what an earlier start of the program has asked
  */
-export function queryLine(query: Query, context: QueryContext, paths: string[]): string {
+export function queryLine(
+  query: Query,
+  context: QueryContext,
+  paths: string[],
+  pause: Pause | undefined,
+): string {
   const rest = paths.values();
   const parts = query.parts.map((part) => programPart(part, rest));
-  const { runId, owner, session, history, resumed } = context;
+  const { runId, owner, session, history } = context;
+  const resumed = pause ? { attempt: pause.starts + 1, state: pause.state } : context.resumed;
   const line: ProgramQuery = {
     runId,
     owner,
@@ -41,6 +49,11 @@ export function queryLine(query: Query, context: QueryContext, paths: string[]):
     resumed: resumed ?? null,
   };
   return `${JSON.stringify(line)}\n`;
+}
+
+/** The answers to what a program has asked, as one line of JSON. */
+export function answersLine(answers: ResolvedInput[]): string {
+  return `${JSON.stringify({ type: 'input_resolved', data: { answers } })}\n`;
 }
 
 function programPart(part: QueryPart, paths: Iterator<string>): ProgramPart {

@@ -75,6 +75,19 @@ export function notResumed(error: AgentQueryError): QueryError {
   return failure('handler_failed', detail, cause);
 }
 
+/** The remote service does not take an answer to what its run has asked. */
+export function notAnswered(error: AgentQueryError): QueryError {
+  const { status, cause } = error;
+  if (status === undefined || isGone(status)) return notResumed(error);
+  const detail = `The remote agent refused an answer with the status ${status}. The service has logged the cause.`;
+  return failure('handler_failed', detail, cause);
+}
+
+/** The remote run asks something that no run can ask. */
+export function askedWrongly(why: string, cause?: unknown): QueryError {
+  return invalidEnvelope(`The remote agent asked something that is not valid. ${why}`, cause);
+}
+
 /** The remote service does not return a file of its answer. */
 export function fileNotFetched(error: AgentQueryError): QueryError {
   const { status, cause } = error;

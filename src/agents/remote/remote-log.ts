@@ -37,7 +37,7 @@ export class RemoteLog {
   /**
    * Takes the next event.
    *
-   * @returns its envelope; undefined if that is not to be passed on
+   * @returns its envelope; undefined if that is not to be passed on. `input_required` is to be asked here
    * @throws {QueryError} the remote run has failed, or cannot be continued
    */
   take({ id, data }: StreamEvent): Envelope | undefined {
@@ -50,7 +50,10 @@ export class RemoteLog {
     const envelope = envelopeOf(data);
     if (envelope.type === 'done') return this.#end(envelope.data);
     if (envelope.type === 'restarted') return this.#restart(envelope.data);
+    if (envelope.type === 'input_resolved') return undefined;
     if (seq === undefined) return envelope;
+    // A remote run that is restarted does not ask again what was answered.
+    if (envelope.type === 'input_required') return envelope;
     const isNew = this.#passedOn.take(seq, data);
     if (isNew === undefined) throw answersDiffer();
     return isNew ? envelope : undefined;

@@ -3,9 +3,10 @@ import { addAbortSignal } from 'node:stream';
 import type { Logger } from '@nestjs/common';
 import { AgentQueryError } from 'nest-agent-query-client';
 import { EventReader, isTransient, type StreamEvent } from 'nest-agent-query-client/streams';
-import { type Envelope, HandedOver, type Query, type QueryContext } from '../../query/index.js';
+import { type Envelope, HandedOver, log, type Query, type QueryContext } from '../../query/index.js';
 import {
   cutForGood,
+  failed,
   invalidEnvelope,
   isFinal,
   mayBeExecuted,
@@ -14,6 +15,7 @@ import {
   notSubmitted,
 } from './failures.js';
 import { remoteFile } from './remote-file.js';
+import { answerThere, askHere } from './remote-inputs.js';
 import { type Position, RemoteLog } from './remote-log.js';
 import { remoteQuery } from './remote-query.js';
 import type { RemoteService } from './remote-service.js';
@@ -65,6 +67,11 @@ export class RemoteRun {
         const envelope = this.#log.take(event);
         if (this.#log.hasEnded) return;
         if (!envelope) continue;
+        if (envelope.type === 'input_required') {
+          reader.leave();
+          reader = yield* this.#ask(envelope);
+          continue;
+        }
         yield envelope.type === 'file' ? this.#file(envelope) : envelope;
         if (performance.now() - this.#storedAt >= CHECKPOINT_MS) await this.#store();
       }
@@ -79,6 +86,20 @@ export class RemoteRun {
 
   #file(envelope: Envelope): Envelope {
     return remoteFile(envelope, this.service, this.#log.id, this.#headers, this.context.signal);
+  }
+
+  /** Asks here what the remote run asks, and answers it there. Returns what goes on after that. */
+  async *#ask({ data }: Envelope): AsyncGenerator<Envelope, EventReader> {
+    const { service, context } = this;
+    const { position, seq } = this.#log;
+    if (!position) throw failed('The remote agent asks something, but has no way to be answered.');
+    const answers = await askHere(context, data, { ...position, seq: seq - 1 });
+    if (answers.length === 0) return this.#resume();
+    const inputs = { service, runId: position.run, seq, headers: this.#headers };
+    const response = await answerThere(inputs, answers, context.signal);
+    if (response) return this.#readerOf(response);
+    yield log('The remote agent had its answer already, and goes on with that one.');
+    return this.#resume();
   }
 
   async #begin(): Promise<EventReader> {
@@ -173,7 +194,9 @@ export class RemoteRun {
         throw cutForGood(error);
       }
       reader.leave();
-      this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
+      // A service ends the response in order when its run has asked for some time.
+      if (!this.#response!.complete)
+        this.logger.warn(`Run ${runId}: the connection to the remote agent was cut, and is resumed.`);
       await this.#retries.wait(error, 0, signal);
       return undefined;
     }

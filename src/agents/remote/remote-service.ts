@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Buffer } from 'node:buffer';
 import http from 'node:http';
 import https from 'node:https';
 import { pipeline, Readable } from 'node:stream';
@@ -11,7 +12,7 @@ import {
   type QueryBody,
   refusalOf,
 } from 'nest-agent-query-client/streams';
-import { withoutSecrets } from '../../query/index.js';
+import { type InputAnswer, withoutSecrets } from '../../query/index.js';
 import type { RemoteSettings } from './remote-options.js';
 
 const EVENT_STREAM = 'text/event-stream';
@@ -27,7 +28,7 @@ interface Call {
   method: 'POST' | 'GET' | 'DELETE';
   path: string;
   headers?: http.OutgoingHttpHeaders;
-  body?: QueryBody;
+  body?: Pick<QueryBody, 'open'>;
   signal: AbortSignal;
 }
 
@@ -81,6 +82,30 @@ export class RemoteService {
       method: 'GET',
       path: `/query/${runId}`,
       headers: { Accept: EVENT_STREAM, 'Last-Event-ID': `${runId}.${seq}`, ...headers },
+      signal,
+    });
+  }
+
+  /** Answers requests of a run, and follows it from the envelope after a number. */
+  answer(
+    runId: string,
+    seq: number,
+    answers: InputAnswer[],
+    headers: http.OutgoingHttpHeaders,
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    const body = JSON.stringify({ answers });
+    return this.#stream({
+      method: 'POST',
+      path: `/query/${runId}/inputs`,
+      headers: {
+        Accept: EVENT_STREAM,
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        'Last-Event-ID': `${runId}.${seq}`,
+        ...headers,
+      },
+      body: { open: async () => body },
       signal,
     });
   }

@@ -1,14 +1,5 @@
 import fc from 'fast-check';
-import {
-  log,
-  message,
-  progress,
-  reasoning,
-  source,
-  toolCall,
-  toolResult,
-  usage,
-} from './envelopes.js';
+import { log, message, progress, reasoning, source, toolCall, toolResult, usage } from './envelopes.js';
 import { envelopeText } from './envelope-text.js';
 import { withMessageTexts, withoutMessageTexts } from './turn-texts.js';
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';

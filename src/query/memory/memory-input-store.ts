@@ -11,20 +11,15 @@ import {
   resolvedText,
 } from '../ports/input-rules.js';
 import { type Asking, type GivenAnswers, type InputsResolved, InputStore } from '../ports/input-store.js';
-import type { StoredInput } from '../ports/input-store.js';
-import type { AttemptRef, ListPage, RunRef } from '../ports/run-record.js';
-import type { Run } from './runs.js';
+
+import type { AttemptRef, ListPage, RunRef, StoredInput } from '../ports/run-record.js';
+import type { NumberedInput, Run } from './runs.js';
 
 /** How often the requests that have expired are looked for, while some are open. */
 const EXPIRY_MS = 500;
 
 /** What an entry of a list costs besides its request, in characters. */
 const OVERHEAD = 256;
-
-/** A request as it is kept: with its place in the order in which all requests were asked. */
-export interface NumberedInput extends StoredInput {
-  readonly number: number;
-}
 
 /** What `MemoryRunStore` does when a run asks, is answered, or has waited for too long. */
 export interface AskingRuns {
@@ -83,7 +78,11 @@ export class MemoryInputStore extends InputStore {
   open(owner: string, page: ListPage) {
     const open = this.#open.filter(([run]) => run.owner === owner).map(([, input]) => input);
     const listed = open.sort((a, b) => b.number - a.number);
-    const { entries, next } = pageOf(listed, page, ({ request }) => OVERHEAD + JSON.stringify(request).length);
+    const { entries, next } = pageOf(
+      listed,
+      page,
+      ({ request }) => OVERHEAD + JSON.stringify(request).length,
+    );
     return { inputs: entries, next };
   }
 

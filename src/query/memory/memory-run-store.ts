@@ -90,7 +90,7 @@ export class MemoryRunStore extends RunStore {
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
     const superseded = isSuperseded
-      ? this.#end(first!, { status: 'cancelled' }, undefined, 'superseded')
+      ? this.#end(first, { status: 'cancelled' }, undefined, 'superseded')
       : undefined;
     const run = new Run(admission);
     this.#runs.add(run);
@@ -148,7 +148,7 @@ export class MemoryRunStore extends RunStore {
     return ended;
   }
 
-  /** @param answer of a run that executes; of any other, the log has it */
+  /** @param answer of a run that has not paused; of any other, the log has it */
   #end(
     run: Run,
     end: RunEnd,
@@ -156,10 +156,10 @@ export class MemoryRunStore extends RunStore {
     outcome: 'superseded' | 'cancelled' = 'cancelled',
   ): Required<Ended> {
     const queues = this.#queuesOf(run.module);
-    const isExecuting = run.status === 'running';
+    const hasPaused = run.status !== 'running' && run.startedAt !== undefined;
     queues.leave(run);
     const inputs = this.inputs.close(run, outcome);
-    const kept = isExecuting ? answer! : this.#runs.answerOf(run);
+    const kept = hasPaused ? this.#runs.answerOf(run) : answer!;
     this.#runs.end(run, end);
     const next = queues.promote(run.owner, this.#sessions.finish(run, kept));
     return { run, next, inputs };

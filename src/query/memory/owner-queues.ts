@@ -117,7 +117,9 @@ export class OwnerQueues {
     const ownLast = ready[index - 1]?.round ?? -1;
     run.round = Math.max(this.#firstRound, ownLast + 1);
     ready.splice(index, 0, run);
-    (this.#rounds[run.round - this.#firstRound] ??= new Set()).add(run);
+    const round = (this.#rounds[run.round - this.#firstRound] ??= new Set());
+    if (isFirst) this.#rounds[run.round - this.#firstRound] = new Set([run, ...round]);
+    else round.add(run);
   }
 
   #of(owner: string): OwnerRuns {

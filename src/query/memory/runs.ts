@@ -1,10 +1,15 @@
 import { doneText } from '../contract/envelopes.js';
 import { pageOf } from '../contract/list-page.js';
-import { type Admission, KEPT_LENGTH, type RunRecord, type RunsPage } from '../ports/run-store.js';
+import {
+  type Admission,
+  KEPT_LENGTH,
+  type RunRecord,
+  type RunsPage,
+  type StoredInput,
+} from '../ports/run-store.js';
 import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
 import { EventLog } from '../event-log/event-log.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
-import type { NumberedInput } from './memory-input-store.js';
 import type { RetentionOptions } from './retention.js';
 
 /** What a run costs besides its log, in characters: its fields and the entries of the maps. */
@@ -15,6 +20,11 @@ const SETTLING_MS = 10_000;
 
 /** Ended runs that are being read may always cost so much, in characters, even if the limit is lower. */
 const SETTLING_LENGTH = 64 * 1024 * 1024;
+
+/** A request as it is kept: with its place in the order in which all requests were asked. */
+export interface NumberedInput extends StoredInput {
+  readonly number: number;
+}
 
 /** Most runs ask nothing. */
 const NONE: NumberedInput[] = [];

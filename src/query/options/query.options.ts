@@ -3,9 +3,8 @@ import type { ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
 import type { InputRequest, RunView } from 'nest-agent-query-client';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
-import type { OnAsking } from '../ports/input-rules.js';
 import type { RunListener } from '../ports/run-listener.js';
-import type { RunStore, SessionPolicy } from '../ports/run-store.js';
+import type { OnAsking, RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
 import {
   type BodyLimits,

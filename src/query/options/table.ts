@@ -117,7 +117,7 @@ export const OPTIONS = {
      * How long a handler may wait for an answer that cannot be called again: without `restarts`, and without a checkpoint of the
      * question. Default 300,000 (5 min).
      */
-    askInMemoryMs: int(time, 5 * MINUTE, 'how long such a handler waits for an answer', 'ASK_IN_MEMORY_MS'),
+    askInMemoryMs: int(time, 5 * MINUTE, 'how long a question waits in memory', 'ASK_IN_MEMORY_MS'),
     /** How many earlier turns a handler is given at most: the newest ones. Default 100. */
     sessionTurns: int([0, 10_000], 100, 'earlier turns that a handler receives', 'SESSION_TURNS'),
     /** When the service shuts down: how long runs may continue. Default 10,000. */

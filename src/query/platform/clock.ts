@@ -1,5 +1,6 @@
 /** The options whose times a clock measures. */
-export type TimedOption = 'timeoutMs' | 'backpressureMs' | 'graceMs' | 'stopDeadlineMs' | 'keepAliveMs' | 'holdMs' | 'parkMs';
+export type TimedOption =
+  'timeoutMs' | 'backpressureMs' | 'graceMs' | 'stopDeadlineMs' | 'keepAliveMs' | 'holdMs' | 'parkMs';
 
 /** What a clock has started. */
 export type Timer = object;

@@ -11,12 +11,17 @@ import type {
 } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { inputNotFound, sessionBusy } from '../contract/refusals.js';
-import type { Asking, GivenAnswers, StoredInput } from './input-store.js';
-import type { RunRecord } from './run-record.js';
+import type { Asking, GivenAnswers } from './input-store.js';
+import type { OnAsking, RunRecord, StoredInput } from './run-record.js';
 
 /* What all stores do with the requests of runs in the same way. Times are milliseconds since the epoch. */
 
-/** How a run ends if a request expires whose `onExpire` is `fail`. */
+/**
+ * How a run ends if a request expires whose `onExpire` is `fail`.
+ *
+ * @example
+ * if (!expiredOf(inputs, Date.now())) await end(run, EXPIRED);
+ */
 export const EXPIRED: RunEnd = {
   status: 'failed',
   error: { code: 'input_expired', message: 'The run needed an answer, and nobody has given one in time.' },
@@ -43,7 +48,14 @@ export function askedAt(now: number, asking: Asking): { requests: InputRequest[]
   return { requests, text: JSON.stringify(envelope) };
 }
 
-/** @throws {QueryError} `rate_limited`: so many runs of the owner ask */
+/**
+ * Refuses a question of a run, because too many runs of its owner ask.
+ *
+ * @throws {QueryError} `rate_limited`
+ *
+ * @example
+ * refuseToAsk(runsThatAsk.length, asking.maxAsking);
+ */
 export function refuseToAsk(asking: number, maxAsking: number): void {
   if (asking < maxAsking) return;
   const detail = `${maxAsking} of your runs wait for answers, which is the limit. Answer or cancel some of them.`;
@@ -98,7 +110,12 @@ export function expiredOf(inputs: readonly StoredInput[], now: number): Resolved
   });
 }
 
-/** When a request expires. */
+/**
+ * When a request expires.
+ *
+ * @example
+ * const isLate = expiresAt(request) <= Date.now();
+ */
 export function expiresAt(request: InputRequest): number {
   return Date.parse(request.expiresAt);
 }
@@ -151,9 +168,6 @@ export function shownOf({ request, resolved }: StoredInput): ResolvedInput {
   const { value: _, ...shown } = resolved!;
   return shown;
 }
-
-/** What a newer query does to a run of its session that asks. */
-export type OnAsking = 'supersede' | 'enqueue' | 'reject';
 
 /**
  * Whether a newer query ends the run of its session that asks. If not, it waits behind that run.

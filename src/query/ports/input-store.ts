@@ -1,6 +1,6 @@
-import type { InputAnswer, InputRequest, ResolvedInput } from 'nest-agent-query-client';
+import type { InputAnswer, InputRequest } from 'nest-agent-query-client';
 import type { Awaitable } from './file-store.js';
-import type { AttemptRef, Ended, ListPage, ListPosition, RunRecord, RunRef } from './run-record.js';
+import type { AttemptRef, Ended, ListPage, ListPosition, RunRef, StoredInput } from './run-record.js';
 
 /** A request that is to be asked: when it expires is counted from the time of the store. */
 export interface NewRequest extends Omit<InputRequest, 'expiresAt'> {
@@ -17,19 +17,6 @@ export interface Asking {
   survives: boolean;
   /** How many runs of the owner may ask at the same time. */
   maxAsking: number;
-}
-
-/** A request as the store keeps it. */
-export interface StoredInput {
-  runId: string;
-  sessionId: string | undefined;
-  request: InputRequest;
-  /** Milliseconds since the epoch. */
-  askedAt: number;
-  /** How it was resolved, with the value also of a private one; undefined while it is open. */
-  resolved: ResolvedInput | undefined;
-  /** The number of the envelope that says how it was resolved. */
-  seq: number | undefined;
 }
 
 /** Answers of one caller. */
@@ -60,7 +47,13 @@ export interface InputsResolved extends Omit<Ended, 'next'> {
  * otherwise the next attempt begins. Attempts that end in this way do not count for `RecoveryEvents.restarts`.
  *
  * The store resolves requests that expire by itself, by its own clock and without a timer for each, and tells that by
- * `RecoveryEvents.resolved`. `input-rules.ts` has what all stores do in the same way.
+ * `RecoveryEvents.resolved`. `nest-agent-query/store-rules` has what all stores do in the same way.
+ *
+ * @example
+ * class MyRunStore extends RunStore {
+ *   override readonly inputs: InputStore = new MyInputStore();
+ *   // …
+ * }
  */
 export abstract class InputStore {
   /**
@@ -102,6 +95,3 @@ export abstract class InputStore {
   /** Returns how many requests are open, of all owners. */
   abstract countOpen(): Awaitable<number>;
 }
-
-/** A run that was ended by a newer query while it asked. */
-export type Superseded = Omit<InputsResolved, 'before' | 'isReady'> & { run: RunRecord };

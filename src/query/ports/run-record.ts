@@ -1,8 +1,14 @@
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type {
+  InputRequest,
+  ResolvedInput,
+  RunEnd,
+  RunStatus,
+  TurnAnswer,
+  TurnFile,
+  TurnText,
+} from 'nest-agent-query-client';
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-page.js';
-import type { OnAsking } from './input-rules.js';
-import type { StoredInput, Superseded } from './input-store.js';
 
 export type { ListPosition };
 
@@ -11,6 +17,9 @@ export type { ListPosition };
  * `session_busy`, or it cancels the unfinished runs.
  */
 export type SessionPolicy = 'enqueue' | 'reject' | 'interrupt';
+
+/** What a newer query does to a run of its session that asks. */
+export type OnAsking = 'supersede' | 'enqueue' | 'reject';
 
 /** A run as the store keeps it. Times are milliseconds since the epoch. */
 export interface RunRecord {
@@ -85,6 +94,25 @@ export interface Admission {
    * @param isDeferred whether it waits because its owner has reached the limit of runs that execute. Default false
    */
   notices(ahead: number | undefined, isDeferred?: boolean): string[];
+}
+
+/** A request as the store keeps it. */
+export interface StoredInput {
+  runId: string;
+  sessionId: string | undefined;
+  request: InputRequest;
+  /** Milliseconds since the epoch. */
+  askedAt: number;
+  /** How it was resolved, with the value also of a private one; undefined while it is open. */
+  resolved: ResolvedInput | undefined;
+  /** The number of the envelope that says how it was resolved. */
+  seq: number | undefined;
+}
+
+/** A run that was ended by a newer query while it asked, and its requests that were open. */
+export interface Superseded {
+  run: RunRecord;
+  inputs: StoredInput[];
 }
 
 /** The result of an admission. */
@@ -179,6 +207,6 @@ export interface SessionRecord {
   readonly usedAt: number;
   /** The id of the run that executes. */
   readonly active: string | undefined;
-  /** The id of the run that asks. */
-  readonly asking: string | undefined;
+  /** The id of the run that asks. Default: none does. */
+  readonly asking?: string | undefined;
 }

@@ -19,7 +19,7 @@ import { Spool } from '../files/spool.js';
 const spool = await Spool.open();
 const clock = new Clock();
 
-const IDLE = { running: 0, waiting: 0, followers: 0, overdue: 0 };
+const IDLE = { running: 0, waiting: 0, asking: 0, followers: 0, overdue: 0 };
 const DRAIN_MS = 1_000;
 const TIMEOUT_MS = 5_000;
 const STOP_MS = 500;

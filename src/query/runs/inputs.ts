@@ -1,8 +1,15 @@
-import type { InputAnswer, InputList, InputView, ResolvedInput, RunInputs, RunView } from 'nest-agent-query-client';
+import type {
+  InputAnswer,
+  InputList,
+  InputView,
+  ResolvedInput,
+  RunInputs,
+  RunView,
+} from 'nest-agent-query-client';
 import { inputNotFound, invalidAnswer, runNotFound } from '../contract/refusals.js';
 import { shownOf } from '../ports/input-rules.js';
-import type { InputStore, StoredInput } from '../ports/input-store.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { InputStore } from '../ports/input-store.js';
+import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule, storedOwner } from '../sharing/owners.js';
 import type { Processes } from './processes.js';
 import { faultsOfAnswer } from './questions.js';

@@ -12,7 +12,10 @@ const FAULTS = 20;
  * @throws Error the schema is not valid
  */
 export async function schemaOf(schema: Schema): Promise<ValidateFunction> {
-  const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  const [{ Ajv2020 }, { default: formats }] = await Promise.all([
+    import('ajv/dist/2020.js'),
+    import('ajv-formats'),
+  ]);
   // One for each schema: it keeps all that it has compiled.
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, validateSchema: true });
   formats.default(ajv);

@@ -1,6 +1,6 @@
 import type { ResolvedInput } from 'nest-agent-query-client';
 import type { Question } from '../ports/agent-handler.js';
-import type { StoredInput } from '../ports/input-store.js';
+import type { StoredInput } from '../ports/run-store.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { AnswerWriter } from './answer-writer.js';
 import { checkpointText } from './query-context.js';
@@ -26,7 +26,9 @@ export class Pauses {
     return this.answer.inTurn(() => this.#ask(asking));
   }
 
-  async #ask(asking: Parameters<NonNullable<RunnerServices['store']['inputs']>['ask']>[1]): Promise<ResolvedInput[]> {
+  async #ask(
+    asking: Parameters<NonNullable<RunnerServices['store']['inputs']>['ask']>[1],
+  ): Promise<ResolvedInput[]> {
     const { inputs } = this.services.store;
     if (!inputs) throw new TypeError('The store of this service cannot keep questions, so runs cannot ask.');
     let known = await inputs.of(this.record);

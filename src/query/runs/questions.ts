@@ -29,7 +29,9 @@ export async function requestsOf(questions: Question[], longestMs: number): Prom
   if (!Array.isArray(questions) || questions.length === 0)
     throw new TypeError('context.ask needs an array of at least one question.');
   if (questions.length > QUESTIONS)
-    throw new RangeError(`context.ask takes at most ${QUESTIONS} questions at once, not ${questions.length}.`);
+    throw new RangeError(
+      `context.ask takes at most ${QUESTIONS} questions at once, not ${questions.length}.`,
+    );
   const requests: NewRequest[] = [];
   for (const question of questions) {
     const request = await requestOf(question, longestMs);
@@ -97,7 +99,9 @@ export async function faultsOfAnswer(
   pointer: string,
 ): Promise<FieldError[]> {
   if (outcome === 'answered') return faultsOfValue(request, value, `${pointer}/value`);
-  return value === undefined ? [] : [{ pointer: `${pointer}/value`, detail: 'must be absent for "declined"' }];
+  return value === undefined
+    ? []
+    : [{ pointer: `${pointer}/value`, detail: 'must be absent for "declined"' }];
 }
 
 async function faultsOfValue(
@@ -106,8 +110,7 @@ async function faultsOfValue(
   pointer: string,
 ): Promise<FieldError[]> {
   if (kind === 'input' && schema !== undefined) return schemaFaults(schema, value, pointer);
-  if (kind === 'input')
-    return typeof value === 'string' ? [] : [{ pointer, detail: 'must be a string' }];
+  if (kind === 'input') return typeof value === 'string' ? [] : [{ pointer, detail: 'must be a string' }];
   const given = membersOf(value);
   if (!given) return [{ pointer, detail: 'must be an object' }];
   const faults = Object.entries(MEMBERS[kind]).flatMap(([name, [isValid, must]]) =>

@@ -2,12 +2,16 @@ import {
   type Admission,
   type Admitted,
   isRepeated,
+  KeptAnswer,
   recordOfAdmission,
   type LongText,
   placeOf,
   refuseBehind,
   refuseToWait,
+  type RunEnd,
   type RunRecord,
+  type Superseded,
+  supersedes,
 } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/sql-file-store.js';
@@ -27,8 +31,10 @@ import {
   queueOf,
   takeQueuePosition,
 } from './queues.js';
+import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
+import { type Ending, finish } from './transitions.js';
 import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
@@ -76,6 +82,11 @@ export async function admit(
     await driver.lock(db, `session ${sessionKey}`);
     ahead = await queueOf(db, sessionKey);
   }
+  const [first] = ahead;
+  const { session } = admission;
+  const isSuperseded =
+    session && first?.status === 'input_required' && supersedes(session, await holds(db, first.id));
+  if (isSuperseded) ahead.shift();
   refuseBehind(ahead.length, admission);
   const isFirst = ahead.length === 0;
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
@@ -83,6 +94,7 @@ export async function admit(
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
   if (!starts) await mayWait(db, driver, owner, admission);
 
+  const superseded = isSuperseded ? await supersede(db, driver, first, now, limit) : undefined;
   // Its caller was asked to send the query again: the idempotency key starts a new run.
   if (interrupted)
     await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();
@@ -110,7 +122,22 @@ export async function admit(
     await db.updateTable('file_uses').set({ pinned_at: null }).where('run_id', '=', row.id).execute();
   }
   const run = { ...recordOfAdmission(admission, starts, now), lastSeq: notices.length };
-  return { run, created: true, ahead };
+  return { run, created: true, ahead, superseded };
+}
+
+/** Ends the run of the session that asks. */
+async function supersede(
+  db: Db,
+  driver: Driver,
+  { id, attempt }: RunRecord,
+  endedAt: number,
+  limit: number,
+): Promise<Superseded | undefined> {
+  const answer = new KeptAnswer().value;
+  const end: RunEnd = { status: 'cancelled' };
+  const ending: Ending = { id, attempt, process: undefined, log: undefined, end, endedAt, answer };
+  const ended = await finish(db, driver, { ...ending, outcome: 'superseded' }, () => limit);
+  return ended && { run: ended.run, inputs: ended.inputs ?? [] };
 }
 
 /**

@@ -13,12 +13,15 @@ const LEAST_LIMIT_MS = 250;
  * A process's right to its runs, and its watch over the rights of the others.
  *
  * A process has a lease: a row in `processes`, under an id that is used for this lease only. With respect to processes, a run
- * is in one of four states:
+ * is in one of five states:
  *
  * - **Waiting**: `runs.process` is empty. The run belongs to no process. It may be started when it is ready (`ready_at`): it is
  *   the first of its session.
  * - **Owned**: `runs.process` names a lease that is valid. Only that process calls the handler, appends to the log and ends
  *   the run.
+ * - **Asking**: the status is `input_required`. Nobody executes the run, and any process may answer or end it. `runs.process`
+ *   names the process whose handler still waits for the answers, or is empty. As soon as all is answered the run waits: if the
+ *   process is named, for that process only.
  * - **Orphaned**: `runs.process` names a lease that has ended. No process may write to the run, except to recover it.
  * - **Ended**: `ended_at` is set. This state is final.
  *
@@ -29,12 +32,16 @@ const LEAST_LIMIT_MS = 250;
  * - → waiting: a query is admitted, and there is no slot or the session has an unfinished run.
  * - Waiting → owned: a process with a free slot starts the run (`startWaiting`).
  * - Waiting → ended: any process ends it, because it was cancelled.
+ * - Owned → asking: the handler asks (`ask`).
+ * - Asking → waiting: all is answered or has expired (`resolve`).
+ * - Asking → ended: any process ends it, because it was cancelled or superseded, or a request has expired.
  * - Owned → ended: the process ends the run.
  * - Owned → waiting: the process hands the run over, when it shuts down and the run has another attempt (`handOver`).
  * - Owned → orphaned: the lease ends. A process ends its own lease in an orderly shutdown (`release`). Another process ends it
  *   when the heartbeat has not changed for the time of a lease (`expireOthers`). A file has one process at a time, so the
  *   process that opens it ends all older leases (`acquire`).
  * - Orphaned → waiting: the run has another attempt (`handOver`).
+ * - Orphaned and asking → asking or waiting, without a process: its handler can be called again (`park`).
  * - Orphaned → ended: the run has none, and ends as `interrupted`.
  *
  * A process that loses its lease may not notice: it was frozen, or cut off. Therefore every commit to a log reads the row of
@@ -107,10 +114,12 @@ export class Lease {
           ).as('asked'),
           jsonArrayFrom(othersThan(db, id).select(['other.id', 'other.heartbeat'])).as('others'),
           own
+            .where('runs.status', '=', 'running')
             .select((run) => run.fn.countAll<number>().as('count'))
             .$asScalar()
             .as('owned'),
           of.exists(orphanedRuns(db).select('runs.id')).as('hasOrphaned'),
+          of.exists(expiredRequests(db, this.database.now()).select('requests.key')).as('hasExpired'),
           of.exists(db.selectFrom('runs').select('runs.id').where('status', '=', 'waiting')).as('hasWaiting'),
         ])
         .executeTakeFirst();
@@ -180,6 +189,8 @@ export interface Heartbeat {
   owned: number;
   /** Whether there are runs of processes that are gone. */
   hasOrphaned: boolean;
+  /** Whether requests have expired, of any run. */
+  hasExpired: boolean;
   /** Whether runs wait, of any process. */
   hasWaiting: boolean;
 }
@@ -190,6 +201,14 @@ export function unfinishedRuns(db: Db) {
 
 function othersThan(db: Db, id: string) {
   return db.selectFrom('processes as other').where('other.id', '!=', id);
+}
+
+/** Requests that are open, although their time is over. */
+export function expiredRequests(db: Db, now: number) {
+  return db
+    .selectFrom('requests')
+    .where('requests.resolved', 'is', null)
+    .where('requests.expires_at', '<=', now);
 }
 
 export function orphanedRuns(db: Db) {

@@ -9,6 +9,7 @@ import {
 } from '../../query/index.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
+import { inputOf, selectInputs } from './input-rows.js';
 import { recordOf, selectRuns, valueOf } from './run-rows.js';
 
 /** What an entry adds to the length of a page besides its texts. */
@@ -70,6 +71,27 @@ export async function listSessions(db: Db, owner: string, page: ListPage) {
   return { sessions, next };
 }
 
+/** Open requests of an owner, newest first. */
+export async function listOpenInputs(db: Db, owner: string, page: ListPage) {
+  const entries = db
+    .selectFrom('requests')
+    .innerJoin('runs', 'runs.id', 'requests.run_id')
+    .select(['requests.key', 'asked_at as at'])
+    .select(lengthOf('request').as('length'))
+    .where('requests.resolved', 'is', null)
+    .where('requests.owner_hash', '=', ownerHashOf(owner))
+    .where('runs.owner', '=', JSON.stringify(owner));
+  const { keys, next } = await readPage(entries, ['asked_at', 'requests.key'], page);
+  if (keys.length === 0) return { inputs: [], next };
+  const rows = await selectInputs(db)
+    .where('requests.key', 'in', keys)
+    .where('requests.resolved', 'is', null)
+    .orderBy('asked_at', 'desc')
+    .orderBy('requests.key', 'desc')
+    .execute();
+  return { inputs: rows.map(inputOf), next };
+}
+
 /** The run of a session that has this status. */
 function runOf(of: ExpressionBuilder<Tables, 'sessions'>, status: RunStatus) {
   return of
@@ -88,7 +110,7 @@ function lengthOf(...columns: string[]) {
 }
 
 /** Reads which entries belong to a page. They are in descending order of two columns: those of `at` and of `key`. */
-async function readPage<Table extends 'runs' | 'sessions'>(
+async function readPage<Table extends 'runs' | 'sessions' | 'requests'>(
   entries: SelectQueryBuilder<Tables, Table, Entry>,
   [atColumn, keyColumn]: [string, string],
   page: ListPage,

@@ -44,6 +44,7 @@ describe('The processes that are left when one has crashed', () => {
       await crashed.store.handOver(run);
       [runs[index]] = (await take(crashed)) as [RunRecord];
     }
+    await stores.administer(`update ${stores.schema}.runs set lost = 1 where attempt = 2`);
     await crashed.crash();
     const others = [
       await stores.open({ leaseMs: LEASE_MS, restarts: 1 }),

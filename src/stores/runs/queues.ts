@@ -116,9 +116,9 @@ export async function hasWaiting(db: Db, { key }: OwnerRef, count: number): Prom
  * The round of a run that becomes ready: the one after the last round in which its owner has a ready run, but no round that has
  * passed. WARNING: only under the lock of the owner.
  *
- * Restarted runs come before the younger runs of their owner. So only other restarted runs count for them.
+ * Runs that were started before come before the others of their owner. So only other runs like them count for them.
  */
-export async function nextRound(db: Db, { module, key }: OwnerRef, isRestarted = false): Promise<number> {
+export async function nextRound(db: Db, { module, key }: OwnerRef, wasStarted = false): Promise<number> {
   const ready = db
     .selectFrom('runs')
     .where('status', '=', WAITING)
@@ -131,7 +131,7 @@ export async function nextRound(db: Db, { module, key }: OwnerRef, isRestarted =
       ready
         .where('owner_key', '=', key)
         .where('ended_at', 'is', null)
-        .$if(isRestarted, (of) => of.where('attempt', '>', sql.lit(1)))
+        .$if(wasStarted, (of) => of.where('started_at', 'is not', null))
         .orderBy('round', 'desc')
         .as('last'),
     ])
@@ -168,12 +168,18 @@ export async function balance(
 }
 
 /** Makes runs ready, in this order. WARNING: only under the lock of the owner. */
-async function makeReady(db: Db, owner: OwnerRef, runs: { id: string }[], now: number): Promise<void> {
-  let round = await nextRound(db, owner);
-  for (const { id } of runs) {
+async function makeReady(
+  db: Db,
+  owner: OwnerRef,
+  runs: { id: string; started_at: number | null }[],
+  now: number,
+): Promise<void> {
+  let next = await nextRound(db, owner);
+  for (const { id, started_at } of runs) {
+    const round = started_at === null ? next++ : await nextRound(db, owner, true);
     await db
       .updateTable('runs')
-      .set({ ready_at: now, round: round++, deferred_at: null })
+      .set({ ready_at: now, round, deferred_at: null })
       .where('id', '=', id)
       .where('status', '=', 'waiting')
       .execute();

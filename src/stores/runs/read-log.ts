@@ -11,7 +11,6 @@ import type { Database } from '../drivers/database.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { Batches } from './batches.js';
 import { isRunId } from './run-rows.js';
-import type { VoidRange } from './transitions.js';
 
 /** The most characters that one read of a log returns, unless its first envelope is longer. */
 const SLICE_LENGTH = 64 * 1024;
@@ -26,6 +25,14 @@ const BATCH = 64;
 
 /** How many statements of a process read at the same time. Others would wait for connections that admissions need. */
 const STATEMENTS = 2;
+
+/** The first and the last number of envelopes that are void. */
+export type VoidRange = [first: number, last: number];
+
+/** The ranges of void envelopes, as the column `void` has them. */
+export function voidRanges(column: string | null): VoidRange[] {
+  return column === null ? [] : (JSON.parse(column) as VoidRange[]);
+}
 
 interface Read {
   owner: string;
@@ -85,8 +92,9 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
   const latest = run.last_seq ?? run.newest_seq ?? 0;
   const first = after + 1;
   const hasEnded = run.ended_at !== null;
+  const asking = run.status === 'input_required' ? { asks: true } : {};
   if (after >= latest) {
-    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded };
+    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded, ...asking };
   }
   const [head, ...rest] = segments;
   // Everything before the segment was trimmed.
@@ -107,6 +115,7 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
     lines: texts.join('\n'),
     endOffset,
     ended: hasEnded && last === latest,
+    ...(last === latest && asking),
   };
 }
 
@@ -114,7 +123,7 @@ function linesFrom(lines: string, index: number): string {
   return lines.split('\n').slice(index).join('\n');
 }
 
-const HEAD = ['runs.ended_at', 'runs.last_seq', 'newest_seq', 'log_end'] as const;
+const HEAD = ['runs.status', 'runs.ended_at', 'runs.last_seq', 'newest_seq', 'log_end'] as const;
 
 type Log = SelectQueryBuilder<Tables, 'log', object>;
 

@@ -9,13 +9,15 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
-import type { Db } from '../schema/tables.js';
+import type { Selectable } from 'kysely';
+import type { Db, Tables } from '../schema/tables.js';
 import { type Heartbeat, type Lease, orphanedRuns, unfinishedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import type { OwnerLimits } from './owner-limits.js';
-import { readAnswer } from './read-log.js';
+import { expireInputs, park } from './asking.js';
+import { readAnswer, voidRanges } from './read-log.js';
 import type { OwnedAttempt } from './run-rows.js';
-import { finish, handOver, voidRanges } from './transitions.js';
+import { finish, handOver } from './transitions.js';
 
 const BATCH = 100;
 /** How many runs are recovered at the same time. */
@@ -99,7 +101,9 @@ export class Recovery {
     const hasExpired = await this.lease.expire(heartbeat.others);
     const mayHaveStrays = heartbeat.owned > this.localRuns.unfinished.size;
     if (!mayHaveStrays) this.#strays.clear();
-    return hasExpired || mayHaveStrays || heartbeat.hasOrphaned || heartbeat.hasWaiting;
+    return (
+      hasExpired || mayHaveStrays || heartbeat.hasOrphaned || heartbeat.hasExpired || heartbeat.hasWaiting
+    );
   }
 
   #renewOnce(): Promise<Heartbeat | undefined> {
@@ -129,6 +133,8 @@ export class Recovery {
     // A file has no heartbeat. The clock of the machine may have been set, or have stood still during a suspension.
     if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
+    for (const resolved of await expireInputs(this.database, this.limits.of))
+      this.#events!.resolved(resolved);
     await this.#returnStrays();
     await this.limits.balanceAll();
     this.#events!.ready();
@@ -174,12 +180,16 @@ export class Recovery {
 
   async #recover(run: OrphanedRun): Promise<void> {
     const { database, limits } = this;
-    if (run.cancelled || run.attempt > this.#events!.restarts(run.module)) {
+    const isPaused = run.status !== 'running';
+    const mayGoOn = isPaused ? run.survives === 1 : run.lost < this.#events!.restarts(run.module);
+    if (run.cancelled || !mayGoOn) {
       const answer = await database.attempt((db) => readAnswer(db, run.id, voidRanges(run.void)));
       return this.#end(run, run.cancelled ? { status: 'cancelled' } : INTERRUPTED, answer);
     }
     const isHandedOver = await database.attemptTransaction((db) =>
-      handOver(db, database.driver, run, limits.of, database.now()),
+      isPaused
+        ? park(db, database.driver, run)
+        : handOver(db, database.driver, run, limits.of, database.now(), 'lost'),
     );
     if (isHandedOver) this.#tell(run, undefined);
   }
@@ -208,24 +218,29 @@ export class Recovery {
     const { processId } = this.lease;
     const { driver } = this.database;
     const owned = await this.database.attempt((db) =>
-      unfinishedRuns(db).select(['id', 'attempt', 'process']).where('process', '=', processId).execute(),
+      unfinishedRuns(db)
+        .select(['id', 'attempt', 'process'])
+        .where('process', '=', processId)
+        .where('status', '=', 'running')
+        .execute(),
     );
     const isKnown = (id: string) => this.localRuns.unfinished.has(id) || this.isStarting(id);
     const strays = owned.filter(({ id }) => !isKnown(id));
     for (const run of strays.filter(({ id }) => this.#strays.has(id))) {
       await this.database.attemptTransaction((db) =>
-        handOver(db, driver, run, this.limits.of, this.database.now(), false),
+        handOver(db, driver, run, this.limits.of, this.database.now(), 'not called'),
       );
     }
     this.#strays = new Set(strays.map(({ id }) => id));
   }
 }
 
-type OrphanedRun = OwnedAttempt & { module: string; cancelled: number; void: string | null };
+type OrphanedRun = OwnedAttempt &
+  Pick<Selectable<Tables['runs']>, 'status' | 'module' | 'cancelled' | 'void' | 'lost' | 'survives'>;
 
 function selectOrphaned(db: Db, except: string[]): Promise<OrphanedRun[]> {
   return orphanedRuns(db)
-    .select(['id', 'attempt', 'process', 'module', 'cancelled', 'void'])
+    .select(['id', 'attempt', 'process', 'status', 'module', 'cancelled', 'void', 'lost', 'survives'])
     .$if(except.length > 0, (of) => of.where('id', 'not in', except))
     .orderBy('created_at')
     .limit(BATCH)

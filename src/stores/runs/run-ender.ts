@@ -63,7 +63,7 @@ export class RunEnder {
     run.isFinishing = true;
     await this.writer.settled(run);
     const isHandedOver = await this.database.persistTransaction((db) =>
-      handOver(db, this.database.driver, run, this.limits.of, this.database.now()),
+      handOver(db, this.database.driver, run, this.limits.of, this.database.now(), 'stops'),
     );
     this.localRuns.drop(id);
     return isHandedOver;
@@ -92,9 +92,9 @@ export class RunEnder {
     const { owner, id, attempt } = name;
     if (!isRunId(id)) return undefined;
     const run = await this.database.attempt((db) => findRun(db, owner, id));
-    if (run?.status !== 'waiting') return undefined;
+    if (run?.status !== 'waiting' && run?.status !== 'input_required') return undefined;
     const endedAt = this.database.now();
-    return this.#finish({ id, process: '', attempt, log: undefined, end, endedAt, answer });
+    return this.#finish({ id, process: undefined, attempt, log: undefined, end, endedAt, answer });
   }
 
   /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */

@@ -42,6 +42,7 @@ import { findRun, isDigest, isRunId } from './run-rows.js';
 import { queueOf } from './queues.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
+import { SqlInputStore } from './sql-input-store.js';
 import { Sweeper } from './sweeper.js';
 import { readText, readTurns } from './turns.js';
 
@@ -63,6 +64,7 @@ export interface SqlStoreOptions {
 export class SqlRunStore extends RunStore {
   override readonly durable = true;
   override readonly files: SqlFileStore;
+  override readonly inputs: SqlInputStore;
   override readonly signals: Signals;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
@@ -105,6 +107,7 @@ export class SqlRunStore extends RunStore {
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
     this.#ender = new RunEnder(database, localRuns, this.#writer, limits);
+    this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {

@@ -9,8 +9,7 @@ import {
   type StoredQuery,
 } from '../../query/index.js';
 import type { Db } from '../schema/tables.js';
-import { voidRanges } from './transitions.js';
-import { readAnswer } from './read-log.js';
+import { readAnswer, voidRanges } from './read-log.js';
 import { restoreTexts } from './turns.js';
 
 /** A query as the tables have it. */

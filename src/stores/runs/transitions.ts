@@ -1,16 +1,22 @@
-import { type Ended, KeptAnswer, restartedText, type RunEnd, type TurnAnswer } from '../../query/index.js';
+import {
+  type Ended,
+  KeptAnswer,
+  restartedText,
+  type RunEnd,
+  type StoredInput,
+  type TurnAnswer,
+} from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
+import { closeInputs } from './input-rows.js';
 import { selectLeases } from './lease.js';
 import { LocalRun } from './local-runs.js';
 import { endingOf, endRun } from './log-commit.js';
 import { balance, lockOwners, nextRound, ownerRefOf, promoteAfter, WAITING } from './queues.js';
+import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
 import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { addTurn } from './turns.js';
-
-/** The first and the last number of envelopes that are void. */
-export type VoidRange = [first: number, last: number];
 
 /** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
 export async function startWaiting(
@@ -32,7 +38,8 @@ export async function startWaiting(
         .select('id')
         .where('status', '=', WAITING)
         .where('module', '=', module)
-        .where('process', '=', '')
+        // Of those that have asked, also the ones whose handler waits here.
+        .where('process', 'in', ['', process])
         .where('ready_at', 'is not', null)
         .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))
         .orderBy('round')
@@ -60,10 +67,28 @@ export async function startWaiting(
   });
 }
 
+/** Why a run returns to the queue: its process is lost, or stops, or has never called the handler. */
+export type Cause = 'lost' | 'stops' | 'not called';
+
+/** The next attempt of a run, and what it makes void: envelopes after the last checkpoint. */
+export function nextAttempt(
+  run: Pick<Tables['runs'], 'id' | 'checkpoint_seq' | 'void'> & { attempt: number },
+  log: LogExtent,
+) {
+  const from = run.checkpoint_seq ?? 0;
+  const written: VoidRange[] = log.last > from ? [[from + 1, log.last]] : [];
+  const attempt = run.attempt + 1;
+  return {
+    hasVoid: written.length > 0,
+    columns: { process: '', attempt, void: JSON.stringify([...voidRanges(run.void), ...written]) },
+    segments: segmentsOf(run.id, log, [restartedText(attempt, from)]),
+  };
+}
+
 /**
- * Returns a run to the queue: it is ready, before all runs of its owner that are younger. This is the body of one transaction.
+ * Returns a run to the queue: it is ready, before all runs of its owner that are younger. This is the body of one transaction. If
+ * the handler was called, this ends the attempt: the log continues with `restarted`, and the run waits for the next one.
  *
- * @param wasExecuted whether this ends the attempt. Then the log continues with `restarted`, and the run waits for the next one
  * @returns false if the run has ended, or the process does not own it at this attempt
  */
 export async function handOver(
@@ -72,19 +97,19 @@ export async function handOver(
   { id, attempt, process }: OwnedAttempt,
   limitOf: LimitOf,
   now: number,
-  wasExecuted = true,
+  cause: Cause,
 ): Promise<boolean> {
   const run = await db
     .selectFrom('runs')
-    .select(['owner', 'module', 'checkpoint_seq', 'void'])
+    .select(['id', 'owner', 'module', 'checkpoint_seq', 'void', 'lost'])
     .where('id', '=', id)
     .where('process', '=', process)
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   if (!run) return false;
   const log = await readLogExtent(db, id);
-  const from = run.checkpoint_seq ?? 0;
-  const written: VoidRange[] = log.last > from ? [[from + 1, log.last]] : [];
+  const wasCalled = cause !== 'not called';
+  const next = nextAttempt({ ...run, attempt }, log);
   const owner = ownerRefOf(valueOf(run.owner, id) ?? '', run.module);
   await lockOwners(db, driver, owner.key);
   const round = await nextRound(db, owner, true);
@@ -96,10 +121,8 @@ export async function handOver(
       owner_key: owner.key,
       ready_at: of.ref('created_at'),
       round,
-      ...(wasExecuted && {
-        attempt: attempt + 1,
-        void: JSON.stringify([...voidRanges(run.void), ...written]),
-      }),
+      ...(wasCalled && next.columns),
+      lost: run.lost + (cause === 'lost' ? 1 : 0),
     }))
     .where('id', '=', id)
     .where('process', '=', process)
@@ -107,26 +130,28 @@ export async function handOver(
     .where('attempt', '=', attempt)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  if (wasExecuted) await insertSegments(db, driver, segmentsOf(id, log, [restartedText(attempt + 1, from)]));
+  if (wasCalled) await insertSegments(db, driver, next.segments);
   // The run was not counted before, if it was started while there was no limit.
   const limit = limitOf(run.module) ?? Infinity;
   if (limit !== Infinity) await balance(db, driver, owner, limit, now);
   return true;
 }
 
-/** The ranges of void envelopes, as the column `void` has them. */
-export function voidRanges(column: string | null): VoidRange[] {
-  return column === null ? [] : (JSON.parse(column) as VoidRange[]);
-}
-
-/** The end of a run. Its process is empty if the run must be waiting. */
-export interface Ending extends OwnedAttempt {
+/** The end of a run. */
+export interface Ending extends Pick<OwnedAttempt, 'id' | 'attempt'> {
+  /** The process that owns the run. Undefined if the run must not execute: it waits or asks. */
+  process: string | undefined;
   /** Undefined if it is not known yet. */
   log: LogExtent | undefined;
   end: RunEnd;
   endedAt: number;
-  /** What the turn keeps of the answer. Undefined if what the run has written is damaged: its turn is empty, parts included. */
+  /**
+   * What the turn keeps of the answer; of a run that does not execute, the log says it. Undefined if what the run has written is
+   * damaged: its turn is empty, parts included.
+   */
   answer: TurnAnswer | undefined;
+  /** What open requests of the run become. Default `cancelled`. */
+  outcome?: 'superseded' | 'cancelled';
 }
 
 /** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
@@ -144,13 +169,7 @@ export async function finish(
   ending: Ending,
   limitOf: LimitOf,
 ): Promise<Ended | undefined> {
-  const { answer } = ending;
-  const found = await selectRuns(db)
-    .select(['session_key', 'queue_position', 'module'])
-    .$if(answer !== undefined, (of) => of.select('parts'))
-    .where('id', '=', ending.id)
-    .where('owner', 'is not', null)
-    .executeTakeFirst();
+  let found = await selectEnding(db, ending);
   if (!found) return undefined;
   const { session_key: sessionKey } = found;
   if (sessionKey !== null) await driver.lock(db, `session ${sessionKey}`);
@@ -159,16 +178,45 @@ export async function finish(
   const limit = limitOf(found.module);
   // Before the row is locked: who balances the owner's runs has this lock, and may wait for the row.
   if (limit !== Infinity) await lockOwners(db, driver, owner.key);
+  // Of several that write to the log of a run that does not execute, one comes after the other.
+  if (found.status !== 'running' && (await lockRun(db, driver, run.id))) {
+    found = (await selectEnding(db, ending))!;
+    run = recordOf(found);
+  }
 
+  let inputs: StoredInput[] = [];
   if (run.endedAt === undefined) {
-    const { end, endedAt } = ending;
+    const isExecuting = run.status === 'running';
+    if (isExecuting && ending.process === undefined) return undefined;
+    const { end, endedAt, process = found.process, outcome = 'cancelled' } = ending;
     const log = ending.log ?? (await readLogExtent(db, run.id));
-    if (!(await endRun(db, driver, endingOf(ending, log, end, endedAt)))) return undefined;
-    run = { ...run, status: end.status, end, endedAt, lastSeq: log.last + 1 };
+    const closed =
+      run.status === 'input_required' ? await closeInputs(db, driver, run, log, outcome, endedAt) : undefined;
+    const extent = closed?.log ?? log;
+    inputs = closed?.inputs ?? [];
+    if (!(await endRun(db, driver, endingOf({ ...ending, process }, extent, end, endedAt)))) return undefined;
+    run = { ...run, status: end.status, end, endedAt, lastSeq: extent.last + 1 };
+    const hasPaused = !isExecuting && run.startedAt !== undefined && ending.answer !== undefined;
+    const answer = hasPaused ? await readAnswer(db, run.id, voidRanges(found.void)) : ending.answer;
     if (sessionKey !== null)
       await addTurn(db, sessionKey, run, found.parts ?? '[]', answer ?? new KeptAnswer().value);
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }
-  return { run, next: await promoteAfter(db, driver, found, owner, limit, ending.endedAt) };
+  return { run, next: await promoteAfter(db, driver, found, owner, limit, ending.endedAt), inputs };
+}
+
+/** Locks a run until the end of the transaction. Returns whether it may have changed meanwhile. WARNING: after all other locks. */
+export async function lockRun(db: Db, { isShared }: Driver, id: string): Promise<boolean> {
+  if (isShared) await db.selectFrom('runs').select('id').where('id', '=', id).forUpdate().execute();
+  return isShared;
+}
+
+function selectEnding(db: Db, { id, answer }: Ending) {
+  return selectRuns(db)
+    .select(['session_key', 'queue_position', 'module', 'process', 'void'])
+    .$if(answer !== undefined, (of) => of.select('parts'))
+    .where('id', '=', id)
+    .where('owner', 'is not', null)
+    .executeTakeFirst();
 }

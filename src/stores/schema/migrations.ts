@@ -126,9 +126,26 @@ const TABLES = [
    )`,
 ];
 
+/** For runs that ask. Of runs that wait, those that were started before come first: also those that have asked. */
+const ASKING = [
+  `alter table runs add column lost bigint not null default 0`,
+  `alter table runs add column survives bigint not null default 0`,
+  `update runs set lost = attempt - 1 where ended_at is null and attempt > 1`,
+  `drop index runs_restarting`,
+  `create index runs_restarting on runs (owner_key, round) where status = 'waiting' and started_at is not null`,
+  `create table requests (
+     key text primary key, run_id text not null, owner_hash bigint not null, id text not null, request text not null,
+     asked_at bigint not null, expires_at bigint not null, held bigint not null, resolved text, seq bigint
+   )`,
+  `create index requests_run on requests (run_id)`,
+  `create index requests_open on requests (owner_hash, asked_at) where resolved is null`,
+  `create index requests_expiring on requests (expires_at) where resolved is null`,
+];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
+  '0002_asking': { sqlite: ASKING, postgres: ASKING },
 };
 
 const MIGRATION_TABLE = 'migrations';

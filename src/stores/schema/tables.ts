@@ -69,7 +69,10 @@ export interface Tables {
     digest: Json | null;
     /** The module that executes the run; empty for the module without a name. */
     module: Generated<string>;
-    /** The process that owns the run; empty while the run waits. */
+    /**
+     * The process that owns the run; empty while the run waits. Of a run that asks, or that has asked and waits now: the process
+     * whose handler still waits for the answers, empty if there is none.
+     */
     process: string;
     /** Which execution of the handler this is, or will be: the fence of the run. */
     attempt: Generated<number>;
@@ -87,7 +90,10 @@ export interface Tables {
     ready_at: Time | null;
     /** The round of slots in which a ready run is started: an owner has one run of each round. See `nextRound`. */
     round: Generated<number>;
-    /** When the run became the first of its session while its owner was at the limit. Null when it is ready. */
+    /**
+     * When the run became the first of its session while its owner was at the limit. Null when it is ready. 1 for a run that has
+     * asked: it comes before the others.
+     */
     deferred_at: Time | null;
     /** Whether a process has asked the owner to cancel the run. */
     cancelled: Generated<Flag>;
@@ -95,12 +101,34 @@ export interface Tables {
     checkpoint: Json | null;
     /** The number of the newest envelope at the last checkpoint. */
     checkpoint_seq: number | null;
+    /** How many attempts were lost with their process: those count for the restarts of the handler. */
+    lost: Generated<number>;
+    /** Of a run that asks: whether the handler can be called again. */
+    survives: Generated<Flag>;
     /** The numbers of void envelopes: `[[first, last], …]`. */
     void: Json | null;
     /** The trace to which the run belongs; see `Admission.trace`. */
     trace: string | null;
     /** See `Admission.path`. */
     path: string | null;
+  };
+  /** What runs ask. Gone with the run. */
+  requests: {
+    /** The id of the run and the place of the request in it. */
+    key: string;
+    run_id: string;
+    owner_hash: number;
+    id: string;
+    /** An `InputRequest`. */
+    request: Json;
+    asked_at: Time;
+    expires_at: Time;
+    /** Whether a newer query of the session does not take its place. */
+    held: Flag;
+    /** A `ResolvedInput`; null while the request is open. */
+    resolved: Json | null;
+    /** The number of the envelope that says how it was resolved. */
+    seq: number | null;
   };
   /** How many runs of a module wait: the sum of its slots. Triggers of `runs` keep it. */
   waiting_counts: { module: string; slot: number; runs: number };

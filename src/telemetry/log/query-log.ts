@@ -1,9 +1,11 @@
 import { Injectable, Logger, Optional } from '@nestjs/common';
 import {
+  type InputResolved,
   type ObservedRun,
   type QueryRepeated,
   type RequestRefused,
   type RunAdmitted,
+  type RunAsked,
   type RunEnded,
   type RunListener,
   Settings,
@@ -11,9 +13,10 @@ import {
 import { LogEntry, type LogFields } from './log-entry.js';
 
 /**
- * Writes one entry for each query when its admission is answered, and one when its run ends. It is a listener, and writes with
- * the logger of the host: with `new ConsoleLogger({ json: true })` an object on one line, otherwise a line of text. An entry
- * has no content of the query or of the answer, and no credentials.
+ * Writes one entry for each query when its admission is answered, one when its run asks, one when a request of the run was
+ * resolved, and one when its run ends. It is a listener, and writes with the logger of the host: with
+ * `new ConsoleLogger({ json: true })` an object on one line, otherwise a line of text. An entry has no content of the query, of
+ * the answer, of what is asked and of what people answer, and no credentials.
  *
  * @example
  * QueryModule.forRoot({ handler: MyHandler, listeners: [QueryLog] })
@@ -39,6 +42,19 @@ export class QueryLog implements RunListener {
     const { module } = this;
     if (isQuery)
       this.#write('Query refused:', { event: 'refused', module, session: sessionId, owner, code, status });
+  }
+
+  asked({ run, kinds }: RunAsked): void {
+    this.#write('Run asks:', {
+      ...this.#names('asked', run),
+      requests: kinds.length,
+      kinds: kinds.join(','),
+    });
+  }
+
+  resolved({ run, id, kind, outcome, by, waitedMs }: InputResolved): void {
+    const request = { request: id, kind, outcome, by: by ?? undefined, waitedMs: rounded(waitedMs) };
+    this.#write('Request resolved:', { ...this.#names('resolved', run), ...request });
   }
 
   ended(event: RunEnded): void {

@@ -1,9 +1,9 @@
 /** A metric of query modules. */
-interface Definition {
+export interface Definition {
   name: string;
   help: string;
-  /** The label that it has besides `module`. Its values are of a closed list: no caller or handler chooses one. */
-  label?: 'status' | 'code' | 'operation';
+  /** The labels that it has besides `module`. Their values are of closed lists: no caller or handler chooses one. */
+  labels?: readonly ('status' | 'code' | 'operation' | 'kind' | 'outcome')[];
 }
 
 interface HistogramDefinition extends Definition {
@@ -13,6 +13,10 @@ interface HistogramDefinition extends Definition {
 
 const RUN_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900];
 const WAIT_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+/** From seconds to the 30 days after which every request has expired. */
+const ANSWER_SECONDS = [
+  1, 5, 15, 60, 300, 900, 3_600, 14_400, 43_200, 86_400, 259_200, 604_800, 1_209_600, 2_592_000,
+];
 const STORE_SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
@@ -26,17 +30,27 @@ export const COUNTERS = {
   refused: {
     name: 'agent_query_refusals_total',
     help: 'Requests answered with a problem, and queries of the host that were not admitted, by code.',
-    label: 'code',
+    labels: ['code'],
   },
   ended: {
     name: 'agent_query_runs_ended_total',
     help: 'Runs that have ended, by status.',
-    label: 'status',
+    labels: ['status'],
   },
   failed: {
     name: 'agent_query_run_failures_total',
     help: 'Runs that have ended as failed, by code.',
-    label: 'code',
+    labels: ['code'],
+  },
+  asked: {
+    name: 'agent_query_inputs_asked_total',
+    help: 'Requests of runs that ask, by kind.',
+    labels: ['kind'],
+  },
+  resolved: {
+    name: 'agent_query_inputs_resolved_total',
+    help: 'Requests of runs that were resolved, by kind and outcome.',
+    labels: ['kind', 'outcome'],
   },
   envelopes: {
     name: 'agent_query_envelopes_emitted_total',
@@ -62,6 +76,10 @@ export const GAUGES = {
     name: 'agent_query_runs_waiting',
     help: 'Runs of this process in the queue of their session, or without a slot.',
   },
+  asking: {
+    name: 'agent_query_runs_asking',
+    help: 'Runs that ask, and whose handler waits for the answers in this process.',
+  },
   overdue: {
     name: 'agent_query_handlers_overdue',
     help: 'Handlers that have missed their stop deadline and still execute.',
@@ -72,6 +90,10 @@ export const GAUGES = {
     name: 'agent_query_log_characters',
     help: 'Characters of JSON of all logs that the store keeps.',
   },
+  openInputs: {
+    name: 'agent_query_inputs_open',
+    help: 'Requests of all runs of the store that wait for an answer.',
+  },
   spoolFiles: { name: 'agent_query_spool_files', help: 'Temporary files of queries on disk.' },
   spoolBytes: { name: 'agent_query_spool_bytes', help: 'Bytes of the temporary files of queries on disk.' },
 } satisfies Record<string, Definition>;
@@ -80,7 +102,7 @@ export const HISTOGRAMS = {
   duration: {
     name: 'agent_query_run_duration_seconds',
     help: 'Time from the call of the handler to the end of the run, by status.',
-    label: 'status',
+    labels: ['status'],
     buckets: RUN_SECONDS,
   },
   wait: {
@@ -93,10 +115,16 @@ export const HISTOGRAMS = {
     help: 'Time from the admission of a run to the first envelope of its handler. Observed when the run ends.',
     buckets: WAIT_SECONDS,
   },
+  answer: {
+    name: 'agent_query_input_wait_seconds',
+    help: 'Time from the question to the answer of a caller, by kind.',
+    labels: ['kind'],
+    buckets: ANSWER_SECONDS,
+  },
   store: {
     name: 'agent_query_store_duration_seconds',
     help: 'Time that the store took to answer, by operation.',
-    label: 'operation',
+    labels: ['operation'],
     buckets: STORE_SECONDS,
   },
 } satisfies Record<string, HistogramDefinition>;

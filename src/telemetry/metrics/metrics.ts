@@ -1,17 +1,24 @@
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { COUNTERS, type Definitions, GAUGES, HISTOGRAMS, type HistogramDefinitions } from './definitions.js';
+import {
+  COUNTERS,
+  type Definition,
+  type Definitions,
+  GAUGES,
+  HISTOGRAMS,
+  type HistogramDefinitions,
+} from './definitions.js';
 import { processMetrics } from './process-metrics.js';
 
 /** The metrics of one query module. */
 export interface ModuleMetrics {
-  /** Adds to a counter. Default 1; 0 makes the counter appear. */
-  count(name: keyof typeof COUNTERS, label?: string, by?: number): void;
+  /** Adds to a counter, with the values of its labels. Default 1; 0 makes the counter appear. */
+  count(name: keyof typeof COUNTERS, labels?: readonly string[], by?: number): void;
   /** Sets a counter to what something else has counted. */
   setTotal(name: keyof typeof COUNTERS, total: number): void;
   /** Sets a gauge; without a value it is absent. */
   set(name: keyof typeof GAUGES, value: number | undefined): void;
   /** Adds a time in milliseconds to a histogram. */
-  observe(name: keyof typeof HISTOGRAMS, milliseconds: number, label?: string): void;
+  observe(name: keyof typeof HISTOGRAMS, milliseconds: number, labels?: readonly string[]): void;
 }
 
 /**
@@ -40,12 +47,12 @@ export class Metrics {
     this.#ofProcess = processMetrics(library);
     this.#ofModules = new library.Registry();
     const registers = [this.#ofModules];
-    for (const [key, { label, ...rest }] of Object.entries(COUNTERS as Definitions))
-      this.#counters[key] = new library.Counter({ ...rest, labelNames: labelNames(label), registers });
-    for (const [key, { label, ...rest }] of Object.entries(GAUGES as Definitions))
-      this.#gauges[key] = new library.Gauge({ ...rest, labelNames: labelNames(label), registers });
-    for (const [key, { label, ...rest }] of Object.entries(HISTOGRAMS as HistogramDefinitions))
-      this.#histograms[key] = new library.Histogram({ ...rest, labelNames: labelNames(label), registers });
+    for (const [key, { labels, ...rest }] of Object.entries(COUNTERS as Definitions))
+      this.#counters[key] = new library.Counter({ ...rest, labelNames: labelNames(labels), registers });
+    for (const [key, { labels, ...rest }] of Object.entries(GAUGES as Definitions))
+      this.#gauges[key] = new library.Gauge({ ...rest, labelNames: labelNames(labels), registers });
+    for (const [key, { labels, ...rest }] of Object.entries(HISTOGRAMS as HistogramDefinitions))
+      this.#histograms[key] = new library.Histogram({ ...rest, labelNames: labelNames(labels), registers });
   }
 
   /** Loads prom-client, and makes the metrics. Its global registry stays as it is. */
@@ -74,13 +81,12 @@ export class Metrics {
   of(module: string | undefined, refresh: () => Promise<void>): ModuleMetrics {
     this.#refreshes.push(refresh);
     const own = module === undefined ? {} : { module };
-    const labels = (name: string | undefined, value: string | undefined) =>
-      name === undefined ? own : { ...own, [name]: value };
+    const labelled = ({ labels = [] }: Definition, values: readonly string[] = []) =>
+      Object.assign({}, own, ...labels.map((name, index) => ({ [name]: values[index] }))) as object;
     const counters: Definitions = COUNTERS;
     const histograms: HistogramDefinitions = HISTOGRAMS;
     return {
-      count: (name, label, by = 1) =>
-        this.#counters[name]!.inc(labels(counters[name]!.label, label) as object, by),
+      count: (name, labels, by = 1) => this.#counters[name]!.inc(labelled(counters[name]!, labels), by),
       setTotal: (name, total) => {
         this.#counters[name]!.remove(own as object);
         this.#counters[name]!.inc(own as object, total);
@@ -89,15 +95,12 @@ export class Metrics {
         if (value === undefined) this.#gauges[name]!.remove(own as object);
         else this.#gauges[name]!.set(own as object, value);
       },
-      observe: (name, milliseconds, label) =>
-        this.#histograms[name]!.observe(
-          labels(histograms[name]!.label, label) as object,
-          milliseconds / 1000,
-        ),
+      observe: (name, milliseconds, labels) =>
+        this.#histograms[name]!.observe(labelled(histograms[name]!, labels), milliseconds / 1000),
     };
   }
 }
 
-function labelNames(label: string | undefined): string[] {
-  return label === undefined ? ['module'] : ['module', label];
+function labelNames(labels: readonly string[] = []): string[] {
+  return ['module', ...labels];
 }

@@ -2,7 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import {
   AgentService,
+  type InputKind,
+  type InputOutcome,
+  type InputResolved,
   type RequestRefused,
+  type RunAsked,
   type RunEnded,
   type RunListener,
   type RunStarted,
@@ -13,10 +17,12 @@ import {
 } from '../../query/index.js';
 import { Metrics, type ModuleMetrics } from './metrics.js';
 
-/** How long a scrape waits for the store. Without its answer, the other metrics are shown without that of the logs. */
+/** How long a scrape waits for the store. Without its answer, the other metrics are shown without those of it. */
 const STORE_DEADLINE_MS = 1_000;
 
 const STATUSES = ['completed', 'failed', 'cancelled'];
+const KINDS: InputKind[] = ['approval', 'input', 'tool', 'auth'];
+const OUTCOMES: InputOutcome[] = ['answered', 'declined', 'expired', 'superseded', 'cancelled'];
 
 /** The label of codes that hosts and their handlers choose: there may be any number of them. */
 const OTHER = 'other';
@@ -52,7 +58,7 @@ export class QueryMetrics implements RunListener {
   }
 
   refused({ code }: RequestRefused): void {
-    this.#metrics.count('refused', labelOf(code));
+    this.#metrics.count('refused', [labelOf(code)]);
   }
 
   started({ waitedMs }: RunStarted): void {
@@ -60,24 +66,37 @@ export class QueryMetrics implements RunListener {
   }
 
   ended({ status, errorCode, waitedMs, executedMs, firstEnvelopeMs }: RunEnded): void {
-    this.#metrics.count('ended', status);
-    if (errorCode !== undefined) this.#metrics.count('failed', labelOf(errorCode));
-    if (executedMs !== undefined) this.#metrics.observe('duration', executedMs, status);
+    this.#metrics.count('ended', [status]);
+    if (errorCode !== undefined) this.#metrics.count('failed', [labelOf(errorCode)]);
+    if (executedMs !== undefined) this.#metrics.observe('duration', executedMs, [status]);
     if (firstEnvelopeMs !== undefined) this.#metrics.observe('firstEvent', waitedMs + firstEnvelopeMs);
   }
 
+  asked({ kinds }: RunAsked): void {
+    for (const kind of kinds) this.#metrics.count('asked', [kind]);
+  }
+
+  resolved({ kind, outcome, by, waitedMs }: InputResolved): void {
+    this.#metrics.count('resolved', [kind, outcome]);
+    if (by !== null) this.#metrics.observe('answer', waitedMs, [kind]);
+  }
+
   storeAnswered({ operation, durationMs }: StoreAnswered): void {
-    this.#metrics.observe('store', durationMs, operation);
+    this.#metrics.observe('store', durationMs, [operation]);
   }
 
   /** A counter that appears with 1 has no rate: Prometheus does not see that it was 0. */
   #showZeros(): void {
-    this.#metrics.count('admitted', undefined, 0);
-    this.#metrics.count('repeated', undefined, 0);
-    for (const status of STATUSES) this.#metrics.count('ended', status, 0);
+    this.#metrics.count('admitted', [], 0);
+    this.#metrics.count('repeated', [], 0);
+    for (const status of STATUSES) this.#metrics.count('ended', [status], 0);
     for (const code of [...Object.keys(STATUS_OF_CODE), OTHER]) {
-      this.#metrics.count('refused', code, 0);
-      this.#metrics.count('failed', code, 0);
+      this.#metrics.count('refused', [code], 0);
+      this.#metrics.count('failed', [code], 0);
+    }
+    for (const kind of KINDS) {
+      this.#metrics.count('asked', [kind], 0);
+      for (const outcome of OUTCOMES) this.#metrics.count('resolved', [kind, outcome], 0);
     }
   }
 
@@ -87,7 +106,7 @@ export class QueryMetrics implements RunListener {
     const load = agent.load();
     const totals = agent.totals();
     const spool = agent.spoolUse();
-    for (const name of ['running', 'waiting', 'overdue', 'followers'] as const)
+    for (const name of ['running', 'waiting', 'asking', 'overdue', 'followers'] as const)
       this.#metrics.set(name, load[name]);
     for (const name of ['envelopes', 'files', 'fileBytes'] as const)
       this.#metrics.setTotal(name, totals[name]);
@@ -95,19 +114,24 @@ export class QueryMetrics implements RunListener {
     this.#metrics.set('slots', this.#slots);
     this.#metrics.set('spoolFiles', spool.files);
     this.#metrics.set('spoolBytes', spool.bytes);
-    this.#metrics.set('logLength', await lengthOfLogs(agent));
+    const [logLength, openInputs] = await Promise.all([
+      inTime(agent.logLength()),
+      inTime(agent.countOpenInputs()),
+    ]);
+    this.#metrics.set('logLength', logLength);
+    this.#metrics.set('openInputs', openInputs);
   }
 }
 
-/** Undefined while the store does not answer. */
-async function lengthOfLogs(agent: AgentService): Promise<number | undefined> {
-  let length: number | undefined;
-  const asked = agent.logLength().then(
-    (answer) => void (length = answer),
+/** What the store answers. Undefined while it does not. */
+async function inTime(asked: Promise<number | undefined>): Promise<number | undefined> {
+  let count: number | undefined;
+  const answered = asked.then(
+    (answer) => void (count = answer),
     () => undefined,
   );
-  await settlesWithin(STORE_DEADLINE_MS, asked);
-  return length;
+  await settlesWithin(STORE_DEADLINE_MS, answered);
+  return count;
 }
 
 function labelOf(code: string): string {

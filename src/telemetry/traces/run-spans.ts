@@ -1,6 +1,15 @@
 import { type Context, context, type Span, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
 import type { RunEnd, RunTrace, TracedRun } from '../../query/index.js';
-import { ATTEMPT, recordEnd, recordError, recordUsage, REPEATED, REQUESTS, RUN_ID, WAITS } from './attributes.js';
+import {
+  ATTEMPT,
+  recordEnd,
+  recordError,
+  recordUsage,
+  REPEATED,
+  REQUESTS,
+  RUN_ID,
+  WAITS,
+} from './attributes.js';
 import { spanContextOf, traceOfSpan } from './span-contexts.js';
 
 /** A span, and the context in which it is the present one. */

@@ -9,6 +9,7 @@ import {
   keptAnswer,
   newRun,
   readAll,
+  restart,
   restartedOf,
   store,
   take,
@@ -40,6 +41,16 @@ export function describeAttempts(): void {
         const [, , whole, done, ...more] = await readAll(store, run);
         expect([whole, more]).toEqual([textOf('whole'), []]);
         expect(JSON.parse(done!)).toEqual({ type: 'done', data: COMPLETED });
+      });
+
+      it('does not count as a lost attempt', async () => {
+        const run = await newRun();
+        await store.handOver(run);
+        await takeAgain(run);
+        await restart({ restarts: () => 1 });
+        expect((await takeAgain(run)).attempt).toBe(3);
+        await restart({ restarts: () => 1 });
+        expect(await find(run)).toMatchObject({ end: { error: { code: 'interrupted' } } });
       });
 
       it('stores everything that was appended before', async () => {

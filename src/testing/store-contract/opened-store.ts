@@ -48,6 +48,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * |---|---|
  * | `durable` | runs that wait survive the end of the process; it has `query`, `handOver` and states |
  * | `files` | it has `files`, and files of answers are kept with it |
+ * | `inputs` | it has `inputs`: runs can ask |
  * | `lengthLimits` | it drops what exceeds the limits of length of its retention |
  * | `logLength` | it knows the length of all logs |
  * | `modules` | several modules share it, each with runs of its own |
@@ -55,7 +56,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | `retention` | it drops runs and sessions some time after their last use |
  */
 export type StoreCapability =
-  'durable' | 'files' | 'lengthLimits' | 'logLength' | 'modules' | 'ownerLimits' | 'retention';
+  'durable' | 'files' | 'inputs' | 'lengthLimits' | 'logLength' | 'modules' | 'ownerLimits' | 'retention';
 
 /** The store of the present test. Tests are executed one after another. */
 export let store: RunStore;

@@ -171,6 +171,26 @@ export const OF_RUNS: Defect[] = [
     },
   ],
   [
+    'input.stream',
+    'has the run as JSON alone',
+    {
+      request: ({ path, headers }) =>
+        /inputs$/.test(path) && setHeader(headers, 'accept', 'application/json'),
+    },
+  ],
+  ['input.faults', 'does not say what is wrong', { body: json(({ errors, ...problem }) => problem) }],
+  [
+    'input.lists',
+    'lists no open request',
+    { body: json((list) => ({ ...list, ...('inputs' in list && { inputs: [] }) })) },
+  ],
+  [
+    'input.cancel',
+    'does not close requests',
+    { stream: envelopes((envelope) => (envelope.type === 'input_resolved' ? undefined : envelope)) },
+  ],
+  ['input.session', 'does not name the run that asks', { body: json(({ asking, ...page }) => page) }],
+  [
     'access.missing',
     'does not say how to get access',
     {

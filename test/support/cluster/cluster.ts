@@ -9,7 +9,7 @@ import { Member, type MemberOptions } from './member.js';
 
 /** A note that the agent has made about a call. */
 export interface Execution {
-  what: 'called' | 'returned' | 'aborted';
+  what: 'called' | 'asked' | 'returned' | 'aborted';
   runId: string;
   attempt: number;
   /** The name of the process. */

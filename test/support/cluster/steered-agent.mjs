@@ -15,6 +15,8 @@ import { trace } from '@opentelemetry/api';
  * - `turns`: one message with the texts of the earlier turns
  * - `span`: makes a span with this name
  * - `usage`: emits a `usage` envelope with this data
+ * - `ask`: asks for an approval with this key, with `more` members, and emits the outcome. If it `survives`, it gives a
+ *   checkpoint: a later attempt begins with this step
  * - `deaf`: from here on, the signal is ignored
  * - `kill`: the process ends at once, as a handler with a defect may end it
  * - `block`: the process does nothing else for a minute, as in a long loop
@@ -31,9 +33,11 @@ export function steeredAgent({ name, journal, gates }) {
       appendFileSync(journal, `${JSON.stringify(entry)}\n`);
     };
     note('called');
-    const run = { query, context, gates, emitted: 0, signal: context.signal };
+    const run = { query, context, gates, note, emitted: 0, signal: context.signal };
     try {
-      for (const step of query.kwargs.steps ?? [{ emit: 1 }]) {
+      const steps = query.kwargs.steps ?? [{ emit: 1 }];
+      const first = steps.findIndex(({ ask }) => ask && ask === context.resumed?.state?.asked);
+      for (const step of steps.slice(Math.max(0, first))) {
         const [kind] = Object.keys(step).filter((key) => key in STEPS);
         const result = STEPS[kind](run, step);
         if (result instanceof Promise) await result;
@@ -71,6 +75,12 @@ const STEPS = {
       }
       await run.context.checkpoint({ part });
     }
+  },
+  async *ask(run, { ask, survives, more }) {
+    const question = { key: ask, kind: 'approval', message: 'May I?', ...more };
+    run.note('asked');
+    const [answer] = await run.context.ask([question], survives ? { checkpoint: { asked: ask } } : {});
+    yield message(`${ask} ${answer.outcome} ${answer.value?.approved ?? ''} `);
   },
   async *files({ query }) {
     for (const part of query.parts) {

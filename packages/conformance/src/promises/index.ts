@@ -3,6 +3,7 @@ import { ACCESS } from './access.js';
 import { CANCEL } from './cancel.js';
 import { CORE } from './core.js';
 import { FILES } from './files.js';
+import { INPUT } from './input.js';
 import { LISTS } from './lists.js';
 import { REFUSALS } from './refusals.js';
 import { RETRIES } from './retries.js';
@@ -26,5 +27,6 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...SESSIONS,
   ...FILES,
   ...LISTS,
+  ...INPUT,
   ...ACCESS,
 ];

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Turn } from '../state/turn.js';
-import { counted } from '../text.js';
+import { RequestCard } from '../requests/request-card.js';
+import { counted, shownJson } from '../text.js';
 import type { ToolUse } from './answer-view.js';
 import { AnswerFile } from './answer-file.js';
 import { useStore } from '../state/store.js';
@@ -30,6 +31,8 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
             return <Reasoning key={key} text={item.text} isLast={isLast} />;
           case 'tool':
             return <Tool key={key} use={item} isLive={turn.isLive} />;
+          case 'request':
+            return <RequestCard key={key} turn={turn} asked={item} conversation={conversation} />;
           case 'file':
             return <AnswerFile key={key} file={item.file} runId={turn.runId!} conversation={conversation} />;
         }
@@ -157,8 +160,4 @@ function Logs({ logs, isLive }: { logs: string[]; isLive: boolean }) {
       </ol>
     </details>
   );
-}
-
-function shownJson(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }

@@ -73,6 +73,34 @@ describe('What an answer shows', () => {
     ]);
   });
 
+  it('shows what is asked in its place, and what has become of it', () => {
+    const request = (id: string) => ({
+      id,
+      kind: 'input' as const,
+      message: `${id}?`,
+      expiresAt: '2026-11-25T10:00:00.000Z',
+      onExpire: 'decline' as const,
+    });
+    const asked: AnswerEnvelope = {
+      type: 'input_required',
+      data: { requests: [request('a'), request('b')] },
+    };
+    const resolved = {
+      id: 'a',
+      outcome: 'answered' as const,
+      value: 1,
+      by: 'ann',
+      at: '2026-11-25T09:00:00.000Z',
+    };
+    const view = viewOf(message('Hm.'), asked, { type: 'input_resolved', data: { answers: [resolved] } });
+    expect(view.items).toEqual([
+      { kind: 'text', id: undefined, text: 'Hm.' },
+      { kind: 'request', request: request('a'), resolved, isSending: false },
+      { kind: 'request', request: request('b') },
+    ]);
+    expect(view.open.map(({ request: { id } }) => id)).toEqual(['b']);
+  });
+
   it('ignores types that it does not know', () => {
     const unknown = { type: 'mood', data: 'good' } as unknown as AnswerEnvelope;
     expect(viewOf(unknown, message('Hi')).text).toBe('Hi');

@@ -1,6 +1,9 @@
 import type {
   AnswerEnvelope,
+  FieldError,
   FileEnvelope,
+  InputRequest,
+  ResolvedInput,
   SourceEnvelope,
   ToolCallEnvelope,
   UsageEnvelope,
@@ -17,10 +20,23 @@ export interface ToolUse {
   result?: { content: unknown; isError: boolean };
 }
 
+/** A request of the run, and what has become of it. */
+export interface Asked {
+  kind: 'request';
+  request: InputRequest;
+  /** Absent while it is open. */
+  resolved?: ResolvedInput;
+  /** Whether this window has sent an answer, and the log does not have it yet. */
+  isSending?: boolean;
+  /** Why the last answer of this window was refused. The pointers of the faults begin at the value of the answer. */
+  refusal?: { message: string; faults: FieldError[] } | undefined;
+}
+
 /** What an answer shows, in its order. */
 export type AnswerItem =
   | { kind: 'text' | 'reasoning'; id: string | undefined; text: string }
   | ToolUse
+  | Asked
   | { kind: 'file'; file: FileEnvelope['data'] };
 
 /** What an answer shows of its envelopes. */
@@ -41,11 +57,24 @@ export class AnswerView {
     return this.items.flatMap((item) => (item.kind === 'text' ? [item.text] : [])).join('');
   }
 
+  /** The requests that nobody has answered. */
+  get open(): Asked[] {
+    return this.items.filter((item) => item.kind === 'request' && !item.resolved) as Asked[];
+  }
+
   /** @param seq the number of the envelope in the log */
   add(seq: number, envelope: AnswerEnvelope): void {
     if (envelope.type === 'restarted') return this.#restart(envelope.data.from);
     this.#kept.push({ seq, envelope });
     this.#show(envelope);
+  }
+
+  /** Shows what has become of requests. */
+  resolve(answers: readonly ResolvedInput[]): void {
+    for (const resolved of answers) {
+      const asked = this.items.findLast((item) => item.kind === 'request' && item.request.id === resolved.id);
+      if (asked) Object.assign(asked, { resolved, isSending: false });
+    }
   }
 
   /** Shows a whole text in place of its pieces. */
@@ -77,6 +106,11 @@ export class AnswerView {
         return this.#call(envelope.data);
       case 'tool_result':
         return this.#result(envelope.data);
+      case 'input_required':
+        for (const request of envelope.data.requests) this.items.push({ kind: 'request', request });
+        return;
+      case 'input_resolved':
+        return this.resolve(envelope.data.answers);
       case 'file':
         this.items.push({ kind: 'file', file: envelope.data });
         return;

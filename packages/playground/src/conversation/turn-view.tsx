@@ -18,13 +18,14 @@ interface Props {
 /** A question and its answer. */
 export const TurnView = memo(function TurnView({ turn, conversation }: Props) {
   const { question, answer, isLive, upload } = turn;
+  const isAsking = turn.openRequests.length > 0;
   return (
     <article class="turn">
       <section class="question">
         <h2 class="unseen">You asked</h2>
         {question ? <QuestionView question={question} /> : <p class="quiet">Asked in another window.</p>}
       </section>
-      <section class="answer" aria-busy={isLive}>
+      <section class="answer" aria-busy={isLive && !isAsking}>
         <h2 class="unseen">The agent answered</h2>
         {upload && <Upload {...upload} />}
         <AnswerItems turn={turn} conversation={conversation} />
@@ -73,9 +74,11 @@ function Upload({ sent, total }: NonNullable<Turn['upload']>) {
 }
 
 /** What the page waits for. */
-function Waiting({ turn: { notice, answer, isStopping } }: { turn: Turn }) {
+function Waiting({ turn: { notice, answer, isStopping, openRequests } }: { turn: Turn }) {
   const { progress } = answer;
   if (notice !== undefined) return <p class="notice">{notice}</p>;
+  if (openRequests.length > 0 && !isStopping)
+    return <p class="quiet">The agent waits for {openRequests.length === 1 ? 'an answer' : 'answers'}.</p>;
   if (!progress) {
     return (
       <p>

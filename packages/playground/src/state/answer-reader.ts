@@ -1,4 +1,4 @@
-import type { AgentQueryError, Answer } from 'nest-agent-query-client';
+import type { AgentQueryError, Answer, AnswerEnvelope } from 'nest-agent-query-client';
 import { AnswerView } from '../answer/answer-view.js';
 import type { Calls } from './calls.js';
 import type { Question, Turn } from './turn.js';
@@ -7,11 +7,19 @@ import type { Question, Turn } from './turn.js';
 interface Listener {
   changed(): void;
   admitted(turn: Turn, runId: string): void;
+  /** The run has asked, or a request of it was resolved. */
+  asked(turn: Turn): void;
 }
+
+/** An open connection has brought the news after so many milliseconds. */
+const NEWS_MS = 300;
+
+/** Why an answer is read with another connection. */
+const READ_ON = new Error('There is news.');
 
 /** Sends the queries of a session, and reads the answers into its turns. */
 export class AnswerReader {
-  readonly #answers = new Map<Turn, Answer>();
+  readonly #answers = new Map<Turn, { answer: Answer; controller: AbortController }>();
 
   constructor(
     private readonly session: string,
@@ -21,21 +29,37 @@ export class AnswerReader {
 
   /** Sends a query. @returns when its answer has ended, or cannot be read further */
   ask(turn: Turn, question: Question): Promise<void> {
-    return this.#read(turn, () => this.#submit(turn, question));
+    return this.#read(turn, (signal) => this.#submit(turn, question, signal));
   }
 
   /** @param after the number of the last envelope that is not wanted */
   async follow(turn: Turn, after = 0): Promise<void> {
     turn.status = 'running';
-    const onResume = (info: Parameters<Turn['resuming']>[0]) => this.#tell(() => turn.resuming(info));
-    await this.#read(turn, () => this.calls.client.follow(turn.runId!, after, { onResume }));
+    await this.#read(turn, (signal) => this.#follow(turn, after, signal));
+  }
+
+  /**
+   * The log of a run has what has become of a request. The response of a run that asks may have ended, and the client may wait before
+   * it asks again: then the log is read at once.
+   */
+  readOn(turn: Turn, request: string): void {
+    const reading = this.#answers.get(turn);
+    setTimeout(() => {
+      const isMissing = turn.openRequests.some(({ request: { id } }) => id === request);
+      if (isMissing && this.#answers.get(turn) === reading) reading?.controller.abort(READ_ON);
+    }, NEWS_MS);
   }
 
   async cancel(turn: Turn): Promise<void> {
-    await this.calls.during(async () => this.#answers.get(turn)?.cancel());
+    await this.calls.during(async () => this.#answers.get(turn)?.answer.cancel());
   }
 
-  #submit(turn: Turn, { text, files, kwargs }: Question): Answer {
+  #follow(turn: Turn, after: number, signal: AbortSignal): Answer {
+    const onResume = (info: Parameters<Turn['resuming']>[0]) => this.#tell(() => turn.resuming(info));
+    return this.calls.client.follow(turn.runId!, after, { onResume, signal });
+  }
+
+  #submit(turn: Turn, { text, files, kwargs }: Question, signal: AbortSignal): Answer {
     const onUpload =
       files.length === 0
         ? undefined
@@ -45,6 +69,7 @@ export class AnswerReader {
       kwargs,
       sessionId: this.session,
       idempotencyKey: turn.key,
+      signal,
       onResume: (info) => this.#tell(() => turn.resuming(info)),
       ...(onUpload && {
         onUpload: (sent: number, total?: number) => {
@@ -55,10 +80,10 @@ export class AnswerReader {
     });
   }
 
-  async #read(turn: Turn, start: () => Answer): Promise<void> {
+  async #read(turn: Turn, start: (signal: AbortSignal) => Answer): Promise<void> {
     this.listener.changed();
     try {
-      await this.calls.during(() => this.#attempt(turn, start()));
+      await this.calls.during(() => this.#attempt(turn, start));
     } catch (error) {
       const { code, problem } = error as AgentQueryError;
       // The beginning of a very long answer is no longer kept: the rest is.
@@ -69,22 +94,35 @@ export class AnswerReader {
     this.#answers.delete(turn);
   }
 
-  async #attempt(turn: Turn, answer: Answer): Promise<void> {
-    this.#answers.set(turn, answer);
+  async #attempt(turn: Turn, start: (signal: AbortSignal) => Answer): Promise<void> {
     turn.answer = new AnswerView();
-    void answer.runId.then(
-      (runId) => this.#tell(() => this.listener.admitted(turn, runId)),
-      () => undefined,
-    );
-    try {
+    for (let open = start; ;) {
+      const controller = new AbortController();
+      const answer = open(controller.signal);
+      this.#answers.set(turn, { answer, controller });
+      void answer.runId.then(
+        (runId) => this.#tell(() => this.listener.admitted(turn, runId)),
+        () => undefined,
+      );
       let seq = answer.after;
-      for await (const envelope of answer) this.#tell(() => turn.add((seq += 1), envelope));
-      // The log may have ended before its last event could be read.
-      if (turn.isLive) turn.end((await answer.result()) as Parameters<Turn['end']>[0]);
-    } catch (error) {
-      this.calls.wire.uploadFailed(turn.key, error as Error);
-      throw error;
+      try {
+        for await (const envelope of answer) this.#add(turn, (seq += 1), envelope);
+        // The log may have ended before its last event could be read.
+        if (turn.isLive) turn.end((await answer.result()) as Parameters<Turn['end']>[0]);
+        return;
+      } catch (error) {
+        if (error !== READ_ON) {
+          this.calls.wire.uploadFailed(turn.key, error as Error);
+          throw error;
+        }
+        open = (signal) => this.#follow(turn, seq, signal);
+      }
     }
+  }
+
+  #add(turn: Turn, seq: number, envelope: AnswerEnvelope): void {
+    this.#tell(() => turn.add(seq, envelope));
+    if (envelope.type === 'input_required' || envelope.type === 'input_resolved') this.listener.asked(turn);
   }
 
   #tell(change: () => void): void {

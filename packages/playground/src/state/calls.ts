@@ -34,6 +34,11 @@ export class Calls {
     return new Blob([await response.arrayBuffer()], { type: mimeType });
   }
 
+  /** A file of a question that can be sent again. @param runId the run that it was sent with */
+  async withContent(file: QuestionFile, runId: string | undefined): Promise<QuestionFile> {
+    return file.content ? file : { ...file, content: await this.content(runId!, file) };
+  }
+
   /** @param range a range of bytes, such as `bytes=0-9` */
   async text(runId: string, sha256: string, range?: string): Promise<string> {
     const response = await this.during(() => this.client.file(runId, sha256, { range }));

@@ -1,32 +1,30 @@
-import { AgentQueryError, type SessionPage, type Turn as KeptTurn } from 'nest-agent-query-client';
+import { AgentQueryError } from 'nest-agent-query-client';
 import { AnswerReader } from './answer-reader.js';
 import type { Calls } from './calls.js';
 import type { Told } from './other-windows.js';
 import * as questions from './questions.js';
+import { Requests } from './requests.js';
 import type { Sessions } from './sessions.js';
 import { Store } from './store.js';
-import { type Question, type QuestionFile, questionOf, Turn } from './turn.js';
+import { type Question, Turn } from './turn.js';
 import { TurnList } from './turn-list.js';
-
-/** How many turns are loaded at a time. */
-const PAGE = 30;
+import { TurnPages } from './turn-pages.js';
 
 /** A session: its turns, and the runs that are followed. */
 export class Conversation extends Store {
   isLoading = false;
   /** Why the turns cannot be shown. */
   fault: string | undefined;
-  /** How many turns before the first one are not loaded. */
-  earlier = 0;
   /** What is read out. */
   announcement = '';
   /** Whether the service knows the session. */
   isKept = false;
   /** What the user has written and not sent. */
   draft: { text: string; files: File[] } = { text: '', files: [] };
+  readonly requests: Requests;
   readonly #list = new TurnList();
   readonly #reader: AnswerReader;
-  #pageAfter = 0;
+  readonly #pages: TurnPages;
   /** Whether others may have asked while the page did not know which run is its own. */
   #isBehind = false;
 
@@ -37,10 +35,16 @@ export class Conversation extends Store {
     private readonly tell: (told: Told) => void,
   ) {
     super();
+    this.#pages = new TurnPages(id, calls, this.#list);
     this.#reader = new AnswerReader(id, calls, {
       changed: () => this.changed(),
       admitted: (turn, runId) => this.#admitted(turn, runId),
+      asked: (turn) => {
+        this.announce(turn.asks);
+        void this.sessions.reload();
+      },
     });
+    this.requests = new Requests(calls, this);
   }
 
   get turns(): Turn[] {
@@ -51,10 +55,14 @@ export class Conversation extends Store {
     return this.#list.live;
   }
 
+  /** How many turns before the first one are not loaded. */
+  get earlier(): number {
+    return this.#pages.earlier;
+  }
+
   /** @param count how many turns the session has, as far as the list of sessions says */
   async load(count = 0): Promise<void> {
-    this.earlier = Math.max(0, count - PAGE);
-    this.#pageAfter = this.earlier;
+    this.#pages.begin(count);
     this.isLoading = true;
     this.changed();
     await this.calls.during(() => this.#refresh()).catch((error: Error) => (this.fault = error.message));
@@ -69,12 +77,8 @@ export class Conversation extends Store {
   }
 
   async loadEarlier(): Promise<void> {
-    const after = Math.max(0, this.earlier - PAGE);
-    const limit = this.earlier - after;
     try {
-      const page = await this.calls.during(() => this.calls.client.session(this.id, { after, limit }));
-      this.#list.addBefore(page.turns.map(shown));
-      this.earlier = after;
+      await this.#pages.loadEarlier();
     } catch (error) {
       this.fault = (error as Error).message;
     }
@@ -98,7 +102,7 @@ export class Conversation extends Store {
     // The service may have the query without the page knowing it: with its key, it is not executed twice.
     if (turn.mayBeAdmitted) return this.#send(turn, question);
     try {
-      const files = await Promise.all(question.files.map((file) => this.#withContent(file, runId)));
+      const files = await Promise.all(question.files.map((file) => this.calls.withContent(file, runId)));
       this.ask({ ...question, files });
     } catch (error) {
       this.#change(() => turn.refuse('The files cannot be sent again.', error));
@@ -109,6 +113,14 @@ export class Conversation extends Store {
   resume(turn: Turn): void {
     turn.failure = undefined;
     this.#follow(turn);
+  }
+
+  /** Gives the focus to a request of a run, as soon as it is shown. */
+  showRequest(runId: string, id: string): void {
+    this.requests.want(runId, id);
+    const turn = this.#list.of(runId);
+    if (turn) turn.version += 1;
+    this.changed();
   }
 
   async stop(turn: Turn): Promise<void> {
@@ -139,11 +151,18 @@ export class Conversation extends Store {
     this.changed();
   }
 
+  /** The log of a run says, or will say at once, what has become of a request, because this window has answered. */
+  resolved(turn: Turn, request: string): void {
+    this.#readOn(turn, request);
+    this.tell({ type: 'resolved', runId: turn.runId!, request });
+  }
+
   /** What another window tells. */
   hear(told: Told): void {
     if (told.type === 'changed') return void this.refresh();
     const { runId } = told;
     const turn = this.#list.of(runId);
+    if (told.type === 'resolved') return void (turn && this.#readOn(turn, told.request));
     if (told.type === 'wanted') {
       if (turn?.question) this.tell({ type: 'known', runId, question: questions.described(turn.question) });
       return;
@@ -163,6 +182,12 @@ export class Conversation extends Store {
 
   #follow(turn: Turn): void {
     void this.#untilEnd(turn, this.#reader.follow(turn));
+  }
+
+  /** The log of the run says what has become of a request, and the page has to see it. */
+  #readOn(turn: Turn, request: string): void {
+    if (turn.status === 'broken') this.resume(turn);
+    else this.#reader.readOn(turn, request);
   }
 
   async #untilEnd(turn: Turn, reading: Promise<void>): Promise<void> {
@@ -190,28 +215,14 @@ export class Conversation extends Store {
   async #refresh(): Promise<void> {
     this.#isBehind = false;
     try {
-      const { active, waiting } = await this.#loadPages();
+      const { active, asking, waiting } = await this.#pages.loadNew();
+      this.isKept = true;
       this.fault = undefined;
-      if (active !== null || waiting > 0) await this.#followOthers();
+      if (active !== null || asking !== null || waiting > 0) await this.#followOthers();
     } catch (error) {
       if (!(error instanceof AgentQueryError) || error.code !== 'not_found') throw error;
     }
     if (!this.#list.isSending) questions.forgetAllSent(this.id);
-  }
-
-  /** Loads the newest turns. A page ends at a size, so that there may be several. */
-  async #loadPages(): Promise<SessionPage> {
-    for (let at = 0; ;) {
-      const page = await this.calls.client.session(this.id, { after: this.#pageAfter, limit: 500 });
-      this.isKept = true;
-      for (const kept of page.turns) {
-        at = this.#list.place(at, kept.runId, () => shown(kept));
-        const turn = this.#list.of(kept.runId)!;
-        if (turn.lacksQuestion) turn.learn(questionOf(kept));
-      }
-      if (page.next === null) return page;
-      this.#pageAfter = page.next;
-    }
   }
 
   async #followOthers(): Promise<void> {
@@ -234,17 +245,8 @@ export class Conversation extends Store {
     return turn;
   }
 
-  async #withContent(file: QuestionFile, runId: string | undefined): Promise<QuestionFile> {
-    if (file.content) return file;
-    return { ...file, content: await this.calls.content(runId!, file) };
-  }
-
   #change(change: () => void): void {
     change();
     this.changed();
   }
-}
-
-function shown(kept: KeptTurn): Turn {
-  return Turn.of(kept, questions.recallKwargs(kept.runId));
 }

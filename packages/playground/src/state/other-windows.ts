@@ -4,6 +4,8 @@ import type { Question } from './turn.js';
 export type Told =
   | { type: 'changed' }
   | { type: 'asked'; runId: string; question: Question }
+  // What has become of a request of the run is in its log.
+  | { type: 'resolved'; runId: string; request: string }
   // A window has been opened later, and wants to know what was asked; another one answers.
   | { type: 'wanted'; runId: string }
   | { type: 'known'; runId: string; question: Question };

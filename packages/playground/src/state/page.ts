@@ -55,6 +55,12 @@ export class Page extends Store {
     void this.#go(this.service, id);
   }
 
+  /** Opens the conversation whose run asks. */
+  showRequest(session: string, runId: string, id: string): void {
+    this.select(session);
+    this.conversation.showRequest(runId, id);
+  }
+
   startNew(): void {
     this.isDrawerOpen = false;
     this.view = 'conversation';

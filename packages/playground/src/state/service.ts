@@ -2,6 +2,7 @@ import type { ApiKey } from './api-key.js';
 import { Calls } from './calls.js';
 import { Conversation } from './conversation.js';
 import type { Endpoint } from './endpoints.js';
+import { Inbox } from './inbox.js';
 import { newId } from './new-id.js';
 import type { Told } from './other-windows.js';
 import { Sessions } from './sessions.js';
@@ -10,6 +11,7 @@ import { Sessions } from './sessions.js';
 export class Service {
   readonly calls: Calls;
   readonly sessions: Sessions;
+  readonly inbox: Inbox;
   readonly #conversations = new Map<string, Conversation>();
   #unused: Conversation | undefined;
 
@@ -20,13 +22,17 @@ export class Service {
   ) {
     this.calls = new Calls(endpoint, key);
     this.sessions = new Sessions(this.calls);
+    this.inbox = new Inbox(this.calls, this.sessions);
   }
 
   /** A conversation that was opened stays open: its run has a follower, also while another one is shown. */
   conversation(id: string): Conversation {
     let conversation = this.#conversations.get(id);
     if (!conversation) {
-      conversation = new Conversation(id, this.calls, this.sessions, (told) => this.tell(id, told));
+      conversation = new Conversation(id, this.calls, this.sessions, (told) => {
+        this.tell(id, told);
+        if (told.type === 'resolved') void this.inbox.reload();
+      });
       this.#conversations.set(id, conversation);
     }
     return conversation;
@@ -53,6 +59,7 @@ export class Service {
   /** What another window tells. */
   hear(session: string, told: Told): void {
     this.#conversations.get(session)?.hear(told);
+    if (told.type === 'resolved') void this.inbox.reload();
     if (told.type === 'asked' || told.type === 'changed') void this.sessions.reload();
   }
 }

@@ -5,7 +5,7 @@ import {
   type RunEnd,
   type Turn as KeptTurn,
 } from 'nest-agent-query-client';
-import { AnswerView } from '../answer/answer-view.js';
+import { type Asked, AnswerView } from '../answer/answer-view.js';
 import { counted } from '../text.js';
 import { newId } from './new-id.js';
 
@@ -83,6 +83,17 @@ export class Turn {
     return this.status === 'sending' || this.status === 'running';
   }
 
+  /** What the run asks, and nobody has answered. Its connection may be lost meanwhile. */
+  get openRequests(): Asked[] {
+    return this.isLive || this.status === 'broken' ? this.answer.open : [];
+  }
+
+  /** What the run asks, for who listens. */
+  get asks(): string {
+    const open = this.openRequests.map(({ request }) => request.message);
+    return open.length === 0 ? 'No request is open.' : `The agent asks: ${open.join(' ')}`;
+  }
+
   /** How the turn ended, for who listens. */
   get outcome(): string {
     const { length } = this.answer.suggestions;
@@ -130,6 +141,8 @@ export class Turn {
 
   resuming({ attempt, delayMs, error }: ResumeInfo): void {
     const { status } = error as AgentQueryError;
+    // The service ends the response of a run that asks after a while, and the client asks again.
+    if (attempt === 1 && status === undefined && this.openRequests.length > 0) return;
     const seconds = Math.max(1, Math.round(delayMs / 1000));
     const why = status === undefined ? 'Connection lost. Reconnecting' : `${error.message} Trying again`;
     this.notice = `${why} in ${seconds} s (try ${attempt}).`;

@@ -79,12 +79,15 @@ export class Wire extends Store {
     this.changed();
   }
 
-  /** Whether a request asks for a list of runs, sessions or turns. */
+  /** Whether a request asks for a list of runs, sessions, turns or open requests. */
   isForList({ method, url }: Exchange): boolean {
     const path = addressOf(this.endpoint);
     const { origin, pathname } = new URL(url, path);
     const asked = origin + pathname;
-    return method === 'GET' && (asked === path || asked.startsWith(`${path}/sessions`));
+    return (
+      method === 'GET' &&
+      (asked === path || asked === `${path}/inputs` || asked.startsWith(`${path}/sessions`))
+    );
   }
 
   clear(): void {

@@ -26,8 +26,13 @@ function callOf({ method, url, headers, body, query }: Exchange, endpoint: strin
   );
   const options = Object.keys(parameters).length === 0 ? '' : literal(parameters);
   const also = options === '' ? '' : `, ${options}`;
+  if (method === 'POST' && second === 'inputs') {
+    const { answers } = JSON.parse(body ?? '{}') as { answers?: unknown };
+    return [`console.log(await client.answer(${literal(first)}, ${literal(answers)}));`];
+  }
   if (method === 'POST') return iterated(askOf(query ?? sentQuery(body ?? '{}')));
   if (first === undefined) return [`console.log(await client.runs(${options}));`];
+  if (first === 'inputs') return [`console.log(await client.openInputs(${options}));`];
   if (first === 'sessions') {
     if (second === undefined) return [`console.log(await client.sessions(${options}));`];
     if (method === 'DELETE') return [`await client.erase(${literal(second)});`];

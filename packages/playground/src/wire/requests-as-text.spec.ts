@@ -88,6 +88,15 @@ describe('A request as client code', () => {
     [{ url: 'http://a/api/query/r' }, 'console.log(await client.run("r"));'],
     [{ url: 'http://a/api/query/r', method: 'DELETE' }, 'console.log(await client.cancel("r"));'],
     [{ url: 'http://a/api/query?session=s' }, 'console.log(await client.runs({ session: "s" }));'],
+    [{ url: 'http://a/api/query/inputs' }, 'console.log(await client.openInputs());'],
+    [
+      {
+        url: 'http://a/api/query/r/inputs',
+        method: 'POST',
+        body: '{"answers":[{"id":"a","outcome":"declined"}]}',
+      },
+      'console.log(await client.answer("r", [{ id: "a", outcome: "declined" }]));',
+    ],
     [{ url: 'http://a/api/query/sessions' }, 'console.log(await client.sessions());'],
     [
       { url: 'http://a/api/query/sessions/a%2Fb?after=3&limit=500' },
