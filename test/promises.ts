@@ -1391,6 +1391,11 @@ export const PROMISES = {
     sentence:
       'What a node of LangGraph asks is a request of its run, and the answer goes to the node: nothing is executed again.',
   },
+  'adapters.asking': {
+    section: 'module',
+    sentence:
+      'A run of LangGraph, OpenAI Agents or Mastra that asks goes on with the answer after its process was killed. Nothing is executed before the answer, and nothing twice.',
+  },
   'langgraph.killed': {
     section: 'module',
     sentence:
