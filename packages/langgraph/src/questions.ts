@@ -21,7 +21,7 @@ export interface GraphQuestions {
    *
    * @param answers in the order of the questions
    */
-  resume(answers: ResolvedInput[]): Record<string, unknown>;
+  resume: (answers: ResolvedInput[]) => Record<string, unknown>;
 }
 
 /**

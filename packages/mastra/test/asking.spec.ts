@@ -27,7 +27,7 @@ const textOf = (envelopes: Envelope[]) =>
     .map(({ content }) => content)
     .join('');
 const resultsOf = (envelopes: Envelope[]) =>
-  Object.fromEntries(ofType(envelopes, 'tool_result').map(({ id, content }) => [id, content]));
+  Object.fromEntries(ofType(envelopes, 'tool_result').map(({ id, content }) => [id, content])) as object;
 const usersOf = (model: FakeModel) =>
   model.newest.messages.filter(({ role }) => role === 'user').map(({ text }) => text);
 
@@ -124,7 +124,8 @@ describe('An agent of Mastra that asks', () => {
     await ask(handler, parked);
     const { mastraRunId } = (parked.checkpoints.at(-1) as { pause: { mastraRunId: string } }).pause;
     const stream = await agent.approveToolCall({ runId: mastraRunId, toolCallId: 'call-a' });
-    for await (const _ of stream.fullStream);
+    const chunks = stream.fullStream[Symbol.asyncIterator]();
+    while ((await chunks.next()).done !== true);
     const context = answering(await contextOf({ resumed: resumedOf(parked) }), () => YES);
     const envelopes = await ask(handler, context);
     expect(done).toEqual(['a', 'b']);
@@ -187,6 +188,20 @@ describe('An agent of Mastra that asks', () => {
     expect(model.newest.messages.flatMap(({ results }) => results)).toHaveLength(names.length);
     await ask(handler, await contextOf({ ...session, runId: 'run-2' }), 'And?');
     expect(usersOf(model)).toEqual(['Do it', 'And?']);
+  });
+
+  it('goes on with its memory where nobody has answered', async () => {
+    const memory = new TestMemory();
+    const session = { owner: 'ann', sessionId: 's' };
+    const { model, handler } = agentOf([calls('a'), says('Hello')], { memory });
+    await ask(handler, parking(await contextOf(session)));
+    const context = await contextOf({ ...session, runId: 'run-2' });
+    expect(textOf(await ask(handler, context, 'Never mind'))).toBe('Hello');
+    const { messages } = model.newest;
+    expect(messages.at(-1)!.text).toBe('Never mind');
+    const answered = messages.flatMap(({ results }) => results.map(({ id }) => id));
+    expect(messages.flatMap((message) => message.calls.map(({ id }) => id))).toEqual(answered);
+    expect(done).toEqual([]);
   });
 
   it('has its question once in its memory if its process is lost after the answer', async () => {

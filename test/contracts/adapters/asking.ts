@@ -10,7 +10,7 @@ export function answering(
   context: TestContext,
   valueOf: (question: Question) => unknown,
 ): TestContext & { pauses: number } {
-  const ask = context.ask;
+  const ask = context.ask.bind(context);
   const counted = Object.assign(context, { pauses: 0 });
   counted.ask = async (questions, options) => {
     counted.pauses += 1;
@@ -29,7 +29,7 @@ export function answering(
  * @param key parks it only with this question
  */
 export function parking(context: TestContext, key?: string): TestContext {
-  const ask = context.ask;
+  const ask = context.ask.bind(context);
   context.ask = async (questions, options) => {
     const answers = await ask(questions, options);
     if (key !== undefined && !questions.some((question) => question.key === key)) return answers;
