@@ -2,10 +2,14 @@ import { MemorySaver } from '@langchain/langgraph';
 import { ADAPTER_CASES, type AdapterCase } from '../test/contracts/adapters/cases.js';
 import { ASKING_CASES, type AskingCase } from '../test/contracts/adapters/asking-cases.js';
 import { aiSdkAgentHarness, aiSdkAskingHarness, aiSdkHarness } from './ai-sdk/test/harness.js';
-import { mastraHarness } from './mastra/test/harness.js';
-import { openAIAgentsHarness } from './openai-agents/test/harness.js';
+import { mastraAskingHarness, mastraHarness } from './mastra/test/harness.js';
+import { openAIAgentsAskingHarness, openAIAgentsHarness } from './openai-agents/test/harness.js';
 import type { AdapterHarness, AskingHarness } from '../test/contracts/adapters/harness.js';
-import { langGraphHarness, langGraphWithoutMemoryHarness } from './langgraph/test/harness.js';
+import {
+  langGraphAskingHarness,
+  langGraphHarness,
+  langGraphWithoutMemoryHarness,
+} from './langgraph/test/harness.js';
 import { read, tableRows } from '../test/support/documents.js';
 
 /** Those with a column in the table, and those that are described below it. */
@@ -18,7 +22,12 @@ const ADAPTERS: AdapterHarness[] = [
 const OTHERS: AdapterHarness[] = [aiSdkAgentHarness, langGraphWithoutMemoryHarness];
 
 /** Those with a column in the table of what adapters ask. */
-const ASKING: AskingHarness[] = [aiSdkAskingHarness];
+const ASKING: AskingHarness[] = [
+  aiSdkAskingHarness,
+  langGraphAskingHarness(() => new MemorySaver()),
+  openAIAgentsAskingHarness,
+  mastraAskingHarness,
+];
 
 const DOCUMENT = 'docs/agents.md';
 

@@ -1388,7 +1388,13 @@ export const PROMISES = {
   },
   'langgraph.question': {
     section: 'module',
-    sentence: 'What a node of LangGraph asks ends the run, and the next query of the session is the answer.',
+    sentence:
+      'What a node of LangGraph asks is a request of its run, and the answer goes to the node: nothing is executed again.',
+  },
+  'adapters.asking': {
+    section: 'module',
+    sentence:
+      'A run of LangGraph, OpenAI Agents or Mastra that asks goes on with the answer after its process was killed. Nothing is executed before the answer, and nothing twice.',
   },
   'langgraph.killed': {
     section: 'module',

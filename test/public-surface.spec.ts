@@ -40,6 +40,7 @@ const ENTRIES: Record<string, string[]> = {
     'notExecuted',
     'plainTextOf',
     'promptMessages',
+    'questionKey',
     'readConversation',
     'shownResult',
     'stepMessages',

@@ -20,6 +20,7 @@ export { type ModelInput, type ModelPart, plainTextOf } from './model-parts.js';
 export { type ModelCounts, modelUsage } from './model-usage.js';
 export { callId, fileName, threadOf } from './names.js';
 export { type PromptMessage, promptMessages, type PromptPart, stepMessages } from './prompt-messages.js';
+export { questionKey } from './question-key.js';
 export { shownResult } from './shown-result.js';
 export { StepGate } from './step-gate.js';
 export { estimateTextTokens } from './text-tokens.js';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type Envelope, file, message, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
 import { shownResult } from 'nest-agent-query-adapters';
 import { type ContentMessage, type FilePiece, isPlain, type Piece, piecesOf } from './content-pieces.js';
@@ -34,6 +35,8 @@ export class AnswerReader {
   readonly #streamed = new Map<ChunkMetadata, StreamedMessage>();
   /** The ids of the messages that are complete, and messages without an id. */
   readonly #known = new Set<string | GraphMessage>();
+  /** The marks of messages that are complete and have no id that lasts. */
+  readonly #marks: string[] = [];
   readonly #sources = new Set<string>();
 
   constructor(private readonly rules: TextRules) {}
@@ -61,9 +64,14 @@ export class AnswerReader {
     for (const piece of chunk.tool_call_chunks ?? []) streamed.addCallPiece(piece);
   }
 
-  /** These messages are no news. */
-  skip(messages: GraphMessage[]): void {
+  /**
+   * These messages are no news.
+   *
+   * @param marks of further messages
+   */
+  skip(messages: GraphMessage[], marks: string[] = []): void {
     for (const known of messages) this.#known.add(known.id ?? known);
+    this.#marks.push(...marks);
   }
 
   /** A node has ended, and its calls of models are over. */
@@ -85,6 +93,11 @@ export class AnswerReader {
     const key = message.id ?? message;
     if (this.#known.has(key)) return false;
     this.#known.add(key);
+    const at = this.#marks.length === 0 ? -1 : this.#marks.indexOf(markOf(message));
+    if (at !== -1) {
+      this.#marks.splice(at, 1);
+      return false;
+    }
     if (message.getType() === 'tool') this.#toolResult(message);
     if (message.getType() === 'ai') this.#answer(message, node, task);
     return true;
@@ -189,6 +202,14 @@ export function messagesIn(value: unknown, depth = 2): GraphMessage[] {
   if (isMessage(value)) return [value];
   if (Array.isArray(value)) return value.flatMap((item: unknown) => messagesIn(item, depth - 1));
   return depth > 0 ? Object.values(value).flatMap((member) => messagesIn(member, depth - 1)) : [];
+}
+
+/** By which a message is recognised without its id. Equal messages have equal marks. */
+export function markOf(message: GraphMessage): string {
+  const { content, tool_calls: calls, tool_call_id: call } = message;
+  return createHash('sha256')
+    .update(JSON.stringify([message.getType(), content, calls, call]))
+    .digest('base64url');
 }
 
 /** Whether a message is a piece of one, as models stream them. */

@@ -28,26 +28,22 @@ export function langGraphFailure(
     return known ?? error;
   }
   if (code === 'GRAPH_RECURSION_LIMIT') return stepsUsedUp(error);
+  if (code === 'MISSING_CHECKPOINTER') return cannotAsk(error);
   // The status of an error of anything else says nothing about a model.
   const failed = ofModel(error);
   return (failed && modelFailure(error, failed.hasBegun)) ?? error;
 }
 
-/** A graph has stopped at a question, and the answer cannot reach it. */
-export function questionWithoutSession(): QueryError {
-  const detail = 'The agent asks a question, and the answer needs a session. Send kwargs.session_id.';
-  return new QueryError('invalid_query', detail);
-}
-
-/** The caller answers a question that nobody has asked. */
-export function nothingToResume(): QueryError {
-  const detail = 'The query has kwargs.resume, but the agent waits for no answer in this session.';
-  return new QueryError('invalid_query', detail);
-}
-
 /** The checkpointer has lost the thread of a run, or somebody has deleted it. */
 export function threadLost(): QueryError {
   return new QueryError('interrupted', 'The agent has lost the state of this run. Send the query again.');
+}
+
+/** A graph goes on with an answer from where its checkpointer has kept it. */
+function cannotAsk(cause: unknown): QueryError {
+  const detail =
+    'The agent asks a question, but could not go on with the answer: its graph is compiled without a checkpointer.';
+  return new QueryError('handler_failed', detail, {}, { cause });
 }
 
 function stepsUsedUp(cause: unknown): QueryError {

@@ -8,6 +8,8 @@ export interface CompiledGraph {
   stream(input: unknown, options?: object): Promise<AsyncIterable<unknown>>;
   getState(config: object): Promise<{ values: unknown; next: readonly string[] }>;
   checkpointer?: Checkpointer | boolean | undefined;
+  interruptBefore?: unknown;
+  interruptAfter?: unknown;
 }
 
 /** What the adapter uses of a checkpointer. */
@@ -24,8 +26,10 @@ export interface CheckpointTuple {
 
 /** A question of a node that waits for its answer. */
 export interface GraphInterrupt {
-  id?: string;
+  id: string;
   value?: unknown;
+  /** The JSON Schema of the answer. */
+  response_schema?: Record<string, unknown>;
 }
 
 /** What `graph.stream` is given besides what the adapter sets: `recursionLimit`, `configurable`, `tags`, `context`, …. */

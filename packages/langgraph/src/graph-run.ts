@@ -2,27 +2,25 @@ import { Logger } from '@nestjs/common';
 import { type Envelope, type Query, type QueryContext } from 'nest-agent-query';
 import { HandedOver } from 'nest-agent-query/agents';
 import { threadOf, toolFailure } from 'nest-agent-query-adapters';
-import { AnswerReader, isChunk, messagesIn } from './answer-reader.js';
+import { AnswerReader, isChunk, markOf, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
 import { langGraphFailure, threadLost } from './failures.js';
 import { configOf } from './graph-config.js';
 import { eventOf, isEnvelope, isOfSubgraph, type TaskEvent } from './graph-events.js';
 import { inputOf } from './graph-input.js';
 import { type CompiledGraph, hasMemory, type LangGraphSettings } from './graph-options.js';
+import { GraphStream } from './graph-stream.js';
 import { ModelWatch } from './model-watch.js';
-import { Questions } from './questions.js';
+import { answered, stopsAtNodes } from './pause.js';
+import type { Position } from './position.js';
 import { Thread, type ThreadState } from './thread.js';
 import { usageOf } from './usage-of.js';
 
-/** Where an attempt of a run has come in the thread of its graph: the state of its checkpoints. */
-interface Position {
-  /** The checkpoint before the run; null for a new thread. */
-  before: string | null;
-  /** The checkpoint of the last step whose envelopes were passed on; absent before the first. */
-  at?: string;
-  /** Present if that was the last step of the graph. */
-  isDone?: true;
-}
+/** What is to be done with the graph: it executes, or people are asked what it needs to know before. */
+type Next = { input: unknown } | 'ask' | 'end';
+
+/** The name of interrupts among the updates of a graph. */
+const INTERRUPT = '__interrupt__';
 
 /** An attempt of one run: executes the graph, or continues what an earlier attempt has begun. */
 export class GraphRun<K extends object> {
@@ -32,17 +30,16 @@ export class GraphRun<K extends object> {
   readonly #signal: AbortSignal;
   readonly #watch: ModelWatch;
   readonly #reader: AnswerReader;
-  readonly #questions: Questions;
   readonly #threadId: string;
   /** Undefined if the graph has no memory. */
   readonly #thread: Thread | undefined;
   #position: Position = { before: null };
-  /** Whether this attempt continues what an earlier one has begun. */
-  #continues = false;
   #hasBegunTask = false;
   #hasStep = false;
-  /** Whether the graph itself has ended or failed. */
-  #hasEnded = false;
+  /** Whether the graph has stopped, and goes on with an answer. */
+  #hasStopped = false;
+  /** Why calls were refused. Their results say so. */
+  readonly #refusals = new Set<unknown>();
   /** Whether another process may have the run now. */
   #isLost = false;
 
@@ -57,27 +54,31 @@ export class GraphRun<K extends object> {
     this.#watch = new ModelWatch(this.#signal);
     this.#threadId = session ? threadOf({ owner, id: session.id }) : runId;
     this.#thread = hasMemory(graph) ? new Thread(graph, this.#threadId) : undefined;
-    this.#questions = new Questions(session !== undefined);
     this.#reader = new AnswerReader({
       nodes: settings.textNodes && new Set(settings.textNodes),
       isInTool: (task) => this.#watch.isInTool(task),
-      toolFailed: (name, error) => toolFailure(runId, name, error),
+      toolFailed: (name, error) =>
+        this.#refusals.has(error) ? (error as string) : toolFailure(runId, name, error),
     });
   }
 
   /** What the graph says and does. Nothing of it is executed any more when this has ended. */
   async *envelopes(): AsyncGenerator<Envelope> {
     const { signal } = this.context;
-    let events: AsyncIterator<unknown> | undefined;
+    let stream: GraphStream | undefined;
     try {
-      const begin = await this.#begin();
-      yield* this.#reader.take();
-      if (!begin) return;
-      events = await this.#execute(begin.input);
-      for (let item = await this.#next(events); item !== undefined; item = await this.#next(events)) {
-        this.#read(item);
-        for (const envelope of this.#reader.take()) yield envelope;
-        if (this.#hasStep) await this.#store(item);
+      let next: Next = await this.#begin();
+      for (;;) {
+        yield* this.#reader.take();
+        if (next === 'ask') next = await this.#ask();
+        if (next === 'end') break;
+        stream = await this.#execute(next.input);
+        for (let item = await stream.next(); item !== undefined; item = await stream.next()) {
+          this.#read(item);
+          for (const envelope of this.#reader.take()) yield envelope;
+          if (this.#hasStep) await this.#store(item);
+        }
+        next = this.#hasStopped ? 'ask' : 'end';
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -85,23 +86,20 @@ export class GraphRun<K extends object> {
       throw langGraphFailure(error, (one) => this.#watch.failure(one));
     } finally {
       this.#abort.abort();
-      await this.#stop(events);
+      await stream?.end();
+      await this.#forget();
     }
   }
 
-  /**
-   * Finds out what the graph is to do.
-   *
-   * @returns its input, which is null if it continues; undefined if it has ended
-   */
-  async #begin(): Promise<{ input: unknown } | undefined> {
+  /** Finds out what the graph is to do. */
+  async #begin(): Promise<Next> {
     const { query, context, settings } = this;
     const saved = context.resumed?.state as Position | undefined;
-    if (saved?.isDone) return undefined;
+    if (saved?.isDone) return 'end';
     const state = await this.#thread?.state();
     if (saved && state && state.checkpoint !== saved.before) return this.#continue(state, saved);
     if (saved?.at !== undefined) throw threadLost();
-    const { input, notes = [] } = await inputOf(query, context, state, settings);
+    const { input, notes } = await inputOf(query, context, state, settings);
     for (const note of notes) this.#reader.add(note);
     this.#position = { before: state?.checkpoint ?? null };
     if (this.#storesSteps) await this.#checkpoint();
@@ -113,26 +111,50 @@ export class GraphRun<K extends object> {
    *
    * @throws {QueryError} `interrupted`: the checkpointer does not keep what it was done after
    */
-  async #continue(state: ThreadState, saved: Position): Promise<{ input: unknown } | undefined> {
+  async #continue(state: ThreadState, saved: Position): Promise<Next> {
     this.#position = saved;
-    this.#continues = true;
     const at = saved.at ?? saved.before;
     const shown = at === null ? [] : await this.#thread!.messages(at);
     if (!shown) throw threadLost();
-    this.#reader.skip(shown);
-    for (const message of state.messages) {
+    this.#reader.skip(shown, saved.asks);
+    for (const message of [...state.messages, ...state.pending]) {
       if (isGiven(message.id, this.context) || !this.#reader.complete(message)) continue;
       const used = usageOf(message);
       if (used) this.#reader.add(used);
     }
-    return state.isOpen ? { input: null } : undefined;
+    if (!state.isOpen) return 'end';
+    return state.interrupts.length > 0 || this.#stopsAtNodes ? 'ask' : { input: null };
+  }
+
+  get #stopsAtNodes(): boolean {
+    const { config } = this.settings;
+    return stopsAtNodes(this.graph, typeof config === 'function' ? config(this.query, this.context) : config);
+  }
+
+  /** Asks what the graph needs to know, in its place in the answer. */
+  async #ask(): Promise<{ input: unknown } | 'end'> {
+    const state = await this.#thread!.state();
+    if (!state) throw threadLost();
+    this.#position = { before: this.#position.before, at: state.checkpoint, asks: state.pending.map(markOf) };
+    try {
+      const next = await answered(state, this.context, this.#position, (reason) =>
+        this.#refusals.add(reason),
+      );
+      return next ?? 'end';
+    } catch (error) {
+      this.#isLost = !this.context.signal.aborted;
+      throw error;
+    }
   }
 
   get #storesSteps(): boolean {
     return this.settings.restarts > 0 && this.#thread !== undefined;
   }
 
-  async #execute(input: unknown): Promise<AsyncIterator<unknown>> {
+  async #execute(input: unknown): Promise<GraphStream> {
+    this.#hasStopped = false;
+    this.#hasBegunTask = false;
+    this.#hasStep = false;
     const config = configOf(this.settings, this.query, this.context, {
       thread: this.#threadId,
       signal: this.#signal,
@@ -140,23 +162,7 @@ export class GraphRun<K extends object> {
       tellsSteps: this.#storesSteps,
     });
     const stream = await this.graph.stream(input, config);
-    return stream[Symbol.asyncIterator]();
-  }
-
-  /** The next item of the stream; undefined at its end. */
-  async #next(events: AsyncIterator<unknown>): Promise<unknown> {
-    this.#watch.gate.startReading();
-    try {
-      const step = await events.next();
-      if (step.done !== true) return step.value;
-      this.#hasEnded = true;
-      return undefined;
-    } catch (error) {
-      this.#hasEnded = !this.#signal.aborted;
-      throw error;
-    } finally {
-      this.#watch.gate.stopReading();
-    }
+    return new GraphStream(stream[Symbol.asyncIterator](), this.#watch, this.#signal);
   }
 
   #read(item: unknown): void {
@@ -184,12 +190,12 @@ export class GraphRun<K extends object> {
   }
 
   #readUpdate(update: Record<string, unknown>): void {
-    for (const question of this.#questions.in(update)) this.#reader.add(question);
-    const { __metadata__: metadata, ...nodes } = update;
+    const { __metadata__: metadata, [INTERRUPT]: interrupts, ...nodes } = update;
+    this.#hasStopped ||= interrupts !== undefined;
     // What a node has returned before: it is not executed.
     if ((metadata as { cached?: boolean } | undefined)?.cached !== true) return;
-    // Before the first task it is of a step that an earlier execution has begun. An earlier run has shown it.
-    if (!this.#hasBegunTask && !this.#continues) return;
+    // Before the first task it is of a step that an earlier execution has begun, and was shown.
+    if (!this.#hasBegunTask) return;
     for (const [node, result] of Object.entries(nodes))
       for (const message of messagesIn(result)) this.#reader.complete(message, node);
   }
@@ -219,13 +225,9 @@ export class GraphRun<K extends object> {
     }
   }
 
-  /** Ends what is still executed. */
-  async #stop(events: AsyncIterator<unknown> | undefined): Promise<void> {
+  /** Forgets a run without a session. */
+  async #forget(): Promise<void> {
     const { session, signal, runId } = this.context;
-    if (!this.#hasEnded && events) {
-      await readToEnd(events);
-      await this.#watch.settled();
-    }
     // The next attempt needs the thread.
     if (session || !this.#thread || this.#isLost || signal.reason instanceof HandedOver) return;
     try {
@@ -233,14 +235,5 @@ export class GraphRun<K extends object> {
     } catch (error) {
       GraphRun.#logger.warn(`Run ${runId}: its thread could not be deleted: ${String(error)}`);
     }
-  }
-}
-
-/** A stream that was aborted ends with an error. */
-async function readToEnd(events: AsyncIterator<unknown>): Promise<void> {
-  try {
-    while ((await events.next()).done !== true);
-  } catch {
-    // It has ended.
   }
 }

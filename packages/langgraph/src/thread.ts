@@ -8,10 +8,12 @@ const CONTROL = new Set(['__error__', '__error_source_node__', '__interrupt__', 
 export interface ThreadState {
   checkpoint: string;
   messages: GraphMessage[];
+  /** What nodes have returned in the step that has not ended. */
+  pending: GraphMessage[];
   /** Whether nodes remain to be executed. */
   isOpen: boolean;
   /** What the graph has asked and nobody has answered, oldest first. */
-  questions: GraphInterrupt[];
+  interrupts: GraphInterrupt[];
 }
 
 /** What a graph remembers of a conversation. */
@@ -32,7 +34,8 @@ export class Thread {
       checkpoint,
       messages: messagesIn(values),
       isOpen: next.length > 0,
-      questions: questionsOf(tuple!),
+      pending: pendingOf(tuple!),
+      interrupts: interruptsOf(tuple!),
     };
   }
 
@@ -57,9 +60,20 @@ export class Thread {
   }
 }
 
-function questionsOf({ pendingWrites = [] }: CheckpointTuple): GraphInterrupt[] {
-  const ended = new Set(pendingWrites.filter(([, name]) => !CONTROL.has(name)).map(([task]) => task));
+function interruptsOf({ pendingWrites = [] }: CheckpointTuple): GraphInterrupt[] {
+  const ended = endedTasks(pendingWrites);
   return pendingWrites
     .filter(([task, name]) => name === '__interrupt__' && !ended.has(task))
     .flatMap(([, , value]) => value as GraphInterrupt | GraphInterrupt[]);
+}
+
+function pendingOf({ pendingWrites = [] }: CheckpointTuple): GraphMessage[] {
+  const ended = endedTasks(pendingWrites);
+  return pendingWrites
+    .filter(([task, name]) => ended.has(task) && !CONTROL.has(name))
+    .flatMap(([, , value]) => messagesIn(value));
+}
+
+function endedTasks(writes: NonNullable<CheckpointTuple['pendingWrites']>): Set<string> {
+  return new Set(writes.filter(([, name]) => !CONTROL.has(name)).map(([task]) => task));
 }

@@ -3,7 +3,6 @@ import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messag
 import type { RunnableConfig } from '@langchain/core/runnables';
 import {
   Annotation,
-  interrupt,
   type LangGraphRunnableConfig,
   MemorySaver,
   MessagesAnnotation,
@@ -322,71 +321,6 @@ describe('A graph with a checkpointer', () => {
         code: 'interrupted',
       });
     });
-  });
-});
-
-describe('A graph that asks', () => {
-  const saver = new MemorySaver();
-  const graphThatAsks = (question: unknown) =>
-    new StateGraph(MessagesAnnotation)
-      .addNode('ask', () => ({
-        messages: [new AIMessage(`You said ${JSON.stringify(interrupt(question))}.`)],
-      }))
-      .addEdge('__start__', 'ask')
-      .compile({ checkpointer: saver });
-
-  it('is answered by the text of the next query', async () => {
-    const handler = fromLangGraph(graphThatAsks('Which city?'));
-    const session = { sessionId: 'text' };
-    expect(await answer(handler, 'The weather?', { ...session, runId: '1' })).toEqual([
-      { type: 'message', data: { content: 'Which city?', id: expect.any(String) } },
-      { type: 'interrupt', data: { id: expect.any(String), value: 'Which city?' } },
-    ]);
-    expect(textOf(await answer(handler, 'Paris', { ...session, runId: '2' }))).toBe('You said "Paris".');
-  });
-
-  it('is answered by kwargs.resume', async () => {
-    const handler = fromLangGraph(graphThatAsks({ allow: 'transfer' }));
-    const session = { sessionId: 'kwargs' };
-    const question = { id: expect.any(String), value: { allow: 'transfer' } };
-    expect(await answer(handler, 'Pay', { ...session, runId: '1' })).toEqual([
-      { type: 'interrupt', data: question },
-    ]);
-    const resumed = await answer(handler, '', { ...session, runId: '2' }, { resume: { ok: true } });
-    expect(textOf(resumed)).toBe('You said {"ok":true}.');
-  });
-
-  it('refuses an answer for which nobody has asked', async () => {
-    const handler = fromLangGraph(graphThatAsks('?'));
-    const query = answer(handler, '', { sessionId: 'nobody' }, { resume: 1 });
-    expect(await errorOf(query)).toMatchObject({ code: 'invalid_query' });
-  });
-
-  it('fails without a session', async () => {
-    const handler = fromLangGraph(graphThatAsks('?'));
-    expect(await errorOf(answer(handler, 'Hello'))).toMatchObject({
-      code: 'invalid_query',
-      detail: expect.stringContaining('kwargs.session_id'),
-    });
-  });
-
-  it('asks several questions one after another', async () => {
-    const ask = (name: string) => () => ({ messages: [new AIMessage(`${name}: ${interrupt(`${name}?`)}`)] });
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode('one', ask('one'))
-      .addNode('two', ask('two'))
-      .addEdge('__start__', 'one')
-      .addEdge('__start__', 'two')
-      .compile({ checkpointer: saver });
-    const handler = fromLangGraph(graph);
-    const session = { sessionId: 'several' };
-    const first = await answer(handler, 'Ask', { ...session, runId: '1' });
-    expect(dataOf(first, 'interrupt').map(({ value }) => value)).toEqual(['one?', 'two?']);
-    const second = await answer(handler, '1', { ...session, runId: '2' });
-    expect(dataOf(second, 'interrupt').map(({ value }) => value)).toEqual(['two?']);
-    expect(dataOf(second, 'message').map(({ content }) => content)).toContain('one: 1');
-    const third = await answer(handler, '2', { ...session, runId: '3' });
-    expect(dataOf(third, 'message').map(({ content }) => content)).toEqual(['two: 2']);
   });
 });
 

@@ -5,7 +5,8 @@ import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import type { BaseCheckpointSaver } from '@langchain/langgraph';
 import { createReactAgent } from '@langchain/langgraph/prebuilt';
-import { fromLangGraph } from '../src/index.js';
+import { createAgent, humanInTheLoopMiddleware } from 'langchain';
+import { type CompiledGraph, fromLangGraph } from '../src/index.js';
 import {
   FakeModel,
   type FakeUsage,
@@ -13,7 +14,9 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+
+type ApprovedTool = FakeTool & { needsApproval?: boolean };
 
 /**
  * A graph with a checkpointer.
@@ -35,7 +38,41 @@ export const langGraphWithoutMemoryHarness: AdapterHarness = {
   create: (model, tools, options) => fromLangGraph(graphOf(model, tools), options),
 };
 
-export function graphOf(model: FakeModel, tools: FakeTool[], checkpointer?: BaseCheckpointSaver) {
+/**
+ * A graph with the middleware of LangChain that asks people.
+ *
+ * @param saver the checkpointer of the test that is executed
+ */
+export function langGraphAskingHarness(saver: () => BaseCheckpointSaver): AskingHarness {
+  return {
+    name: 'langgraph',
+    cannot: {
+      mixed: 'the middleware of LangChain makes no call of a step in which it is told to refuse one',
+      callerTool: 'all tools of the framework are executed in the service',
+    },
+    create: (model, tools, options) =>
+      fromLangGraph(
+        graphOf(
+          model,
+          tools.flatMap(({ execute, ...tool }) => (execute ? { ...tool, execute } : [])),
+          saver(),
+        ),
+        options,
+      ),
+  };
+}
+
+/** @param tools those with `needsApproval` are asked about */
+export function graphOf(model: FakeModel, tools: ApprovedTool[], checkpointer?: BaseCheckpointSaver) {
+  const interruptOn = Object.fromEntries(
+    tools.filter(({ needsApproval }) => needsApproval).map(({ name }) => [name, true]),
+  );
+  if (Object.keys(interruptOn).length > 0 && checkpointer) {
+    const middleware = [humanInTheLoopMiddleware({ interruptOn } as never)];
+    const agent = { model: new FakeChatModel(model), tools: toolsOf(tools), middleware, checkpointer };
+    // The types of `langchain` do not fit `exactOptionalPropertyTypes`.
+    return createAgent(agent as never).graph as unknown as CompiledGraph;
+  }
   return createReactAgent({
     llm: new FakeChatModel(model),
     tools: toolsOf(tools),

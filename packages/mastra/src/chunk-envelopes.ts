@@ -10,7 +10,7 @@ import {
   toolCall,
   toolResult,
 } from 'nest-agent-query';
-import { fileName, modelUsage, shownResult, toolFailure } from 'nest-agent-query-adapters';
+import { fileName, modelUsage, notExecuted, shownResult, toolFailure } from 'nest-agent-query-adapters';
 import { MastraFailure } from './failures.js';
 
 /** A chunk of an agent's stream. */
@@ -27,7 +27,11 @@ type Payload = Record<string, unknown>;
 export class ChunkEnvelopes {
   #files = 0;
 
-  constructor(private readonly runId: string) {}
+  /** @param refusals why calls were refused, by their ids */
+  constructor(
+    private readonly runId: string,
+    private readonly refusals: ReadonlyMap<string, string> = new Map(),
+  ) {}
 
   /**
    * @returns undefined if callers see nothing of the chunk
@@ -44,6 +48,8 @@ export class ChunkEnvelopes {
         return toolCall(idOf(payload), payload['toolName'] as string, payload['args'] ?? {});
       case 'tool-result':
         return this.#result(payload);
+      case 'tool-output-denied':
+        return this.#refused(idOf(payload));
       case 'tool-error':
         return this.#toolFailed(payload, payload['error']);
       case 'source':
@@ -60,9 +66,6 @@ export class ChunkEnvelopes {
         throw new MastraFailure(payload['error']);
       case 'tripwire':
         throw new QueryError('handler_failed', 'A guardrail of the agent has stopped it.');
-      case 'tool-call-approval':
-      case 'tool-call-suspended':
-        throw waitsForSomebody(payload);
       default:
         return chunk.type.startsWith('data-') && chunk.data !== undefined
           ? { type: chunk.type, data: chunk.data }
@@ -72,9 +75,14 @@ export class ChunkEnvelopes {
 
   #result(payload: Payload): Envelope {
     const { result, isError } = payload;
+    if (this.refusals.has(idOf(payload))) return this.#refused(idOf(payload));
     if (isToolFailure(result)) return this.#toolFailed(payload, result);
     const isFaulty = isError === true || isInvalidCall(result);
     return toolResult(idOf(payload), shownResult(result), { isError: isFaulty || undefined });
+  }
+
+  #refused(id: string): Envelope {
+    return toolResult(id, this.refusals.get(id) ?? notExecuted(), { isError: true });
   }
 
   #toolFailed(payload: Payload, error: unknown): Envelope {
@@ -126,12 +134,4 @@ function usageOfInner(chunk: unknown): Envelope | undefined {
 function endOf({ stepResult }: Payload): Envelope | undefined {
   const { reason } = (stepResult ?? {}) as { reason?: string };
   return reason === 'tool-calls' ? log('The agent has ended after the last step that it may do.') : undefined;
-}
-
-function waitsForSomebody({ toolName }: Payload): QueryError {
-  const tool = JSON.stringify(toolName);
-  return new QueryError(
-    'handler_failed',
-    `The agent waits for somebody who approves its tool ${tool}, or answers it. This service cannot ask anybody.`,
-  );
 }

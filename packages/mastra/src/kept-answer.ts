@@ -1,8 +1,20 @@
 import type { Envelope } from 'nest-agent-query';
+import type { OpenCall } from './open-calls.js';
 
 /** What a checkpoint has: what the agent has said and done so far. */
 export interface KeptAnswer {
   envelopes: Envelope[];
+  /** The keys of the questions that were answered. */
+  asked?: readonly string[];
+  /** Present if the run asks. */
+  pause?: KeptPause;
+}
+
+/** Where the framework waits. */
+export interface KeptPause {
+  /** Names its execution in its storage. */
+  mastraRunId: string;
+  calls: OpenCall[];
 }
 
 /** Collects the envelopes of an answer with which a later attempt goes on. */
@@ -21,9 +33,19 @@ export class AnswerRecord {
     this.#envelopes.push(envelope);
   }
 
-  get kept(): KeptAnswer {
+  get envelopes(): Envelope[] {
     this.#closeText();
-    return { envelopes: this.#envelopes };
+    return this.#envelopes;
+  }
+
+  /** The ids of the calls that have no result. */
+  get openCalls(): string[] {
+    const idsOf = (type: string) =>
+      this.#envelopes
+        .filter((envelope) => envelope.type === type)
+        .map(({ data }) => (data as { id: string }).id);
+    const ended = idsOf('tool_result');
+    return idsOf('tool_call').filter((id) => !ended.includes(id));
   }
 
   #closeText(): void {

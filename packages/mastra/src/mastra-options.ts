@@ -8,9 +8,20 @@ export interface MastraMemory {
   deleteThread(threadId: string): Promise<void>;
 }
 
+/** What an agent says and does, until it has ended or waits for a person. */
+export interface MastraStream {
+  /** Names the execution in the storage of the framework. */
+  runId: string;
+  fullStream: AsyncIterable<MastraChunk>;
+}
+
 /** An agent of Mastra, as far as the handler uses it: the same in all versions from 0.24 on. */
 export interface MastraAgent {
-  stream(messages: never, options: never): Promise<{ fullStream: AsyncIterable<MastraChunk> }>;
+  stream(messages: never, options: never): Promise<MastraStream>;
+  approveToolCall?(options: never): Promise<MastraStream>;
+  declineToolCall?(options: never): Promise<MastraStream>;
+  resumeStream?(value: unknown, options: never): Promise<MastraStream>;
+  getMastraInstance?(): { getStorage?(): unknown } | undefined;
   hasOwnMemory(): boolean;
   getMemory(): Promise<unknown>;
 }

@@ -194,14 +194,6 @@ describe('An agent of Mastra', () => {
     expect(warn).toHaveBeenCalledTimes(1);
   });
 
-  it('fails with a sentence for the caller where it waits for an approval', async () => {
-    const tool = Object.assign(mastraTool(act()), { requireApproval: true });
-    const { handler } = agentOf([calls()], [], { tools: { act: tool } });
-    const error = await ask(handler).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(QueryError);
-    expect(error).toMatchObject({ code: 'handler_failed', detail: expect.stringContaining('approves') });
-  });
-
   it('fails where a processor stops it', async () => {
     const strict = {
       name: 'strict',
@@ -241,6 +233,10 @@ describe('An agent of Mastra', () => {
     expect(envelopes.of({ type: 'tool-error', payload })).toEqual({
       type: 'tool_result',
       data: { id: 'c', content: 'No such city.', isError: true },
+    });
+    expect(envelopes.of({ type: 'tool-output-denied', payload: { toolCallId: 'c' } })).toEqual({
+      type: 'tool_result',
+      data: { id: 'c', content: 'Not executed. The call is not allowed.', isError: true },
     });
     expect(envelopes.of({ type: 'data-chart', data: [1, 2] })).toEqual({ type: 'data-chart', data: [1, 2] });
     expect(envelopes.of({ type: 'not-yet-known', payload: {} })).toBeUndefined();

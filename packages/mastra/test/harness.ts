@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Agent } from '@mastra/core/agent';
+import { Mastra } from '@mastra/core/mastra';
+import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { APICallError } from 'ai';
 import { z } from 'zod';
@@ -10,7 +12,7 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
 
 type AgentConfig = ConstructorParameters<typeof Agent>[0];
 type Part = Record<string, unknown> & { type: string };
@@ -33,6 +35,25 @@ export const mastraHarness: AdapterHarness = {
   cannot: {},
 };
 
+/** Mastra, with tools that ask, and the storage that this needs. */
+export const mastraAskingHarness: AskingHarness = {
+  name: 'mastra',
+  create: (model, tools, options) =>
+    fromMastra(
+      withStorage(
+        mastraAgent(
+          model,
+          tools.flatMap(({ execute, ...tool }) => (execute ? { ...tool, execute } : [])),
+        ),
+      ),
+      { ...options, stream: () => WITHOUT_RETRIES },
+    ),
+  cannot: {
+    edit: 'the framework makes a call only with the arguments of the model',
+    callerTool: 'all tools of the framework are executed in the service',
+  },
+};
+
 /** An agent with a fake model. Its logger is silent: the framework logs each error of a model and of a tool. */
 export function mastraAgent(fake: FakeModel, tools: FakeTool[], config: Partial<AgentConfig> = {}): Agent {
   const agent = new Agent({
@@ -49,11 +70,20 @@ export function mastraAgent(fake: FakeModel, tools: FakeTool[], config: Partial<
   return agent;
 }
 
-export function mastraTool({ name, execute }: FakeTool) {
+/** What all processes of a service have in common. */
+const storage = new InMemoryStore();
+
+/** The agent with a storage, which it needs to wait for people. */
+export function withStorage(agent: Agent): Agent {
+  return new Mastra({ agents: { agent }, storage, logger: false }).getAgent('agent');
+}
+
+export function mastraTool({ name, execute, needsApproval = false }: FakeTool & { needsApproval?: boolean }) {
   return createTool({
     id: name,
     description: name,
     inputSchema: z.record(z.string(), z.unknown()),
+    requireApproval: needsApproval,
     execute: async ({ context }) => execute(context),
   });
 }

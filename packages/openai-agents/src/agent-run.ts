@@ -1,11 +1,12 @@
-import type { AgentInputItem, Runner } from '@openai/agents';
+import type { AgentInputItem, RunContext, Runner } from '@openai/agents';
 import { type Envelope, message, type Query, type QueryContext } from 'nest-agent-query';
 import { keepSteps, toolFailure } from 'nest-agent-query-adapters';
 import { type AgentInput, AgentStream, type State } from './agent-stream.js';
 import { AnswerEvents } from './answer-events.js';
-import { argumentsOf } from './arguments.js';
+import { Approvals } from './approvals.js';
 import { openAIAgentsFailure, noOutput } from './failures.js';
 import type { AnyAgent, Framework } from './framework.js';
+import { keptState, restoredState } from './kept-state.js';
 import { agentNamed, type KeptSteps } from './kept-steps.js';
 import { memoryOf } from './memory.js';
 import type { OpenAIAgentsSettings } from './openai-agents-options.js';
@@ -25,8 +26,11 @@ export class AgentRun<K extends object> {
   #stream: AgentStream;
   /** The agent with which the framework begins in this attempt. */
   #agent: AnyAgent;
+  readonly #approvals: Approvals;
   /** What earlier attempts have done. */
   #before: AgentInputItem[] = [];
+  /** What the framework begins with: the question, and what earlier attempts have done. */
+  #input: AgentInputItem[] = [];
   /** The context of the tools. */
   #toolContext: unknown;
 
@@ -37,7 +41,11 @@ export class AgentRun<K extends object> {
   ) {
     this.#agent = equipment.agent;
     this.#stream = new AgentStream(context.signal);
-    this.#events = new AnswerEvents((tool, error) => toolFailure(context.runId, tool, error));
+    this.#approvals = new Approvals(context, equipment.settings.approve, this.#kept?.asked);
+    this.#events = new AnswerEvents({
+      failure: (tool, error) => toolFailure(context.runId, tool, error),
+      isRefused: (callId) => this.#approvals.isRefused(callId),
+    });
   }
 
   /** The answer of the agent. Ends when nothing of the framework executes any more. */
@@ -72,19 +80,28 @@ export class AgentRun<K extends object> {
     }
   }
 
-  /** The question; after it, what earlier attempts have done. */
-  async *#begin(): AsyncGenerator<Envelope, AgentInput> {
-    const { agent, settings } = this.equipment;
-    const { resumed, session } = this.context;
+  get #kept(): KeptSteps | undefined {
+    return this.context.resumed?.state as KeptSteps | undefined;
+  }
+
+  /** The question; after it, what earlier attempts have done. If they have asked, the state with the answers. */
+  async *#begin(): AsyncGenerator<Envelope, AgentInput | undefined> {
+    const { agent, settings, framework } = this.equipment;
+    const { session } = this.context;
     this.#toolContext = await settings.context?.(this.query, this.context);
     const hasMemory = settings.session !== undefined && session !== undefined;
     const { items, notes } = await itemsOf(this.query, this.context, settings, hasMemory);
-    yield* notes;
-    const kept = resumed?.state as KeptSteps | undefined;
+    const kept = this.#kept;
+    // Callers have the notes of the attempt that has asked.
+    if (!kept?.state) yield* notes;
+    this.#input = kept ? [...items, ...kept.items] : items;
     if (!kept) return items;
     this.#agent = agentNamed(kept.agent, agent);
     this.#before = kept.items;
-    return [...items, ...kept.items];
+    if (!kept.state) return this.#input;
+    const runContext = new framework.RunContext(this.#toolContext);
+    const origin = { runContext, input: this.#input };
+    return this.#decide(await restoredState(framework, this.#agent, kept.state, origin), runContext);
   }
 
   async #start(input: AgentInput): Promise<void> {
@@ -106,34 +123,36 @@ export class AgentRun<K extends object> {
           ...(maxTurns !== undefined && { maxTurns }),
         }),
       (event) => this.#events.take(event),
+      !Array.isArray(input),
     );
   }
 
-  /** The state with which the framework goes on, with its calls of tools approved or not; undefined if it has finished. */
+  /** The state with which the framework goes on; undefined if it has finished. */
   async #decided(): Promise<State | undefined> {
     const { result } = this.#stream;
-    const { interruptions, state } = result;
-    if (interruptions.length === 0) {
-      if (result.finalOutput === undefined) throw noOutput();
-      return undefined;
-    }
-    const { approve } = this.equipment.settings;
-    for (const item of interruptions) {
-      const { rawItem, agent, name = '' } = item;
-      const id = 'callId' in rawItem ? rawItem.callId : (rawItem.id ?? '');
-      const call = { id, name, arguments: argumentsOf(item.arguments), agent: agent.name };
-      if (await approve?.(call, this.context)) state.approve(item);
-      else state.reject(item);
-    }
+    if (result.interruptions.length > 0) return this.#decide(result.state, result.runContext);
+    if (result.finalOutput === undefined) throw noOutput();
+    return undefined;
+  }
+
+  /** The state after all decisions about its calls of tools; undefined if the run is stopped. */
+  async #decide(state: State, runContext: RunContext<unknown>): Promise<State | undefined> {
+    await this.#approvals.decide(state, () => ({
+      ...this.#keptWith(this.#agent.name, this.#before),
+      state: keptState(state, { runContext, input: this.#input }),
+    }));
     return this.context.signal.aborted ? undefined : state;
+  }
+
+  #keptWith(agent: string, items: AgentInputItem[]): KeptSteps {
+    return { agent, items, asked: this.#approvals.asked };
   }
 
   /** Stores what was done so far, if there may be another attempt. */
   async #keepSteps(): Promise<void> {
     if (!this.equipment.settings.restarts) return;
     const { state, output } = this.#stream.result;
-    const kept: KeptSteps = { agent: state.currentAgent.name, items: [...this.#before, ...output] };
-    await keepSteps(this.context, kept);
+    await keepSteps(this.context, this.#keptWith(state.currentAgent.name, [...this.#before, ...output]));
   }
 
   /** What was used of which no event has told. */

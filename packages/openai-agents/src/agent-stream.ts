@@ -40,7 +40,9 @@ export class AgentStream {
     return this.#result!;
   }
 
-  async start(start: Start, take: Take): Promise<void> {
+  /** @param resumes whether it begins within a step. Then the first call of a model waits too */
+  async start(start: Start, take: Take, resumes: boolean): Promise<void> {
+    if (resumes) await this.#gate.pass();
     const signal = AbortSignal.any([this.signal, this.#stopping.signal]);
     this.#result = await start({ beforeModel: () => this.#gate.pass(), signal });
     void this.#read(this.#result, take);

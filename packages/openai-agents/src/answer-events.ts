@@ -3,7 +3,7 @@ import { type Envelope, message, reasoning } from 'nest-agent-query';
 import { cutModel, modelUsage } from 'nest-agent-query-adapters';
 import { envelopesOfItem } from './item-envelopes.js';
 import { type ProviderEvent, reasoningOf } from './reasoning-deltas.js';
-import type { ToolFailure } from './result-envelopes.js';
+import type { ToolOutcomes } from './result-envelopes.js';
 
 type ModelEvent = Extract<RunStreamEvent, { type: 'raw_model_stream_event' }>['data'];
 type ResponseDone = Extract<ModelEvent, { type: 'response_done' }>;
@@ -26,8 +26,7 @@ export class AnswerEvents {
   #inputTokens = 0;
   #outputTokens = 0;
 
-  /** @param toolFailure says what callers read of a tool that has thrown */
-  constructor(private readonly toolFailure: ToolFailure) {}
+  constructor(private readonly outcomes: ToolOutcomes) {}
 
   /**
    * @returns none, one or several envelopes: nothing is made for each of many small pieces but their envelope
@@ -36,7 +35,7 @@ export class AnswerEvents {
   take(event: RunStreamEvent): Envelope | Envelope[] | undefined {
     if (event.type === 'raw_model_stream_event') return this.#modelEvent(event.data);
     if (event.type === 'run_item_stream_event')
-      return envelopesOfItem(event.item, this.#response, this.#sources, this.toolFailure);
+      return envelopesOfItem(event.item, this.#response, this.#sources, this.outcomes);
     return undefined;
   }
 

@@ -2,7 +2,7 @@ import type { RunItem } from '@openai/agents';
 import { type Envelope, message, reasoning, source, toolCall, toolResult } from 'nest-agent-query';
 import { shownResult } from 'nest-agent-query-adapters';
 import { argumentsOf } from './arguments.js';
-import { type ToolFailure, resultEnvelopes } from './result-envelopes.js';
+import { type ToolOutcomes, resultEnvelopes } from './result-envelopes.js';
 import { outputFile } from './output-files.js';
 
 type ItemOf<T extends RunItem['type']> = Extract<RunItem, { type: T }>;
@@ -24,7 +24,7 @@ export function envelopesOfItem(
   item: RunItem,
   emitted: Emitted,
   sources: Set<string>,
-  toolFailure: ToolFailure,
+  outcomes: ToolOutcomes,
 ): Envelope[] {
   switch (item.type) {
     case 'message_output_item':
@@ -35,9 +35,9 @@ export function envelopesOfItem(
     case 'handoff_call_item':
       return callEnvelopes(item.rawItem);
     case 'tool_call_output_item':
-      return resultEnvelopes(item.rawItem, item.output, toolFailure);
+      return resultEnvelopes(item.rawItem, item.output, outcomes);
     case 'handoff_output_item':
-      return resultEnvelopes(item.rawItem, undefined, toolFailure);
+      return resultEnvelopes(item.rawItem, undefined, outcomes);
     default:
       return [];
   }

@@ -1,13 +1,18 @@
 import type { AgentInputItem } from '@openai/agents';
 import type { AnyAgent } from './framework.js';
+import type { KeptState } from './kept-state.js';
 
 /**
  * What a checkpoint has: the items that the agents have made since the question, and the agent that goes on. The framework's own
- * state is not stored: it does not continue with a session, nor after a handoff, and it contains the context of the tools.
+ * state is stored only where it asks: it does not continue with a session, nor after a handoff.
  */
 export interface KeptSteps {
   agent: string;
   items: AgentInputItem[];
+  /** The keys of the questions that were answered. */
+  asked?: readonly string[];
+  /** Present if the run asks: how the framework goes on after the items. */
+  state?: KeptState;
 }
 
 /**

@@ -54,11 +54,11 @@ export interface OpenAIAgentsOptions<
    */
   session?: (memory: MemoryRef) => Session | Promise<Session>;
   /**
-   * Says whether a tool that needs an approval may be called. Default: no such tool is called, and the model is told so.
+   * Says whether a tool that needs an approval may be called; undefined: the run asks a person. Default: it always asks.
    *
    * @param context its signal is aborted when the run must stop
    */
-  approve?: (call: ToolApproval, context: QueryContext) => boolean | Promise<boolean>;
+  approve?: (call: ToolApproval, context: QueryContext) => boolean | undefined | Promise<boolean | undefined>;
   /** How often models are called for one query, from 1; null for any number. Default: 10, that of the framework. */
   maxTurns?: number | null;
 }

@@ -5,8 +5,13 @@ import { outputFile } from './output-files.js';
 
 type Result = Extract<RunItem, { type: 'tool_call_output_item' }>['rawItem'];
 
-/** Says what callers read of a tool that has thrown. */
-export type ToolFailure = (tool: string, error: string) => string;
+/** What is known of the calls of a run besides their results. */
+export interface ToolOutcomes {
+  /** What callers read of a tool that has thrown. */
+  failure(tool: string, error: string): string;
+  /** Whether somebody has refused a call. Its result says why. */
+  isRefused(callId: string): boolean;
+}
 
 /** How the framework's own sentence begins that it gives to the model for a tool that has thrown. The error's text follows. */
 const THROWN = 'An error occurred while running the tool.';
@@ -20,15 +25,16 @@ const NO_RESULT =
  *
  * @param value what the tool has returned, where it is known: the framework shows it to models as a text
  */
-export function resultEnvelopes(result: Result, value: unknown, toolFailure: ToolFailure): Envelope[] {
+export function resultEnvelopes(result: Result, value: unknown, outcomes: ToolOutcomes): Envelope[] {
   const { callId } = result as { callId?: string };
   if (callId === undefined) return [];
   const name = 'name' in result ? result.name : result.type.replace(/_call_(?:result|output)$/, '');
   const files: Envelope[] = [];
   const content = contentOf(result.output, value, name, files);
   if (typeof content !== 'string') return [toolResult(callId, shownResult(content)), ...files];
-  if (content.startsWith(THROWN)) return [toolResult(callId, toolFailure(name, content), { isError: true })];
-  const isError = NO_RESULT.test(content) || undefined;
+  if (content.startsWith(THROWN))
+    return [toolResult(callId, outcomes.failure(name, content), { isError: true })];
+  const isError = outcomes.isRefused(callId) || NO_RESULT.test(content) || undefined;
   return [toolResult(callId, shownResult(content), { isError }), ...files];
 }
 

@@ -1,4 +1,6 @@
 import { adapterContract } from '../../../test/contracts/adapter.contract.js';
-import { openAIAgentsHarness } from './harness.js';
+import { askingContract } from '../../../test/contracts/asking.contract.js';
+import { openAIAgentsAskingHarness, openAIAgentsHarness } from './harness.js';
 
 adapterContract(openAIAgentsHarness);
+askingContract(openAIAgentsAskingHarness);

@@ -157,11 +157,12 @@ describe('An agent of OpenAI Agents', () => {
   });
 
   describe('whose tool needs an approval', () => {
-    it('does not call it where nobody can approve, and tells the model', async () => {
+    it('does not call it where the host does not allow it, and tells the model', async () => {
       let count = 0;
       const execute = () => (count += 1);
       const tools = [toolOf({ needsApproval: true, execute })];
-      const { model, handler } = agentOf([calls('act'), says('I may not.')], { tools });
+      const approve = () => false;
+      const { model, handler } = agentOf([calls('act'), says('I may not.')], { tools }, { approve });
       const envelopes = await ask(handler);
       expect(count).toBe(0);
       expect(envelopes.map(({ type }) => type).filter((type) => type !== 'usage')).toEqual([

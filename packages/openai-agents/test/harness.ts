@@ -19,7 +19,7 @@ import {
   type ModelMessageSeen,
   ModelRefusal,
 } from '../../../test/contracts/adapters/fake-model.js';
-import type { AdapterHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
+import type { AdapterHarness, AskingHarness, FakeTool } from '../../../test/contracts/adapters/harness.js';
 
 /** OpenAI Agents, with a fake model that speaks as that of OpenAI Responses. */
 export const openAIAgentsHarness: AdapterHarness = {
@@ -27,6 +27,22 @@ export const openAIAgentsHarness: AdapterHarness = {
   create: openAIAgentsHandler,
   cannot: {
     backPressure: 'the framework reads an answer of a model as fast as it comes',
+  },
+};
+
+/** OpenAI Agents, with tools that ask. */
+export const openAIAgentsAskingHarness: AskingHarness = {
+  name: 'openai-agents',
+  create: (model, tools, options) =>
+    openAIAgentsHandler(
+      model,
+      tools.flatMap(({ execute, ...tool }) => (execute ? { ...tool, execute } : [])),
+      options,
+    ),
+  cannot: {
+    sameId: 'the framework takes a call with the id of an approved call of the same tool for approved',
+    edit: 'the framework makes a call only with the arguments of the model',
+    callerTool: 'all tools of the framework are executed in the service',
   },
 };
 
@@ -44,12 +60,17 @@ export function openAIAgentsHandler(
   return fromOpenAIAgents(agent, { runner: new Runner({ tracingDisabled: true }), ...options });
 }
 
-export function frameworkTool({ name, execute }: FakeTool) {
+export function frameworkTool({
+  name,
+  execute,
+  needsApproval = false,
+}: FakeTool & { needsApproval?: boolean }) {
   return tool({
     name,
     description: name,
     strict: false,
     parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+    needsApproval,
     execute: (input) => execute(input as Record<string, unknown>),
   });
 }

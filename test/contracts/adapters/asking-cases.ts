@@ -5,9 +5,11 @@ export const ASKING_CASES = {
   unanswered: 'A call that nobody approves is not executed',
   edit: 'An approval changes the arguments',
   several: 'All questions of a step are asked at once',
+  mixed: 'Of two calls of a step, one is approved and one is refused',
   again: 'A later step asks again',
+  sameId: 'A call with the id of an approved one is asked about too',
   restart: 'A restart between question and answer: nothing is done twice',
-  crash: 'A restart after the answer: an approved call is not executed again',
+  crash: 'A restart after the answer: no approved call is executed twice',
   callerTool: 'A call that the caller executes',
   superseded: 'History: calls that were refused, changed or superseded',
 } as const;

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { interrupt, MemorySaver, MessagesAnnotation, StateGraph } from '@langchain/langgraph';
 import { AIMessage } from '@langchain/core/messages';
 import { fromLangGraph } from '../../src/index.js';
-import type { Envelope, RunView } from 'nest-agent-query';
+import type { Envelope, RunInputs, RunView } from 'nest-agent-query';
 import { FakeModel, type ModelStep } from '../../../../test/contracts/adapters/fake-model.js';
 import { graphOf } from '../harness.js';
 import { promise } from '../../../../test/promises.js';
@@ -88,9 +88,26 @@ describeOnOneAdapter('A graph of LangGraph on %s', (adapter) => {
       .addEdge('__start__', 'ask')
       .compile({ checkpointer: saver });
     host = await startAgent(adapter, fromLangGraph(graph), { owner });
-    const question = envelopesOf(await (await askIn('The weather?')).whole());
-    expect(question.map(({ type }) => type)).toEqual(['message', 'interrupt', 'done']);
-    expect(answerOf(await (await askIn('Paris')).whole()).text).toBe('It is warm in Paris.');
+    const asked = await askIn('The weather?');
+    await asked.until('input_required');
+    const headers = { 'x-caller': 'ann' };
+    const path = `/query/${asked.runId}/inputs`;
+    const open = await request(host.url, { method: 'GET', path, headers });
+    const { inputs } = (await open.json()) as unknown as RunInputs;
+    expect(inputs.map(({ kind, message, session }) => [kind, message, session])).toEqual([
+      ['input', 'Which city?', 's'],
+    ]);
+    const answers = [{ id: inputs[0]!.id, outcome: 'answered', value: 'Paris' }];
+    const given = await request(host.url, { path, headers }, JSON.stringify({ answers }));
+    expect(given.status).toBe(200);
+    const envelopes = envelopesOf(await asked.whole());
+    expect(envelopes.map(({ type }) => type)).toEqual([
+      'input_required',
+      'input_resolved',
+      'message',
+      'done',
+    ]);
+    expect(answerOf(asked.text).text).toBe('It is warm in Paris.');
   });
 });
 
