@@ -13,7 +13,11 @@ import { Spool } from './files/spool.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
-import { type QueryModuleExtras, type QueryModuleFactoryOptions, type QueryModuleOptions } from './options/query.options.js';
+import {
+  type QueryModuleExtras,
+  type QueryModuleFactoryOptions,
+  type QueryModuleOptions,
+} from './options/query.options.js';
 import { Settings } from './options/settings.js';
 import { shown } from './options/table.js';
 import { Clock } from './platform/clock.js';

@@ -142,9 +142,9 @@ describeOnOneAdapter('Lists on %s', (adapter) => {
     expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(reply.headers['cache-control']).toBe('no-store');
     expect(await bytesOf(reply)).toBe(
-      `{"sessions":[{"id":"new","title":null,"turns":0,"updatedAt":"TIME","active":"${running.runId}"},` +
-        '{"id":"t","title":"Bye","turns":1,"updatedAt":"TIME","active":null},' +
-        `{"id":"s","title":"What is ${'long '.repeat(14)}lo","turns":2,"updatedAt":"TIME","active":null}],` +
+      `{"sessions":[{"id":"new","title":null,"turns":0,"updatedAt":"TIME","active":"${running.runId}","asking":null},` +
+        '{"id":"t","title":"Bye","turns":1,"updatedAt":"TIME","active":null,"asking":null},' +
+        `{"id":"s","title":"What is ${'long '.repeat(14)}lo","turns":2,"updatedAt":"TIME","active":null,"asking":null}],` +
         '"next":null}',
     );
     call.finish();
@@ -157,7 +157,7 @@ describeOnOneAdapter('Lists on %s', (adapter) => {
     const shown = await list('/sessions/s');
     expect([shown.status, await shown.whole()]).toEqual([
       200,
-      `{"id":"s","active":"${asked[0]!.runId}","waiting":2,"turns":[],"next":null}`,
+      `{"id":"s","active":"${asked[0]!.runId}","asking":null,"waiting":2,"turns":[],"next":null}`,
     ]);
     call.finish();
     for (const number of [2, 3]) (await agent.call(number)).finish();
@@ -192,7 +192,7 @@ describeOnOneAdapter('Lists on %s', (adapter) => {
     const limit = { pointer: '/limit', detail: 'must be a whole number from 1 to 500' };
     const status = {
       pointer: '/status',
-      detail: 'must be one of waiting, running, completed, failed, cancelled',
+      detail: 'must be one of waiting, running, input_required, completed, failed, cancelled',
     };
     const after = { pointer: '/after', detail: 'must be "next" of the page before' };
     const all = await list('?limit=0&status=done&after=x&session=a&session=b');
@@ -201,7 +201,7 @@ describeOnOneAdapter('Lists on %s', (adapter) => {
     expect(await all.json()).toEqual(
       problem(
         'The parameter "session" must occur once. ' +
-          'The parameter "status" must be one of waiting, running, completed, failed, cancelled. ' +
+          'The parameter "status" must be one of waiting, running, input_required, completed, failed, cancelled. ' +
           'The parameter "limit" must be a whole number from 1 to 500. ' +
           'The parameter "after" must be "next" of the page before.',
         [{ pointer: '/session', detail: 'must occur once' }, status, limit, after],

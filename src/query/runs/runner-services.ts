@@ -12,9 +12,7 @@ import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
-import type { Disconnects } from './disconnects.js';
 import type { Observation, Observers } from './observers.js';
-import type { Runner } from './runner.js';
 import { Traces } from './traces.js';
 
 /** What all runs of a service share. */
@@ -55,7 +53,8 @@ export interface LiveRun {
   readonly observation: Observation;
   /** Whether the end of the run is decided: then nothing more is written. */
   readonly hasEnded: boolean;
-  readonly disconnects: Disconnects;
+  /** Its disconnect policy. */
+  readonly disconnects: { suspend(): void; resume(isDetached: boolean): void };
   /**
    * The run is about to ask. From now on it may be answered.
    *
@@ -71,7 +70,7 @@ export interface LiveRun {
 
 export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' | 'trace'>;
 
-export interface RunnerEvents {
+export interface RunnerEvents<Runner> {
   /** The run asks: its slot is free. */
   paused(runner: Runner): void;
   /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */

@@ -66,7 +66,7 @@ export class Runner implements LiveRun {
    */
   constructor(
     private readonly services: RunnerServices,
-    private readonly events: RunnerEvents,
+    private readonly events: RunnerEvents<Runner>,
     run: NewRun,
     private readonly submission: Submission,
   ) {

@@ -26,7 +26,7 @@ const TAKEN_AT_ONCE = 64;
  * A query that finds a free slot keeps it during its admission (`reserve`), and starts with it. Every other run waits in the
  * store until a process takes it.
  */
-export class Scheduler implements RunnerEvents, DispatchReceiver {
+export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
   readonly #alive = new Map<string, Runner>();
   /** Those that execute, and those that another process owns by now but whose handler has not stopped. */
   readonly #running = new Set<Runner>();

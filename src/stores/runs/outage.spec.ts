@@ -418,7 +418,7 @@ describe('Postgres', () => {
     const { rows } = await sql<{ name: string }>`select name from together.migrations order by name`.execute(
       driver.db,
     );
-    expect(rows).toEqual([{ name: '0001_tables' }]);
+    expect(rows).toEqual([{ name: '0001_tables' }, { name: '0002_asking' }]);
     for (const { store } of opened) await store.close();
   });
 });

@@ -4,7 +4,7 @@ import { flushSync } from 'preact/compat';
 import { shownJson } from '../text.js';
 import { FieldView } from './field-view.js';
 import { faultsByField, readJson } from './form-values.js';
-import type { FormProps } from './request-card.js';
+import type { FormProps } from './form-props.js';
 import type { Field } from './schema-fields.js';
 
 const REASON: Field = { kind: 'text', pointer: '/reason', label: 'Reason for the agent', isRequired: false };

@@ -1,4 +1,4 @@
-import type { FormProps } from './request-card.js';
+import type { FormProps } from './form-props.js';
 
 /** Asks a person to sign in elsewhere. */
 export function AuthForm({ request: { url = '' }, onSend, isSending }: FormProps) {

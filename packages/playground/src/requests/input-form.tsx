@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { FieldView } from './field-view.js';
 import { draftOf, faultsByField, readForm } from './form-values.js';
-import type { FormProps } from './request-card.js';
+import type { FormProps } from './form-props.js';
 import { fieldOf } from './schema-fields.js';
 
 /** Asks for a value: a form made from the schema, or a text. */

@@ -13,18 +13,6 @@ import { InputForm } from './input-form.js';
 import { Outcome } from './outcome.js';
 import { ToolForm } from './tool-form.js';
 
-/** What the form of a request is given. */
-export interface FormProps {
-  request: Asked['request'];
-  draft: Draft;
-  onDraft: (draft: Draft) => void;
-  /** What is wrong with the answer, as the page or the service says. */
-  faults: FieldError[];
-  /** Sends the value of the answer, unless there are faults. */
-  onSend: (value: unknown, faults?: FieldError[]) => void;
-  isSending: boolean;
-}
-
 interface Props {
   turn: Turn;
   asked: Asked;

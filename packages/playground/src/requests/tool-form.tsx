@@ -1,6 +1,6 @@
 import { FieldView } from './field-view.js';
 import { faultsByField, readForm } from './form-values.js';
-import type { FormProps } from './request-card.js';
+import type { FormProps } from './form-props.js';
 import type { Field } from './schema-fields.js';
 
 const CONTENT: Field = { kind: 'json', pointer: '/content', label: 'Result of the call', isRequired: true };
