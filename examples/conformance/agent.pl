@@ -1,6 +1,6 @@
 # An agent that follows scripts, for nest-agent-query-conformance, in Perl with its core modules only:
 #
-#     AGENT=command COMMAND='perl examples/conformance/agent.pl' npm start
+#     AGENT=command COMMAND='perl examples/conformance/agent.pl' COMMAND_KEEP_INPUT=true npm start
 #
 # Marks are files, so that all programs on a machine share them: each has one byte for each time it was set.
 use strict;
@@ -78,6 +78,16 @@ sub answers {
     return [ map { $_->{text} } @{ $query->{session}{turns} } ];
 }
 
+# The next line of the input: how what was asked was answered.
+sub resolved {
+    my $answer = next_line();
+    my @answers;
+    for my $each ( @{ $answer->{data}{answers} } ) {
+        push @answers, { map { $_ => $each->{$_} } grep { exists $each->{$_} } qw(id outcome value) };
+    }
+    return \@answers;
+}
+
 sub execute {
     my ( $step, $query ) = @_;
     if    ( exists $step->{emit} )            { emit( $step->{emit} ) for 1 .. ( $step->{times} // 1 ) }
@@ -87,6 +97,10 @@ sub execute {
     elsif ( exists $step->{mark} )            { set_mark( $step->{mark} ) }
     elsif ( exists $step->{markWhenStopped} ) { push @when_stopped, $step->{markWhenStopped} }
     elsif ( exists $step->{wait} )            { sleep(0.01) until count( $step->{wait} ) }
+    elsif ( exists $step->{ask} ) {
+        emit( { type => 'input_required', data => { requests => $step->{ask} } } );
+        report( resolved() );
+    }
     elsif ( exists $step->{fail} )            { die $step->{fail} . "\n" }
     elsif ( exists $step->{hang} )            { sleep(0.01) while 1 }
     else                                      { die 'There is no step ' . encoded($step) . "\n" }
@@ -97,7 +111,11 @@ $SIG{TERM} = sub {
     exit 1;
 };
 
-my $line = <STDIN>;
-utf8::decode($line);
-my $query = parsed($line);
+sub next_line {
+    my $line = <STDIN>;
+    utf8::decode($line);
+    return parsed($line);
+}
+
+my $query = next_line();
 execute( $_, $query ) for script_of($query);

@@ -1,6 +1,6 @@
 """An agent that follows scripts, for nest-agent-query-conformance, in Python without any package:
 
-    AGENT=command COMMAND='python3 examples/conformance/agent.py' npm start
+    AGENT=command COMMAND='python3 examples/conformance/agent.py' COMMAND_KEEP_INPUT=true npm start
 
 Marks are files, so that all programs on a machine share them: each has one byte for each time it was set.
 """
@@ -8,6 +8,7 @@ Marks are files, so that all programs on a machine share them: each has one byte
 import hashlib
 import json
 import os
+import select
 import signal
 import sys
 import tempfile
@@ -57,6 +58,15 @@ def answers(query):
     return [turn["text"] for turn in (query.get("session") or {"turns": []})["turns"]]
 
 
+def resolved(check):
+    """The next line of the input: how what was asked was answered."""
+    while not select.select([sys.stdin], [], [], 0.01)[0]:
+        check()
+    members = ("id", "outcome", "value")
+    answers = json.loads(sys.stdin.readline())["data"]["answers"]
+    return [{name: each[name] for name in members if name in each} for each in answers]
+
+
 def answer(query, is_stopped=lambda: False):
     """The envelopes of the answer, one after another."""
     when_stopped = []
@@ -89,6 +99,9 @@ def answer(query, is_stopped=lambda: False):
             elif "wait" in step:
                 while count(step["wait"]) == 0:
                     pause()
+            elif "ask" in step:
+                yield {"type": "input_required", "data": {"requests": step["ask"]}}
+                yield message(json.dumps(resolved(check)))
             elif "fail" in step:
                 raise RuntimeError(step["fail"])
             elif "hang" in step:
