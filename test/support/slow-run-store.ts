@@ -28,7 +28,7 @@ export class SlowRunStore extends RunStore {
   ) {
     super();
     this.files = memory.files;
-    this.inputs = slowly(memory.inputs, (step) => this.#slowly(step));
+    this.inputs = slowly(memory.inputs, (runId, step) => this.#inOrder(runId, step));
   }
 
   override open(events: RecoveryEvents): void {
@@ -139,12 +139,18 @@ function copyOf(run: RunRecord): RunRecord {
   return { id, owner, sessionId, ...state, trace, path };
 }
 
-/** The same, but each method answers late. */
-function slowly(inputs: InputStore, late: <T>(step: () => T) => Promise<T>): InputStore {
+/** The same, but each method answers late, and those of one run in order. */
+function slowly(
+  inputs: InputStore,
+  late: (runId: string, step: () => unknown) => Promise<unknown>,
+): InputStore {
+  type Methods = Record<string, (...parameters: unknown[]) => unknown>;
   return new Proxy(inputs, {
-    get: (_, name: keyof InputStore) => {
-      type Methods = Record<string, (...parameters: unknown[]) => unknown>;
-      return (...parameters: unknown[]) => late(() => (inputs as unknown as Methods)[name]!(...parameters));
-    },
+    get:
+      (_, name: string) =>
+      (...parameters: unknown[]) => {
+        const { id = '' } = Object(parameters[0]) as { id?: string };
+        return late(id, () => (inputs as unknown as Methods)[name]!(...parameters));
+      },
   });
 }

@@ -17,6 +17,8 @@ export class LocalRun {
   isLost = false;
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
+  /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */
+  asking: Promise<unknown> | undefined;
   /** The log may have been trimmed up to here, in characters since its beginning. */
   trimmedOffset = 0;
 

@@ -39,6 +39,11 @@ export class RunEnder {
     const { owner, id: runId, attempt } = name;
     const run = this.localRuns.findUnfinished(owner, runId);
     if (!run) return this.#finishWaiting(name, end, answer);
+    if (run.asking) {
+      // The handler may have missed its deadline meanwhile, in an outage for example.
+      await run.asking.catch(() => undefined);
+      return this.end(name, end, answer);
+    }
     if (run.isFinishing || run.attempt !== attempt) return undefined;
     run.isFinishing = true;
     const endedAt = this.database.now();

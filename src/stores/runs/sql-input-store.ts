@@ -15,7 +15,7 @@ import { answer, ask, park } from './asking.js';
 import { inputsOf } from './input-rows.js';
 import type { Lease } from './lease.js';
 import { listOpenInputs } from './lists.js';
-import type { LocalRuns } from './local-runs.js';
+import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { findRun, isRunId, valueOf } from './run-rows.js';
@@ -36,20 +36,25 @@ export class SqlInputStore extends InputStore {
     const run = this.localRuns.findUnfinished(owner, id);
     if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw interrupted();
     run.isFinishing = true;
+    const asked = this.#ask(run, asking).finally(() => {
+      run.isFinishing = false;
+      run.asking = undefined;
+    });
+    run.asking = asked;
+    return asked;
+  }
+
+  async #ask(run: LocalRun, asking: Asking): Promise<{ text: string; seq: number }> {
+    const { database, limits } = this;
     await this.writer.settled(run);
     if (run.isUnwritable) throw interrupted();
-    const { database, limits } = this;
     const now = database.now();
     const limit = limits.of(run.module) ?? Infinity;
-    try {
-      const asked = await database.persistTransaction((db) =>
-        ask(db, database.driver, run, asking, limit, now),
-      );
-      this.localRuns.drop(id);
-      return asked;
-    } finally {
-      run.isFinishing = false;
-    }
+    const asked = await database.persistTransaction((db) =>
+      ask(db, database.driver, run, asking, limit, now),
+    );
+    this.localRuns.drop(run.id);
+    return asked;
   }
 
   park({ owner, id, attempt }: AttemptRef): Promise<boolean> {

@@ -221,6 +221,16 @@ export function describeInputs(): void {
       expect(await codeOf(() => answer(run, yes('a')))).toBe('run_ended');
     });
 
+    it('comes also if it is decided while the run begins to ask', async () => {
+      const run = await newRun({ session: inSession('s') });
+      const asked = lets(run);
+      const ended = store.end(run, CANCELLED, keptAnswer());
+      await asked;
+      expect(await ended).toMatchObject({ run: { status: 'cancelled' } });
+      expect((await inputs(run))[0]!.resolved).toMatchObject({ outcome: 'cancelled' });
+      expect(await find(run)).toMatchObject({ status: 'cancelled', lastSeq: 3 });
+    });
+
     it('keeps what was emitted before, also if all was answered and the run waits', async () => {
       const run = await newRun({ session: inSession('s') });
       await store.append(run, textOf('before'));
