@@ -182,6 +182,8 @@ export class World {
       running: model.running,
       waiting: model.unfinished.filter((run) => run.status === 'waiting' && run.isKnownToHost).length,
       followers: [...this.clients].filter(({ run }) => run.status !== 'ended').length,
+      // The handlers of this program do not ask: `asking.mjs` does that.
+      asking: 0,
       overdue: model.overdue.length,
     };
   }
