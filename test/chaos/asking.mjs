@@ -117,7 +117,9 @@ const server = await startPostgres(['fsync = off']);
 const proxy = await PostgresProxy.start(server.url);
 const services = [];
 const start = async (url, options = {}) => {
-  const service = await Service.start(url, { postgres: { schema: 'asking', ...TIMES }, ...options });
+  const postgres = { schema: 'asking', ...TIMES };
+  // A run that is killed while it executes continues too.
+  const service = await Service.start(url, { postgres, ...options }, { RESTARTS: '1000' });
   services.push(service);
   return service;
 };

@@ -34,6 +34,8 @@ async function* handler(query, context) {
   }
 }
 
+// How often a run may be executed again.
+handler.restarts = Number(process.env.RESTARTS ?? 0);
 const store = await openStore(database, { leaseMs: 500, ...JSON.parse(options) });
 const runs = { disconnect: 'continue' };
 const module = {
