@@ -15,7 +15,8 @@ interface OwnerRuns {
  * The unfinished runs of one module, by their owners: gives slots to owners in turn, and holds their limit.
  *
  * A run that becomes ready belongs to a round. An owner has one ready run of each round, and owners get slots in the order of
- * their rounds. A run that was started before gets the first of its owner's rounds. A run is active when it executes or is ready. A run that would exceed the limit of active runs is deferred.
+ * their rounds. A run that was started before gets the first of its owner's rounds. A run is active when it executes or is ready.
+ * A run that would exceed the limit of active runs is deferred.
  */
 export class OwnerQueues {
   /** How many runs wait. */

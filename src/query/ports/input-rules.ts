@@ -162,7 +162,7 @@ export function closedBy(
   return { resolved, texts: [resolvedText(open, resolved), ...results.map((each) => JSON.stringify(each))] };
 }
 
-/** A request without its open end: how it was resolved, as callers may see it. */
+/** How a request was resolved, as callers may see it: without the value of a private one. */
 export function shownOf({ request, resolved }: StoredInput): ResolvedInput {
   if (!request.private) return resolved!;
   const { value: _, ...shown } = resolved!;

@@ -67,8 +67,11 @@ export abstract class InputStore {
   abstract ask(run: AttemptRef, asking: Asking): Awaitable<{ text: string; seq: number }>;
 
   /**
-   * The handler of this process does not wait for the answer any more: the run belongs to no process. Returns false if it
-   * executes or has ended, or does not belong to this process.
+   * Takes a run that asks, or that was answered and waits, away from the handler that waits for the answers in this process: it
+   * belongs to no process.
+   *
+   * @returns whether the handler may go: also if the run has ended, or belongs to another process. False if the handler cannot be
+   * called again, or this process executes the run by now
    */
   abstract park(run: AttemptRef): Awaitable<boolean>;
 

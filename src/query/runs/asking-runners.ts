@@ -8,8 +8,8 @@ const PARK_TICK_MS = 5_000;
 
 /** The runs that ask, and whose handler waits for the answers in this process. They have no slot. */
 export class AskingRunners {
-  /** Since when each asks, on the clock of the service. */
-  readonly #since = new Map<Runner, number>();
+  /** Since when each asks, on the clock of the service; and whether its handler can be called again. */
+  readonly #since = new Map<Runner, { since: number; survives: boolean }>();
   #timer: Timer | undefined;
 
   /** @param onParked called with a run that does not belong to this process any more */
@@ -30,9 +30,9 @@ export class AskingRunners {
     return this.#since.has(runner);
   }
 
-  add(runner: Runner): void {
+  add(runner: Runner, survives: boolean): void {
     const { clock } = this.services;
-    this.#since.set(runner, clock.now());
+    this.#since.set(runner, { since: clock.now(), survives });
     // One for all of them.
     this.#timer ??= clock.repeat('parkMs', PARK_TICK_MS, () => void this.park(PARK_MS));
   }
@@ -48,10 +48,12 @@ export class AskingRunners {
    */
   async park(afterMs = 0): Promise<Runner[]> {
     const old = this.services.clock.now() - afterMs;
-    const runners = [...this.#since].filter(([, since]) => since <= old).map(([runner]) => runner);
-    const parked = await Promise.all(runners.map((runner) => this.#park(runner)));
-    for (const [index, runner] of runners.entries()) if (parked[index]) this.onParked(runner);
-    return runners.filter((_, index) => !parked[index]);
+    const runners = [...this.#since].filter(([, { since }]) => since <= old);
+    // The store is not asked in vain about the others, again and again.
+    const parking = runners.map(async ([runner, { survives }]) => survives && this.#park(runner));
+    const parked = await Promise.all(parking);
+    for (const [index, [runner]] of runners.entries()) if (parked[index]) this.onParked(runner);
+    return runners.map(([runner]) => runner).filter((_, index) => !parked[index]);
   }
 
   close(): void {

@@ -66,7 +66,7 @@ export class Pauses {
     followers.notify();
     observation.asked(record, asking.requests);
     trace?.paused(asking.requests.length);
-    run.asked(true);
+    run.asked(asking.survives);
     const { detached } = await answered;
     trace?.resumed();
     observation.resumed();
@@ -83,7 +83,7 @@ export class Pauses {
       this.answer.keep(text);
       return seq;
     } catch (error) {
-      this.run.asked(false);
+      this.run.notAsked();
       this.timeLimit.resume();
       this.run.disconnects.resume(false);
       throw error;

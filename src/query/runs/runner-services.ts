@@ -62,8 +62,10 @@ export interface LiveRun {
    * another attempt
    */
   awaitAnswers(): Promise<RunRecord>;
-  /** The store has what the run asks, and its slot is free; or it was not asked. */
-  asked(isAsked: boolean): void;
+  /** The store has what the run asks, and its slot is free. `survives`: see `Asking`. */
+  asked(survives: boolean): void;
+  /** The store has not taken what the run asks: it goes on. */
+  notAsked(): void;
   stop(end: RunEnd): void;
   stopFailed(error: unknown): void;
 }
@@ -72,7 +74,7 @@ export type NewRun = Pick<RunRecord, 'id' | 'owner' | 'sessionId' | 'detached' |
 
 export interface RunnerEvents<Runner> {
   /** The run asks: its slot is free. */
-  paused(runner: Runner): void;
+  paused(runner: Runner, survives: boolean): void;
   /** The run has left this process. `isAnotherReady`: a run became ready by that, which may be this one again. */
   finished(runner: Runner, isAnotherReady: boolean): void;
   /** An overdue handler has stopped. */

@@ -34,8 +34,6 @@ type Outcome = 'finish' | 'hand over' | 'lost';
  *   threw, a time-out, a cancellation, the disconnect policy, the drain, or the loss of the run. The signal is aborted, the
  *   handler's iterator is returned or its subscription ended, and whatever it still emits is dropped.
  * - *ended*: the handler has stopped, or has missed its deadline: then it is counted as overdue until it stops.
- *
- * These verbs are the only ones for the life of a run.
  */
 export class Runner implements LiveRun {
   readonly id: string;
@@ -151,9 +149,12 @@ export class Runner implements LiveRun {
     return promise;
   }
 
-  asked(isAsked: boolean): void {
-    if (!isAsked) this.#resumed = undefined;
-    else if (this.isAsking) this.events.paused(this);
+  asked(survives: boolean): void {
+    if (this.isAsking) this.events.paused(this, survives);
+  }
+
+  notAsked(): void {
+    this.#resumed = undefined;
   }
 
   /** This process has taken the run again: all that it has asked is answered. A handler that was stopped goes on stopping. */
@@ -163,11 +164,7 @@ export class Runner implements LiveRun {
     this.#resumed = undefined;
   }
 
-  /**
-   * Decides how the run ends, unless that is decided, and asks the handler to stop.
-   *
-   * @param reason for the handler. Default: how the run ends
-   */
+  /** Decides how the run ends, unless that is decided, and asks the handler to stop. Default reason: how the run ends. */
   stop(end: RunEnd, reason?: HandedOver): void {
     if (this.#end) return;
     this.#end = end;

@@ -180,9 +180,9 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     runner?.lose(end);
   }
 
-  paused(runner: Runner): void {
+  paused(runner: Runner, survives: boolean): void {
     this.#running.delete(runner);
-    this.#asking.add(runner);
+    this.#asking.add(runner, survives);
     // Another run of the owner may have become ready.
     this.enqueued();
   }
@@ -211,7 +211,8 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     }
     // No answer can come to this process any more, but to another one.
     const unparked = await this.#asking.park();
-    if (!isShared) for (const runner of unparked) runner.stop(INTERRUPTED);
+    // One that was taken meanwhile has its time as any other.
+    if (!isShared) for (const runner of unparked) if (runner.isAsking) runner.stop(INTERRUPTED);
     if (isShared) {
       for (const runner of this.waiting) this.drop(runner);
       dispatcher.offer();

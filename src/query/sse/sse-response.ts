@@ -83,8 +83,10 @@ export class SseResponse implements Sink {
 
   /** While the run asks, the stream stays open for some time, and then ends without `done`. */
   hold(asks: boolean): void {
-    if (!asks && !this.#holdTimer) return;
-    if (!asks) return this.closed();
+    if (!asks) {
+      if (this.#holdTimer) this.closed();
+      return;
+    }
     this.#holdTimer ??= this.clock.start('holdMs', this.options.holdMs, () => {
       if (!this.follower?.leave()) return;
       this.#retry(ASKING_RETRY_MS);

@@ -81,7 +81,7 @@ export async function ask(
  * Takes a run that asks, or that has asked and waits, away from the process whose handler waits for the answers. This is the body
  * of one transaction.
  *
- * @returns false if the handler cannot be called again
+ * @returns see `InputStore.park`
  */
 export async function park(db: Db, driver: Driver, { id, attempt, process }: OwnedAttempt): Promise<boolean> {
   await lockRun(db, driver, id);
@@ -91,11 +91,12 @@ export async function park(db: Db, driver: Driver, { id, attempt, process }: Own
     .where('id', '=', id)
     .where('process', '=', process)
     .where('attempt', '=', attempt)
-    .where('status', 'in', ['input_required', 'waiting'])
+    .where('ended_at', 'is', null)
     .executeTakeFirst();
   // Another process has it, or it has ended.
   if (!run) return true;
-  if (run.survives === 0) return false;
+  // This process may have taken it just now.
+  if (run.status === 'running' || run.survives === 0) return false;
   const columns = run.status === 'waiting' ? await beginAttempt(db, driver, run) : { process: '' };
   await db.updateTable('runs').set(columns).where('id', '=', id).execute();
   return true;

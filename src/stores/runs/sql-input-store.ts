@@ -57,8 +57,7 @@ export class SqlInputStore extends InputStore {
     return asked;
   }
 
-  park({ owner, id, attempt }: AttemptRef): Promise<boolean> {
-    void owner;
+  park({ id, attempt }: AttemptRef): Promise<boolean> {
     const { database } = this;
     const { processId: process } = this.lease;
     return database.attemptTransaction((db) => park(db, database.driver, { id, attempt, process }));

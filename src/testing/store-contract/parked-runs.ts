@@ -83,6 +83,17 @@ export function describeParkedRuns(): void {
       expect((await takeAgain(run)).attempt).toBe(1);
     });
 
+    it('is not parked any more when it has been taken: its handler goes on', async () => {
+      const run = await newRun();
+      await lets(run, surviving('1'));
+      await answer(run, yes());
+      await takeAgain(run);
+      expect(await park(run)).toBe(false);
+      expect(await find(run)).toMatchObject({ status: 'running', attempt: 1 });
+      await finish(run);
+      expect(await park(run)).toBe(true);
+    });
+
     it('is parked also when it was answered, and waits for its next attempt', async () => {
       const run = await newRun();
       await lets(run, surviving('1'));
