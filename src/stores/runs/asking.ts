@@ -24,7 +24,7 @@ import { appendTo, inputsOf, insertInputs, setResolved } from './input-rows.js';
 import { expiredRequests } from './lease.js';
 import type { LocalRun } from './local-runs.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
-import { findRun, type OwnedAttempt } from './run-rows.js';
+import { findRun, type OwnedAttempt, valueOf } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
 import { finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
 
@@ -148,13 +148,16 @@ async function expire(
   now: number,
 ): Promise<InputsResolved | undefined> {
   const found = await db.selectFrom('runs').select('owner').where('id', '=', id).executeTakeFirst();
-  const owner = found?.owner == null ? undefined : (JSON.parse(found.owner) as string);
+  const owner = valueOf<string>(found?.owner ?? null, id);
   const run = owner === undefined ? undefined : await lockAsking(db, driver, owner, id, limitOf);
   if (run?.status !== 'input_required') return undefined;
   const inputs = await inputsOf(db, id);
   const resolved = expiredOf(inputs, now);
-  if (resolved?.length === 0) return undefined;
-  if (resolved) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
+  // Another process was faster; or what has expired is damaged, and the run would ask for ever.
+  const isDamaged = async () =>
+    (await expiredRequests(db, now).select('key').where('run_id', '=', id).execute()).length > 0;
+  if (resolved?.length === 0 && !(await isDamaged())) return undefined;
+  if (resolved && resolved.length > 0) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
   const { attempt, lastSeq: before } = run;
   const kept = new KeptAnswer().value;
   const ending = {

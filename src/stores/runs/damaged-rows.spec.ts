@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { sql } from 'kysely';
-import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { admissionOf, eventsOf, eventually, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { openDatabase } from '../../../test/support/postgres.js';
 import { type Admission, message, type RunRecord } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
@@ -164,6 +164,31 @@ describe.each([
     const [waiting] = await store.take(10);
     expect(waiting).toMatchObject({ id: 'waiting', owner: '' });
     expect(await store.end(waiting!, { status: 'completed' }, keptAnswer())).toBeDefined();
+  });
+
+  it('ends when what it asks has expired and cannot be read, and the others go on', async () => {
+    const before = await start();
+    const request = {
+      id: 'a',
+      kind: 'auth' as const,
+      message: '',
+      expiresInMs: 1,
+      onExpire: 'decline' as const,
+    };
+    for (const runId of ['damaged', 'other']) {
+      const run = await execute(before, { runId });
+      await before.inputs.ask(run, { requests: [request], state: '1', survives: true, maxAsking: 9 });
+    }
+    await stop();
+    await damage(`update requests set request = '{"id":' where run_id = 'damaged'`);
+
+    const store = await start();
+    await eventually(async () => (await store.find('anonymous', 'damaged'))?.status === 'failed');
+    expect(await store.find('anonymous', 'damaged')).toMatchObject({
+      end: { error: { code: 'input_expired' } },
+    });
+    await eventually(async () => (await store.find('anonymous', 'other'))?.status === 'waiting');
+    expect(await store.inputs.countOpen()).toBe(0);
   });
 
   it('keeps the other turns of its session, and the other sessions, readable', async () => {

@@ -9,12 +9,13 @@ import {
 import type { Driver } from '../drivers/driver.js';
 import { ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
+import { valueOf } from './run-rows.js';
 import { type LogExtent, insertSegments, segmentsOf } from './segments.js';
 
 /** The requests of a run, in the order in which they were asked. */
 export async function inputsOf(db: Db, runId: string): Promise<StoredInput[]> {
   const rows = await selectInputs(db).where('requests.run_id', '=', runId).orderBy('key').execute();
-  return rows.map(inputOf);
+  return rows.flatMap(inputOf);
 }
 
 /** Selects requests with the sessions of their runs. */
@@ -27,15 +28,16 @@ export function selectInputs(db: Db) {
 
 type InputRow = Awaited<ReturnType<ReturnType<typeof selectInputs>['execute']>>[number];
 
-export function inputOf({ run_id, session, request, asked_at, resolved, seq }: InputRow): StoredInput {
-  return {
-    runId: run_id,
-    sessionId: session === null ? undefined : (JSON.parse(session) as string),
-    request: JSON.parse(request) as InputRequest,
-    askedAt: asked_at,
-    resolved: resolved === null ? undefined : (JSON.parse(resolved) as ResolvedInput),
-    seq: seq ?? undefined,
-  };
+/** The request of a row, in an array: a damaged one reads as missing. */
+export function inputOf({ run_id, session, request, asked_at, resolved, seq }: InputRow): StoredInput[] {
+  const read = valueOf<InputRequest>(request, run_id);
+  const outcome = valueOf<ResolvedInput>(resolved, run_id);
+  // What was resolved is not open again.
+  if (!read || (resolved !== null && !outcome)) return [];
+  const sessionId = session === null ? undefined : (valueOf<string>(session, run_id) ?? '');
+  return [
+    { runId: run_id, sessionId, request: read, askedAt: asked_at, resolved: outcome, seq: seq ?? undefined },
+  ];
 }
 
 /** @param known how many requests the run has asked before */
@@ -94,6 +96,8 @@ export async function closeInputs(
   const all = await inputsOf(db, id);
   const { resolved, texts } = closedBy(all, outcome, now);
   const inputs = await setResolved(db, all, resolved, log.last + 1);
+  // What is damaged does not expire later.
+  await db.deleteFrom('requests').where('run_id', '=', id).where('resolved', 'is', null).execute();
   return { inputs, log: await appendTo(db, driver, id, log, texts) };
 }
 

@@ -89,7 +89,7 @@ export async function listOpenInputs(db: Db, owner: string, page: ListPage) {
     .orderBy('asked_at', 'desc')
     .orderBy('requests.key', 'desc')
     .execute();
-  return { inputs: rows.map(inputOf), next };
+  return { inputs: rows.flatMap(inputOf), next };
 }
 
 /** The run of a session that has this status. */
