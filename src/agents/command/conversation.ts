@@ -75,7 +75,10 @@ export class Conversation {
       );
     const end = await program.ended();
     if (signal.aborted) return undefined;
-    if (end.code === ASKS && this.#pause) return this.#new(this.#pause);
+    if (end.code === ASKS && this.#pause) {
+      refuseRepeated(this.#pause);
+      return this.#pause;
+    }
     const failure = failureOfProgram(end);
     if (failure) throw failure;
     if (this.#isAsking)
@@ -92,12 +95,12 @@ export class Conversation {
       earlier: [...new Set([...earlier, ...questions.map(({ key }) => key)])],
     };
   }
+}
 
-  /** A program that always asks the same would be started without an end. */
-  #new(pause: Pause): Pause {
-    if (pause.questions.some(({ key }) => !pause.earlier.includes(key))) return pause;
+/** A program that always asks the same would be started without an end. */
+function refuseRepeated({ questions, earlier }: Pause): void {
+  if (questions.every(({ key }) => earlier.includes(key)))
     throw new Error(
       'The program has asked again what was answered before. The answers are the second line of its input.',
     );
-  }
 }

@@ -2,13 +2,11 @@ import {
   type Admission,
   type Admitted,
   isRepeated,
-  KeptAnswer,
   recordOfAdmission,
   type LongText,
   placeOf,
   refuseBehind,
   refuseToWait,
-  type RunEnd,
   type RunRecord,
   type Superseded,
   supersedes,
@@ -32,7 +30,7 @@ import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
-import { type Ending, finish } from './transitions.js';
+import { endingOfAsking, finish } from './transitions.js';
 import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
@@ -127,13 +125,11 @@ export async function admit(
 async function supersede(
   db: Db,
   driver: Driver,
-  { id, attempt }: RunRecord,
+  run: RunRecord,
   endedAt: number,
   limit: number,
 ): Promise<Superseded | undefined> {
-  const answer = new KeptAnswer().value;
-  const end: RunEnd = { status: 'cancelled' };
-  const ending: Ending = { id, attempt, process: undefined, log: undefined, end, endedAt, answer };
+  const ending = endingOfAsking(run, { status: 'cancelled' }, endedAt);
   const ended = await finish(db, driver, { ...ending, outcome: 'superseded' }, () => limit);
   return ended && { run: ended.run, inputs: ended.inputs ?? [] };
 }

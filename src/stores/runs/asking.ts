@@ -7,7 +7,6 @@ import {
   type GivenAnswers,
   type InputsResolved,
   interrupted,
-  KeptAnswer,
   refuseToAsk,
   type ResolvedInput,
   resolvedText,
@@ -26,7 +25,7 @@ import type { LocalRun } from './local-runs.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { findRun, type OwnedAttempt, valueOf } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
-import { finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
+import { endingOfAsking, finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
 
 /** A run that has asked comes before the others of its owner that are deferred. */
 const FIRST = 1;
@@ -158,19 +157,15 @@ async function expire(
     (await expiredRequests(db, now).select('key').where('run_id', '=', id).execute()).length > 0;
   if (resolved?.length === 0 && !(await isDamaged())) return undefined;
   if (resolved && resolved.length > 0) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
-  const { attempt, lastSeq: before } = run;
-  const kept = new KeptAnswer().value;
-  const ending = {
-    id,
-    attempt,
-    process: undefined,
-    log: undefined,
-    end: EXPIRED,
-    endedAt: now,
-    answer: kept,
-  };
-  const ended = await finish(db, driver, ending, limitOf);
-  return ended && { run: ended.run, inputs: ended.inputs ?? [], before, isReady: ended.next !== undefined };
+  const ended = await finish(db, driver, endingOfAsking(run, EXPIRED, now), limitOf);
+  return (
+    ended && {
+      run: ended.run,
+      inputs: ended.inputs ?? [],
+      before: run.lastSeq,
+      isReady: ended.next !== undefined,
+    }
+  );
 }
 
 /** The run with the locks that are needed to answer it. */

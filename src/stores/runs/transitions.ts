@@ -155,6 +155,15 @@ export interface Ending extends Pick<OwnedAttempt, 'id' | 'attempt'> {
   outcome?: 'superseded' | 'cancelled';
 }
 
+/** The end of a run that asks: it does not execute. What its turn keeps is read from the log. */
+export function endingOfAsking(
+  { id, attempt }: Pick<OwnedAttempt, 'id' | 'attempt'>,
+  end: RunEnd,
+  endedAt: number,
+): Ending {
+  return { id, attempt, process: undefined, log: undefined, end, endedAt, answer: new KeptAnswer().value };
+}
+
 /** How many runs of an owner may execute, by module; see `RecoveryEvents.maxRunningPerOwner`. */
 export type LimitOf = (module: string) => number | undefined;
 
