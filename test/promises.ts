@@ -711,6 +711,11 @@ export const PROMISES = {
     section: 'module',
     sentence: 'In a testing module the handler or AgentService may be overridden with a stub.',
   },
+  'module.testing-bodies': {
+    section: 'module',
+    sentence:
+      'In a testing module bodies are read as they arrive, also those that the parsers of the host refuse.',
+  },
   'kwargs.typed': {
     section: 'module',
     sentence:

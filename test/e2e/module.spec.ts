@@ -19,16 +19,20 @@ import {
   QueryModule,
   type QueryModuleOptions,
 } from '../../src/index.js';
+import { TestClock } from '../../src/testing/index.js';
 import { promise } from '../promises.js';
 import {
   adapterNamed,
   ADAPTERS,
+  describeOnBothAdapters,
   describeOnOneAdapter,
   type Host,
   listen,
+  startClockedAgent,
   startHost,
 } from '../support/host.js';
-import { ask, request } from '../support/client.js';
+import { ask, FULL, request } from '../support/client.js';
+import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const DONE = 'data: {"type":"done","data":{"status":"completed"}}\n\n';
 const says = (content: string) => `data: {"type":"message","data":{"content":"${content}"}}\n\n` + DONE;
@@ -376,4 +380,22 @@ describeOnOneAdapter('In a testing module on %s', (adapter) => {
       }
     },
   );
+});
+
+describeOnBothAdapters('The bodies of a testing module on %s', (adapter) => {
+  it(promise('module.testing-bodies'), async () => {
+    const agent = new ScriptedAgent();
+    const host = await startClockedAgent(adapter, new TestClock(), agent.handler);
+    // The limit of Express's parser is 100 kB, that of Fastify 1 MiB.
+    const asked = await ask(host.url, 'x'.repeat(2 << 20));
+    expect(asked.status).toBe(200);
+    (await agent.call(1)).finish();
+    expect(await asked.whole()).toBe(DONE);
+    // A resume with a content type and no body: a parser of JSON would refuse it.
+    const resumed = await request(host.url, {
+      headers: { ...FULL, 'last-event-id': `${asked.runId}.0` },
+    });
+    expect(await resumed.whole()).toBe(`retry: 1000\nid: ${asked.runId}.1\n${DONE}`);
+    await host.close();
+  });
 });

@@ -85,9 +85,6 @@ export function sendContinue(request: IncomingMessage): void {
 export class HostParsers implements OnModuleInit {
   /** The paths of the marked routes on Fastify. */
   readonly #fastifyPaths = new Set<string>();
-  /** Undefined in an application that serves no HTTP. */
-  readonly #adapter: string | undefined;
-
   /** @throws Error the application serves requests already */
   constructor(private readonly adapterHost: HttpAdapterHost) {
     // Nest registers no routes for such a module and calls none of its hooks: the endpoint would be missing, and the store would
@@ -98,9 +95,10 @@ export class HostParsers implements OnModuleInit {
           'module of the application. Its handler may load other modules lazily.',
       );
     }
-    this.#adapter = adapterHost.httpAdapter?.getType();
     // Fastify calls the hook only for routes that are registered after it.
-    if (this.#adapter === 'fastify') this.#exemptOnFastify();
+    if (adapterHost.httpAdapter) this.#exemptOnFastify();
+    // Nest's testing module creates the providers before the application. Versions of Nest before 11.1 have no `init$`.
+    else (adapterHost as Partial<HttpAdapterHost>).init$?.subscribe(() => this.#exemptOnFastify());
   }
 
   /** Called by Nest when the host's parsers and routes are in Express's stack. */
@@ -108,6 +106,11 @@ export class HostParsers implements OnModuleInit {
     if (this.#adapter === 'express') this.#answerExpectContinue(this.#exemptOnExpress());
     if (this.#adapter === 'fastify')
       this.#answerExpectContinue((request) => this.#fastifyPaths.has(pathOf(request)));
+  }
+
+  /** Undefined in an application that serves no HTTP. */
+  get #adapter(): string | undefined {
+    return (this.adapterHost as Partial<HttpAdapterHost>).httpAdapter?.getType();
   }
 
   /** Returns a function that tells whether a request is for a marked route. */
@@ -133,6 +136,7 @@ export class HostParsers implements OnModuleInit {
   }
 
   #exemptOnFastify(): void {
+    if (this.#adapter !== 'fastify') return;
     const fastify = this.adapterHost.httpAdapter.getInstance<{
       addHook(name: 'onRoute', hook: (route: FastifyRoute) => void): void;
     }>();
