@@ -7,24 +7,31 @@ import type { Finding } from 'nest-agent-query-doctor';
 import type { Report } from 'nest-agent-query-doctor';
 import { targetOf } from '../src/cli/doctor/target.js';
 import { command } from './support/command-line.js';
-import { codeBlocks } from './support/documents.js';
+import { eventuallyElsewhere } from './support/conditions.js';
+import { codeBlocks, read } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
 import {
   hasProxy,
   pathOf,
   type ProxyProgram,
   type RealProxy,
+  startCaddy,
   startHaproxy,
   startNginx,
 } from './support/real-proxies.js';
 import { type Service, startService } from './support/service.js';
 
 const RECIPES = 'docs/deployment.md';
+/** The language of each recipe. */
+const LANGUAGES = { nginx: 'nginx', haproxy: 'haproxy', caddy: 'caddyfile' };
 const EXTENT = { idle: 2, body: 2_000_000 };
 
-/** What the recipes tell to write for nginx, and for HAProxy. */
+/** What the recipes tell to write for nginx, for HAProxy, and for Caddy. */
 const GOOD_NGINX = directivesOf('nginx', /location \/ \{\n([^}]+)\}/, /proxy_pass/);
 const GOOD_HAPROXY = directivesOf('haproxy', /^defaults\n((?: .+\n)+)/, /^mode/);
+
+const GOOD_CADDY = (service: string) => (address: string) =>
+  recipeOf('caddy').replace('agent.example.com', address).replace('127.0.0.1:3000', new URL(service).host);
 
 describe('The doctor', () => {
   let service: Service;
@@ -154,6 +161,10 @@ describe('The doctor', () => {
     });
   });
 
+  withProxy('caddy', 'finds nothing in Caddy with the recipe of the documents', async () => {
+    expect(await found(startCaddy(GOOD_CADDY(service.url)))).toEqual({ seen: ['caddy'], found: {} });
+  });
+
   withProxy('nginx', 'finds nothing in nginx with HTTP/2', async () => {
     expect(await foundWithTls(startNginx(service.url, GOOD_NGINX, TLS_FILE))).toEqual([0, []]);
   });
@@ -170,6 +181,37 @@ describe('The doctor', () => {
   });
 });
 
+describe('The Caddyfile of the repository', () => {
+  withProxy('caddy', 'sends queries to the process that is left when the other one has stopped', async () => {
+    const behind = { ACCESS: 'open', TRUST_PROXY: 'loopback' };
+    const [one, two] = await Promise.all([startService(behind), startService(behind)]);
+    const upstreams = { API_1: new URL(one.url).host, API_2: new URL(two.url).host };
+    // The options of the program, and the port, are those of its container.
+    const site = read('Caddyfile').replace(/^\{[^}]*\}/m, '');
+    const proxy = await startCaddy((address) => site.replace(':3002', address), upstreams);
+    const tenAnswers = async () => {
+      for (let n = 0; n < 10; n++) if ((await ask(proxy.url)) !== 200) return false;
+      return true;
+    };
+    try {
+      expect(await tenAnswers()).toBe(true);
+      await one.stop();
+      await eventuallyElsewhere(tenAnswers);
+    } finally {
+      await Promise.all([proxy.stop(), one.stop(), two.stop()]);
+    }
+  });
+});
+
+/** Sends a query, reads its answer, and returns the status. */
+async function ask(url: string): Promise<number> {
+  const body = JSON.stringify({ parts: [{ type: 'text', text: 'Hello!' }] });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${url}/query`, { method: 'POST', headers, body });
+  await response.text();
+  return response.status;
+}
+
 /** Lets a proxy check a whole recipe, with a certificate that is there. Throws what the proxy says against it. */
 async function check(program: ProxyProgram): Promise<void> {
   const recipe = recipeOf(program).replace(/\/etc\/\S+\.pem/g, TLS_FILE);
@@ -177,7 +219,11 @@ async function check(program: ProxyProgram): Promise<void> {
   const path = join(directory, 'recipe.conf');
   const wrapped = `pid nginx.pid; error_log stderr; events {} http { access_log off;\n${recipe} }`;
   await writeFile(path, program === 'nginx' ? wrapped : recipe);
-  const checks = { nginx: ['-t', '-p', directory, '-c', path, '-e', 'stderr'], haproxy: ['-c', '-f', path] };
+  const checks = {
+    nginx: ['-t', '-p', directory, '-c', path, '-e', 'stderr'],
+    haproxy: ['-c', '-f', path],
+    caddy: ['validate', '--adapter', 'caddyfile', '--config', path],
+  };
   try {
     execFileSync(pathOf(program), checks[program], { stdio: 'pipe' });
   } finally {
@@ -186,7 +232,7 @@ async function check(program: ProxyProgram): Promise<void> {
 }
 
 function recipeOf(program: ProxyProgram): string {
-  return codeBlocks(RECIPES).find(({ language }) => language === program)!.code;
+  return codeBlocks(RECIPES).find(({ language }) => language === LANGUAGES[program])!.code;
 }
 
 /** The directives of a section of a recipe, without those that the proxies of tests have already. */
@@ -196,7 +242,7 @@ function directivesOf(program: ProxyProgram, section: RegExp, without: RegExp): 
   return lines.filter((line) => line.trim() !== '' && !without.test(line.trim())).join('\n');
 }
 
-describe.each(['nginx', 'haproxy'] as const)('The recipe of %s', (program) => {
+describe.each(['nginx', 'haproxy', 'caddy'] as const)('The recipe of %s', (program) => {
   withProxy(program, 'is a configuration without an error', () => check(program));
 });
 

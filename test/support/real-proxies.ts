@@ -8,7 +8,7 @@ import { eventuallyElsewhere } from './conditions.js';
 import { freePort } from './free-port.js';
 
 /** A program that tests find by a variable with its path, or else in `PATH`. */
-export type ProxyProgram = 'nginx' | 'haproxy';
+export type ProxyProgram = 'nginx' | 'haproxy' | 'caddy';
 
 /** A proxy in a process of its own. */
 export interface RealProxy {
@@ -24,7 +24,7 @@ export function pathOf(program: ProxyProgram): string {
 /** Whether a proxy is on this machine. */
 export function hasProxy(program: ProxyProgram): boolean {
   try {
-    execFileSync(pathOf(program), ['-v'], { stdio: 'ignore' });
+    execFileSync(pathOf(program), [program === 'caddy' ? 'version' : '-v'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
@@ -84,21 +84,46 @@ listen all
   );
 }
 
+/**
+ * Starts Caddy with a site in the form of a Caddyfile.
+ *
+ * @param site the block of the site, for an address and the port to listen at
+ * @param environment what the site reads of the environment
+ */
+export function startCaddy(
+  site: (address: string) => string,
+  environment: Record<string, string> = {},
+): Promise<RealProxy> {
+  const file = (port: number) =>
+    `{\n\tadmin off\n\tskip_install_trust\n}\n${site(`http://127.0.0.1:${port}`)}`;
+  return start('caddy', 'http', file, environment);
+}
+
 const ARGUMENTS: Record<ProxyProgram, (directory: string) => string[]> = {
   nginx: (directory) => ['-p', directory, '-c', 'proxy.conf', '-e', 'stderr'],
   haproxy: (directory) => ['-db', '-f', join(directory, 'proxy.conf')],
+  caddy: (directory) => ['run', '--adapter', 'caddyfile', '--config', join(directory, 'proxy.conf')],
 };
 
 async function start(
   program: ProxyProgram,
   scheme: string,
   configuration: (port: number) => string,
+  environment: Record<string, string> = {},
 ): Promise<RealProxy> {
   const port = await freePort();
   const directory = await mkdtemp(join(tmpdir(), `${program}-`));
   await writeFile(join(directory, 'proxy.conf'), configuration(port));
   const child = spawn(pathOf(program), ARGUMENTS[program](directory), {
     stdio: ['ignore', 'ignore', 'pipe'],
+    // Caddy keeps files in its home.
+    env: {
+      ...process.env,
+      HOME: directory,
+      XDG_DATA_HOME: directory,
+      XDG_CONFIG_HOME: directory,
+      ...environment,
+    },
   });
   let errors = '';
   child.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()));
