@@ -85,18 +85,16 @@ listen all
 }
 
 /**
- * Starts Caddy with a site in the form of a Caddyfile.
+ * Starts Caddy.
  *
- * @param site the block of the site, for an address and the port to listen at
- * @param environment what the site reads of the environment
+ * @param file its Caddyfile, for the address to listen on
+ * @param environment what the file reads of the environment
  */
 export function startCaddy(
-  site: (address: string) => string,
+  file: (address: string) => string,
   environment: Record<string, string> = {},
 ): Promise<RealProxy> {
-  const file = (port: number) =>
-    `{\n\tadmin off\n\tskip_install_trust\n}\n${site(`http://127.0.0.1:${port}`)}`;
-  return start('caddy', 'http', file, environment);
+  return start('caddy', 'http', (port) => file(`http://127.0.0.1:${port}`), environment);
 }
 
 const ARGUMENTS: Record<ProxyProgram, (directory: string) => string[]> = {
@@ -116,14 +114,8 @@ async function start(
   await writeFile(join(directory, 'proxy.conf'), configuration(port));
   const child = spawn(pathOf(program), ARGUMENTS[program](directory), {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Caddy keeps files in its home.
-    env: {
-      ...process.env,
-      HOME: directory,
-      XDG_DATA_HOME: directory,
-      XDG_CONFIG_HOME: directory,
-      ...environment,
-    },
+    // Caddy keeps files in these two.
+    env: { ...process.env, XDG_DATA_HOME: directory, XDG_CONFIG_HOME: directory, ...environment },
   });
   let errors = '';
   child.stderr.on('data', (bytes: Buffer) => (errors += bytes.toString()));
