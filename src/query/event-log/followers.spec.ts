@@ -53,3 +53,19 @@ describe('The followers of a run that another process executes', () => {
     for (const follower of followers) group.leave(follower);
   });
 });
+
+describe('The followers of a run that this process has taken', () => {
+  it('hold nothing back before one of them is heard of, and keep the run from being without followers', () => {
+    const group = new FollowerGroups(new LostSignals()).of(RUN);
+    const changes: string[] = [];
+    group.attach({ followed: () => changes.push('followed'), unfollowed: () => changes.push('unfollowed') });
+    group.goLive(true);
+    expect(group.lag(1_000_000)).toBeLessThan(0);
+    group.followedBy('other', 400_000);
+    expect(group.lag(1_000_000)).toBe(600_000);
+    expect(changes).toEqual(['followed']);
+    group.leftBy('other');
+    expect(changes).toEqual(['followed', 'unfollowed']);
+    group.detach(true);
+  });
+});

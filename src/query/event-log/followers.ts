@@ -84,7 +84,8 @@ export class Followers {
    */
   goLive(isAwaited: boolean): void {
     this.#isLive = true;
-    if (isAwaited && this.groups.signals.isShared) this.followedBy('unknown', 0);
+    // Followers that may not exist hold nothing back.
+    if (isAwaited && this.groups.signals.isShared) this.followedBy('unknown', Infinity);
     this.#send('started');
   }
 
