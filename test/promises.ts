@@ -14,6 +14,7 @@ export type Section =
   | '2.11'
   | '2.12'
   | '2.13'
+  | '2.16'
   | 'module'
   | 'service'
   | 'client';
@@ -309,7 +310,7 @@ export const PROMISES = {
   },
   'idempotency.other-query': {
     section: '2.3',
-    sentence: 'A used Idempotency-Key with another query is 422.',
+    sentence: 'A used Idempotency-Key with another query, or with other metadata, is 422.',
   },
   'idempotency.invalid-key': {
     section: '2.4',
@@ -497,6 +498,24 @@ export const PROMISES = {
     section: '2.10',
     sentence:
       'A list has pages, whose cursor is stable while runs are added and removed; a page has a limit of entries and of length.',
+  },
+  'metadata.run': {
+    section: '2.16',
+    sentence:
+      'A query may have metadata, which its run and the lists return; the handler gets it, and no model.',
+  },
+  'metadata.limits': {
+    section: '2.16',
+    sentence:
+      'Metadata that is no object of at most 16 strings of 512 characters, with keys of 64, is 400 with a pointer to each fault.',
+  },
+  'metadata.list': {
+    section: '2.16',
+    sentence: 'A list has the runs with all entries of metadata that its parameters name, in stable pages.',
+  },
+  'result.once': {
+    section: '2.16',
+    sentence: 'A run has one result at most: a second fails it, unless the first is void.',
   },
   'list.owners': { section: '2.6', sentence: 'A list has nothing of another owner.' },
   'list.parameters': {
@@ -1485,6 +1504,11 @@ export const PROMISES = {
   'cli.outputs': {
     section: 'service',
     sentence: 'The command ask writes the answer to stdout as it arrives, and everything else to stderr.',
+  },
+  'cli.result': {
+    section: 'service',
+    sentence:
+      'ask --result prints only the structured result; --metadata of ask and runs gives and selects metadata.',
   },
   'cli.resume': {
     section: 'service',

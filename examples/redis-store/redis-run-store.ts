@@ -196,15 +196,17 @@ export class RedisRunStore extends RunStore {
     return [...this.#unfinished.values()].filter((run) => run.owner === owner && run.sessionId === sessionId);
   }
 
-  runs(owner: string, { sessionId, status, ...page }: port.RunsPage) {
+  runs(owner: string, { sessionId, status, metadata, ...page }: port.RunsPage) {
     const runs = [...this.#ended.values(), ...this.#unfinished.values()].filter(
       (run) =>
         run.owner === owner &&
         (sessionId === undefined || run.sessionId === sessionId) &&
-        (status === undefined || run.status === status),
+        (status === undefined || run.status === status) &&
+        rules.hasMetadata(run, metadata),
     );
     runs.sort((a, b) => b.number - a.number);
-    const lengthOf = (run: StoredRun) => 256 + (run.sessionId?.length ?? 0);
+    const lengthOf = ({ sessionId = '', metadata = {} }: StoredRun) =>
+      256 + sessionId.length + JSON.stringify(metadata).length;
     const { entries, next } = rules.pageOf(runs, page, lengthOf);
     return { runs: entries, next };
   }

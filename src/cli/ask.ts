@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { checkDirectory } from './answer-files.js';
 import { cancellable, send, showToTheEnd } from './answering.js';
 import { Outputs } from './outputs.js';
-import { collected, filesOf, textOf } from './query-input.js';
+import { collected, entries, filesOf, textOf } from './query-input.js';
 import { connect, kwargsGiven } from './service.js';
 import { type SessionOptions, sessionOf } from './session-choice.js';
 import { AnswerView, type ShowOptions } from './show-answer.js';
@@ -11,6 +11,7 @@ interface AskCommandOptions extends ShowOptions, SessionOptions {
   file?: string[];
   detach?: true;
   output?: string;
+  metadata?: Record<string, string>;
 }
 
 const AFTER_HELP = `
@@ -24,6 +25,7 @@ Examples:
   $ cat question.txt | nest-agent-query ask --session s1 > answer.md
   $ nest-agent-query ask --continue "And in one sentence?"
   $ nest-agent-query ask "Draw a chart." -f data.csv --output charts
+  $ nest-agent-query ask "Who has signed?" -f contract.pdf --result | jq .names
   $ nest-agent-query ask -- "-5 + 3?"
   $ nest-agent-query follow "$(nest-agent-query ask "Take your time." --detach)"
 `;
@@ -39,7 +41,9 @@ export function askCommand(): Command {
     .option('-c, --continue', 'continue the conversation that was used last')
     .option('-d, --detach', 'do not wait: print the id of the run, which goes on')
     .option('-o, --output <dir>', 'save the files of the answer in this directory')
+    .option('-m, --metadata <key=value>', 'what the run says of the query; may be repeated', entries)
     .option('-w, --whole', 'print the answer when it is complete, not as it arrives')
+    .option('--result', 'print the structured result of the run as JSON, and no text')
     .option('--json', 'print every envelope of the answer as a line of JSON')
     .addHelpText('after', AFTER_HELP)
     .configureOutput({ outputError: (text, write) => write(text + adviceOn(text)) })
@@ -52,7 +56,7 @@ function adviceOn(error: string): string {
 }
 
 async function ask(words: string[], options: AskCommandOptions, command: Command): Promise<void> {
-  const { file: paths = [], detach: detached, output } = options;
+  const { file: paths = [], detach: detached, output, metadata } = options;
   const kwargs = kwargsGiven(command);
   const client = connect(command);
   await checkDirectory(output);
@@ -61,7 +65,7 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   const sessionId = await sessionOf(client, options, kwargs);
   const outputs = new Outputs();
   const view = new AnswerView(outputs, options, client);
-  const answer = send(client, text, { files, kwargs, sessionId, detached }, outputs, view);
+  const answer = send(client, text, { files, kwargs, metadata, sessionId, detached }, outputs, view);
   try {
     if (detached) return await outputs.line(await cancellable(answer, answer.runId, outputs));
     const { result, exitCode } = await showToTheEnd(client, answer, outputs, view, output);

@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander';
-import type { RunStatus, RunView, SessionView } from 'nest-agent-query-client';
+import type { RunListOptions, RunView, SessionView } from 'nest-agent-query-client';
 import { write } from './outputs.js';
 import { printableJson } from './printable.js';
+import { entries } from './query-input.js';
 import { checked, isPage } from './response-form.js';
 import { connect } from './service.js';
 import { tableOf } from './table.js';
@@ -33,27 +34,33 @@ interface List<Entry> {
 export function runsCommand(): Command {
   return listCommand('runs', 'List your runs, newest first.')
     .option('-s, --session <id>', 'only the runs of this session')
+    .option('-m, --metadata <key=value>', 'only runs with this metadata; may be repeated', entries)
     .addOption(new Option('--status <status>', 'only runs with this status').choices(STATUSES))
-    .action(async (options: ListOptions & { session?: string; status?: RunStatus }, command: Command) => {
-      const { session, status } = options;
-      const client = connect(command);
-      await printList<RunView>(options, {
-        what: 'runs',
-        page: async (limit, after) => {
-          const list = await client.runs({ session, status, limit, after });
-          const { runs: entries, next } = checked(list, (each) =>
-            isPage(each.runs, each.next, ['id', 'status']),
-          );
-          return { entries, next };
-        },
-        headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
-        row: ({ id, status, createdAt, startedAt, endedAt, events, session }) => [
-          ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
-          ...[String(events), session ?? '-'],
-        ],
-        spare: ['EVENTS', 'TOOK', 'CREATED', 'STATUS'],
-      });
-    });
+    .action(
+      async (
+        options: ListOptions & Pick<RunListOptions, 'session' | 'status' | 'metadata'>,
+        command: Command,
+      ) => {
+        const { session, status, metadata } = options;
+        const client = connect(command);
+        await printList<RunView>(options, {
+          what: 'runs',
+          page: async (limit, after) => {
+            const list = await client.runs({ session, status, metadata, limit, after });
+            const { runs: entries, next } = checked(list, (each) =>
+              isPage(each.runs, each.next, ['id', 'status']),
+            );
+            return { entries, next };
+          },
+          headings: ['RUN', 'STATUS', 'CREATED', 'TOOK', 'EVENTS', 'SESSION'],
+          row: ({ id, status, createdAt, startedAt, endedAt, events, session }) => [
+            ...[id, status, localTime(createdAt), durationText(startedAt, endedAt)],
+            ...[String(events), session ?? '-'],
+          ],
+          spare: ['EVENTS', 'TOOK', 'CREATED', 'STATUS'],
+        });
+      },
+    );
 }
 
 /** `nest-agent-query sessions` */

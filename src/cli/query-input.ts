@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import mime from 'mime';
 import type { FileInput } from 'nest-agent-query-client';
 import { UsageError } from './failures.js';
@@ -51,6 +52,13 @@ async function bytesOfStdin(): Promise<Buffer> {
 /** Collects the values of an option that may be repeated. */
 export function collected(value: string, before: string[] = []): string[] {
   return [...before, value];
+}
+
+/** Collects the entries of an option that may be repeated: `key=value`. The first `=` ends the key. */
+export function entries(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined) throw new InvalidArgumentError('It must be key=value, such as team=sales.');
+  return { ...before, [key]: value! };
 }
 
 /**

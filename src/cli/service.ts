@@ -32,7 +32,11 @@ export function addServiceOptions(program: Command): Command {
         'an API key or a token; better in the variable, because lists of processes show options',
       ).env('AGENT_QUERY_KEY'),
     )
-    .addOption(new Option('--kwargs <json>', 'metadata of a query: a JSON object').argParser(kwargsOf));
+    .addOption(
+      new Option('--kwargs <json>', 'what the agent gets besides the text: a JSON object').argParser(
+        kwargsOf,
+      ),
+    );
 }
 
 /** A client of the service that the options name. */
@@ -42,7 +46,7 @@ export function connect(command: Command, options: AgentQueryClientOptions = {})
   return new AgentQueryClient({ baseUrl, path, headers: credentialOf(key), ...options });
 }
 
-/** The metadata that `--kwargs` gives. */
+/** What `--kwargs` gives. */
 export function kwargsGiven(command: Command): Record<string, unknown> {
   return optionsOf(command).kwargs ?? {};
 }

@@ -21,6 +21,8 @@ export interface ShowOptions {
   json?: true;
   /** The text when it is complete, instead of as it arrives. */
   whole?: true;
+  /** The structured result as JSON, instead of the text. */
+  result?: true;
 }
 
 /** The most characters of what tools are given and return. `--json` has all of it. */
@@ -43,7 +45,7 @@ export class AnswerView {
    * @returns how the run ended; undefined if it asks, and the person has left it so, or there is none
    */
   async show(answer: Answer, asksAt?: number): Promise<AnswerResult | undefined> {
-    const { json, whole } = this.options;
+    const { json, whole, result: isResultOnly } = this.options;
     this.outputs.showStatus('Waiting for the answer');
     if (answer.after === asksAt && (await this.#passPause(answer)) === 'left') return undefined;
     for await (const envelope of answer) {
@@ -56,7 +58,8 @@ export class AnswerView {
       if (isAsked && passed === 'over' && !json) this.outputs.note(noteOfRequests(envelope.data.requests));
     }
     const result = await answer.result();
-    if (whole && !json) await this.outputs.text(result.text);
+    if (isResultOnly && !json) await this.#printResult(result);
+    else if (whole && !json) await this.outputs.text(result.text);
     await this.outputs.endText();
     return result;
   }
@@ -92,7 +95,7 @@ export class AnswerView {
   }
 
   async #message(text: string, seq: number): Promise<void> {
-    if (this.options.whole) return;
+    if (this.options.whole || this.options.result) return;
     this.#pieces.push({ seq, text });
     await this.outputs.text(text);
   }
@@ -107,6 +110,11 @@ export class AnswerView {
     this.#pieces = valid;
     await this.outputs.line('--- What is above this line is void. The answer begins again. ---');
     for (const { text } of valid) await this.outputs.text(text);
+  }
+
+  async #printResult(result: AnswerResult): Promise<void> {
+    if ('value' in result) await this.outputs.line(printableJson(result.value));
+    else this.outputs.note('The run has no structured result.');
   }
 
   #progress({ done, total, unit = '', label = 'progress' }: ProgressEnvelope['data']): void {
@@ -127,6 +135,8 @@ function noteOf(envelope: AnswerEnvelope): string | undefined {
       return `tool ${envelope.data.isError ? 'failed' : 'returned'}: ${toolText(envelope.data.content)}`;
     case 'input_resolved':
       return noteOfAnswers(envelope.data.answers);
+    case 'result':
+      return `result: ${toolText(envelope.data.value)}`;
     case 'source':
       return `source: ${printableLine(`${envelope.data.title ?? ''} ${envelope.data.url}`)}`;
     case 'file': {

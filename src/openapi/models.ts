@@ -92,6 +92,13 @@ export const QueryFilePart = model('QueryFilePart', {
   base64: { ...text('RFC 4648 §4, without line breaks.'), format: 'byte' },
 });
 
+/** Texts by their names. */
+export const METADATA = {
+  type: 'object' as const,
+  maxProperties: 16,
+  additionalProperties: { type: 'string' as const, maxLength: 512 },
+};
+
 export const QueryRun = model('QueryRun', {
   id: text(),
   status: { type: 'string', enum: RUN_STATUSES },
@@ -100,6 +107,7 @@ export const QueryRun = model('QueryRun', {
   startedAt: orNull(time('When the handler was called.')),
   endedAt: orNull(time('When the run ended.')),
   events: count('The envelopes so far, `done` included.'),
+  metadata: { ...METADATA, selfRequired: false, description: 'Of the query; absent if it has none.' },
   error: failure,
 });
 

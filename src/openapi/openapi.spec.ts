@@ -182,7 +182,7 @@ describeOnOneAdapter('The document of an application on %s', (adapter) => {
     const { responses } = operations['post /query']!;
     expect(responses['200']!.content!['text/event-stream']!.schema).toMatchObject({
       anyOf: [
-        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Suggestions'],
+        ...['Message', 'Reasoning', 'ToolCall', 'ToolResult', 'File', 'Source', 'Result', 'Suggestions'],
         ...['InputRequired', 'InputResolved', 'Usage', 'Log', 'Progress', 'Done', 'Other'],
       ].map((name) => ({ $ref: `#/components/schemas/Query${name}Envelope` })),
     });

@@ -11,6 +11,7 @@ import {
 } from '@nestjs/swagger';
 import { INPUT_OPERATIONS } from './input-operations.js';
 import {
+  METADATA,
   QueryFilePart,
   QueryRun,
   QueryRunList,
@@ -61,6 +62,7 @@ function queryBody(kwargs: Type | undefined): MethodDecorator {
             description: 'Texts and files, in any order.',
             items: unionOf('type', { text: QueryTextPart, file: QueryFilePart }),
           },
+          metadata: { ...METADATA, description: 'What the run, and lists of runs, say of the query.' },
           kwargs: kwargs ? { allOf: [{ $ref: getSchemaPath(kwargs) }, sessionId] } : sessionId,
         },
       },
@@ -120,6 +122,10 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         type: 'string',
         enum: RUN_STATUSES,
       }),
+      parameter(
+        'metadata.key',
+        'Only runs with this value of the key `key` of their metadata; any number of them.',
+      ),
       ...LIST_PAGE,
       jsonResponse(200, 'A page of runs.', QueryRunList),
       problemResponses(['invalid_query', ...ALWAYS]),

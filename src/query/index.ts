@@ -6,6 +6,7 @@ export { envelopeText } from './contract/envelope-text.js';
 export * from './contract/envelopes.js';
 export { HandedOver, QueryError, STATUS_OF_CODE } from './contract/errors.js';
 export { pageFrom, pageOf } from './contract/list-page.js';
+export { hasMetadata, type Metadata } from './contract/metadata.js';
 export { bareType, isGenericType, isTextType } from './contract/media-types.js';
 export * from './contract/refusals.js';
 export * from './contract/trace-context.js';

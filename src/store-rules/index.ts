@@ -13,6 +13,7 @@ export {
   EXPIRED,
   expiredOf,
   expiresAt,
+  hasMetadata,
   INTERRUPTED,
   interrupted,
   isRepeated,

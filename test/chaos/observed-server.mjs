@@ -16,7 +16,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { sql } from 'kysely';
 import { limitConnections } from '../../dist/access/index.js';
 import { AgentService, log, message, QueryModule } from '../../dist/index.js';
-import { Run } from '../../dist/query/memory/runs.js';
+import { Run } from '../../dist/query/memory/run.js';
 import { Runner } from '../../dist/query/runs/runner.js';
 import { SseResponse } from '../../dist/query/sse/sse-response.js';
 import { LibsqlDriver } from '../../dist/stores/drivers/libsql-driver.js';

@@ -9,6 +9,7 @@ import {
   message,
   progress,
   reasoning,
+  result,
   source,
   toolCall,
   toolResult,
@@ -135,6 +136,28 @@ usage: 3 tokens in, 4 tokens out
     call.emit(message('two'));
     call.finish();
     expect((await asking.end()).stdout).toBe('One, two');
+  });
+
+  it(promise('cli.result'), async () => {
+    const metadata = ['-m', 'team=sales', '--metadata', 'note=a=b'];
+    const asked = run('ask', 'Hello', '--result', ...metadata);
+    const { query } = await answer(1, message('Well'), result({ 'a b': ['é', null] }), log('x'));
+    expect(await asked).toMatchObject({ stdout: '{"a b":["é",null]}\n', code: 0 });
+    expect(query.metadata).toEqual({ team: 'sales', note: 'a=b' });
+    const plain = run('ask', 'Hello', '--result');
+    await answer(2, message('Well'));
+    expect(await plain).toMatchObject({ stdout: '', stderr: 'The run has no structured result.\n', code: 0 });
+    const shown = run('ask', 'Hello');
+    await answer(3, message('Well'), result(1));
+    expect(await shown).toMatchObject({ stdout: 'Well', stderr: 'result: 1\n' });
+    const { stdout } = await run('runs', '--json', '-m', 'note=a=b', '-m', 'team=sales');
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object),
+    ).toMatchObject([{ metadata: { team: 'sales', note: 'a=b' } }]);
+    expect((await run('ask', 'Hello', '-m', 'team')).code).toBe(2);
   });
 
   it(promise('cli.resume'), async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AgentQueryClient } from 'nest-agent-query-client';
 import {
   type HandlerFunction,
   log,
@@ -8,6 +9,7 @@ import {
   message,
   progress,
   reasoning,
+  result,
   type RunStore,
   type SessionPage,
   source,
@@ -39,6 +41,7 @@ const ANSWER = [
   usage({ inputTokens: 5, outputTokens: 7, model: 'm' }),
   { type: 'usage', data: { inputTokens: 1, outputTokens: 0, cost: 0.5 } },
   suggestions([{ text: 'and tomorrow?', label: 'Tomorrow' }]),
+  result({ celsius: [21], rain: null }),
   { type: 'chart', data: [1] },
 ];
 
@@ -48,7 +51,7 @@ const KEPT = [
   message('Let me look.'),
   ...ANSWER.slice(6, 9),
   message('21 degrees.', { id: 'm2' }),
-  ...ANSWER.slice(11, 14),
+  ...ANSWER.slice(11, 15),
 ];
 
 const LONG = 'x'.repeat(300 * 1024);
@@ -61,6 +64,8 @@ const SUGGESTED = suggestions([
 /** The answers by the text of the question. */
 const ANSWERS: Record<string, unknown[]> = {
   all: ANSWER,
+  twice: [result(null), message('Hi'), result(1)],
+  unshaped: [{ type: 'result', data: {} }],
   void: [toolCall('1', 'void'), 'no envelope'],
   suggestions: [SUGGESTED],
   bare: [{ type: 'suggestions', data: { items: [] } }],
@@ -130,6 +135,23 @@ describe.each(Object.entries(STORES))(
       expect(await turns()).toMatchObject([{ text: '', envelopes: [SUGGESTED] }, { envelopes: [] }]);
     });
 
+    it(promise('result.once'), async () => {
+      const failed = (message: string) => ({
+        type: 'done',
+        data: { status: 'failed', error: { code: 'invalid_envelope', message } },
+      });
+      const begin = 'The agent emitted something that is not an envelope: ';
+      expect(await answerTo('twice')).toEqual([
+        { type: 'result', data: { value: null } },
+        message('Hi'),
+        failed(`${begin}it is a second \`result\`, and a run has one at most.`),
+      ]);
+      expect(await answerTo('unshaped')).toEqual([
+        failed(`${begin}a \`result\` needs \`data.value\`, a value that JSON can represent.`),
+      ]);
+      expect(await turns()).toMatchObject([{ envelopes: [result(null), message('Hi')] }, { envelopes: [] }]);
+    });
+
     it(promise('session.envelopes', 'for the handler and for callers'), async () => {
       await answerTo('all');
       await answerTo('void');
@@ -149,5 +171,41 @@ describe.each(Object.entries(STORES))(
       expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
       expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
     });
+  },
+);
+
+it.each(['file', 'Postgres'] as const)(
+  promise('result.once', 'also in the next attempt of a run, unless it is void, in %s'),
+  async (store) => {
+    const opened = store === 'file' ? `file:${join(directory, 'twice.db')}` : `${postgres.url}?schema=twice`;
+    const entered: (() => void)[] = [];
+    const handler = Object.assign(
+      async function* ({ kwargs }, context) {
+        const { resumed, signal } = context;
+        yield result(resumed ? 'again' : 'first');
+        if (resumed) return;
+        if (kwargs['checkpoint'] === true) await context.checkpoint(1);
+        entered.pop()!();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      } satisfies HandlerFunction,
+      { restarts: 1 },
+    );
+    let host = await startAgent(ONE_ADAPTER, handler, { store: await openStore(opened) });
+    const runIds: string[] = [];
+    for (const checkpoint of [false, true]) {
+      const isEntered = new Promise<void>((resolve) => entered.push(resolve));
+      const reply = await ask(host.url, 'Hello', { kwargs: { checkpoint } });
+      await isEntered;
+      runIds.push(reply.runId);
+      reply.cut();
+    }
+    await host.close();
+    host = await startAgent(ONE_ADAPTER, handler, { store: await openStore(opened) });
+    const client = new AgentQueryClient({ baseUrl: host.url });
+    const [voided, kept] = await Promise.all(runIds.map((runId) => client.follow(runId).result<string>()));
+    expect(voided).toMatchObject({ status: 'completed', value: 'again', envelopes: [result('again')] });
+    expect(kept).toMatchObject({ status: 'failed', error: { code: 'invalid_envelope' }, value: 'first' });
+    await host.idle();
+    await host.close();
   },
 );

@@ -85,6 +85,7 @@ describeOnOneAdapter('A POST that is repeated with its Idempotency-Key, on %s', 
       '{"parts":[{"type":"text","text":"a"}],"kwargs":{"list":[2,1]}}',
       '{"parts":[{"type":"text","text":"a"}],"kwargs":{"list":"[1,2]"}}',
       '{"parts":[{"type":"text","text":"a"}]}',
+      '{"parts":[{"type":"text","text":"a"}],"kwargs":{"list":[1,2]},"metadata":{"a":"b"}}',
       '{"parts":[{"type":"text","text":"a"},{"type":"text","text":""}],"kwargs":{"list":[1,2]}}',
       '{"parts":[{"type":"file","name":"a","mimeType":"text/plain","base64":"YQ=="}],"kwargs":{"list":[1,2]}}',
     ];

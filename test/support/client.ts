@@ -172,9 +172,9 @@ export async function request(base: string, options: RequestOptions = {}, body: 
 export function ask(
   base: string,
   text = 'Hello',
-  { kwargs, ...options }: RequestOptions & { kwargs?: object } = {},
+  { kwargs, metadata, ...options }: RequestOptions & { kwargs?: object; metadata?: object } = {},
 ): Promise<Reply> {
-  return request(base, options, JSON.stringify({ parts: [{ type: 'text', text }], kwargs }));
+  return request(base, options, JSON.stringify({ parts: [{ type: 'text', text }], kwargs, metadata }));
 }
 
 /** Sends a GET, such as for the JSON of a run. */

@@ -134,9 +134,9 @@ export async function ticks(count: number): Promise<void> {
 /** A copy, because a record that a database returns does not change any more. */
 function copyOf(run: RunRecord): RunRecord {
   const { id, owner, sessionId, status, createdAt, startedAt, endedAt, lastSeq, end } = run;
-  const { attempt, detached, trace, path } = run;
+  const { attempt, detached, trace, path, metadata } = run;
   const state = { status, createdAt, startedAt, endedAt, lastSeq, end, attempt, detached };
-  return { id, owner, sessionId, ...state, trace, path };
+  return { id, owner, sessionId, ...state, trace, path, metadata };
 }
 
 /** The same, but each method answers late, and those of one run in order. */

@@ -19,8 +19,13 @@ import { type InputPart, QueryBody } from './query-body.js';
 export interface AskOptions extends FollowOptions {
   /** Files after the text: contents, or contents with a name and a type. */
   files?: readonly (FileContent | FileInput)[] | undefined;
-  /** Metadata: every key is passed to the agent. */
+  /** Every key is passed to the agent. */
   kwargs?: Record<string, unknown> | undefined;
+  /**
+   * What the run, and lists of runs, say of the query: up to 16 keys of 1 to 64 characters, with values of up to 512. It is not
+   * passed to the model.
+   */
+  metadata?: Record<string, string> | undefined;
   /** The conversation. It is sent as `kwargs.session_id`. */
   sessionId?: string | undefined;
   /** 1 to 255 characters; a query with the same key is executed once. Default: a random one. */
@@ -50,6 +55,8 @@ export interface RunListOptions extends PageOptions {
   session?: string | undefined;
   /** Only runs with this status. */
   status?: RunStatus | undefined;
+  /** Only runs that have all these entries in their metadata. */
+  metadata?: Record<string, string> | undefined;
 }
 
 /**
@@ -137,8 +144,12 @@ export class AgentQueryClient {
   }
 
   /** Lists the runs of the caller, newest first. */
-  runs(options: RunListOptions = {}): Promise<RunList> {
-    return this.#connection.json('GET', options);
+  runs({ metadata = {}, ...options }: RunListOptions = {}): Promise<RunList> {
+    const entries = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]);
+    return this.#connection.json('GET', {
+      ...options,
+      ...(Object.fromEntries(entries) as Record<string, string>),
+    });
   }
 
   /** Lists the sessions of the caller, last used first. */

@@ -10,6 +10,7 @@ import type {
   ProgressEnvelope,
   ReasoningEnvelope,
   RestartedEnvelope,
+  ResultEnvelope,
   RunEnd,
   RunFailure,
   RunStatus,
@@ -34,6 +35,7 @@ export type AnswerEnvelope =
   | ToolResultEnvelope
   | FileEnvelope
   | SourceEnvelope
+  | ResultEnvelope
   | SuggestionsEnvelope
   | ProgressEnvelope
   | UsageEnvelope
@@ -43,8 +45,8 @@ export type AnswerEnvelope =
   | RestartedEnvelope
   | DoneEnvelope;
 
-/** An answer that has ended. */
-export interface AnswerResult {
+/** An answer that has ended. `Value` is the type of the structured result, which the client does not check. */
+export interface AnswerResult<Value = unknown> {
   runId: string;
   /** How the run ended. */
   status: RunStatus;
@@ -53,6 +55,8 @@ export interface AnswerResult {
   /** The content of all messages. */
   text: string;
   files: FileEnvelope['data'][];
+  /** The structured result; absent if the agent has given none. */
+  value?: Value;
   /** The sums of what models have used; absent if the agent does not say. `model` is the last that was named. */
   usage?: UsageEnvelope['data'];
   /** The envelopes, without `done`, `restarted` and those that are void. */
@@ -149,14 +153,17 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
    * Waits for the end of the run, however it ends, also while it asks.
    *
    * @throws {AgentQueryError} as the iteration
+   *
+   * @example
+   * const { value } = await client.ask('Where is this?', { files: ['photo.jpg'] }).result<{ city: string }>();
    */
-  async result(): Promise<AnswerResult> {
+  async result<Value = unknown>(): Promise<AnswerResult<Value>> {
     for await (const envelope of this) if (envelope.type === 'done') break;
     const runId = await this.log.runId;
     const last = this.#entries.at(-1)?.envelope;
     const { status, error }: Pick<RunView, 'status' | 'error'> =
       last?.type === 'done' ? (last.data as RunEnd) : await this.calls.run(runId);
-    const result: AnswerResult = {
+    const result: AnswerResult<Value> = {
       runId,
       status,
       text: '',
@@ -168,6 +175,7 @@ export class Answer implements AsyncIterable<AnswerEnvelope> {
       result.envelopes.push(envelope);
       if (envelope.type === 'message') result.text += envelope.data.content;
       if (envelope.type === 'file') result.files.push(envelope.data);
+      if (envelope.type === 'result') result.value = envelope.data.value as Value;
       if (envelope.type === 'usage') result.usage = sumOf(result.usage, envelope.data);
     }
     return result;

@@ -12,6 +12,7 @@ export interface QueryInput {
   files?: readonly (FileContent | FileInput)[] | undefined;
   kwargs?: Record<string, unknown> | undefined;
   sessionId?: string | undefined;
+  metadata?: Record<string, string> | undefined;
 }
 
 /**
@@ -35,13 +36,15 @@ export class QueryBody {
   failure: unknown;
 
   /** @throws {TypeError} a content is of no known kind · {AgentQueryError} `file_unreadable` */
-  constructor(textOrParts: string | readonly InputPart[], { files = [], kwargs, sessionId }: QueryInput) {
+  constructor(textOrParts: string | readonly InputPart[], input: QueryInput) {
+    const { files = [], kwargs, sessionId, metadata } = input;
     const parts: readonly InputPart[] =
       typeof textOrParts === 'string' ? [{ type: 'text', text: textOrParts }] : textOrParts;
     this.#pieces = [
       '{"parts":[',
       ...[...parts, ...files.map(filePart)].flatMap((part, index) => piecesOf(part, index === 0 ? '' : ',')),
-      `],"kwargs":${JSON.stringify({ ...kwargs, ...(sessionId !== undefined && { session_id: sessionId }) })}}`,
+      `],"kwargs":${JSON.stringify({ ...kwargs, ...(sessionId !== undefined && { session_id: sessionId }) })}`,
+      `${metadata ? `,"metadata":${JSON.stringify(metadata)}` : ''}}`,
     ];
     const sources = this.#pieces.filter((piece) => typeof piece !== 'string');
     this.#isRepeatable = sources.every(({ isRepeatable }) => isRepeatable);

@@ -117,6 +117,12 @@ export interface Suggestion {
   files?: { name: string; mimeType: string; base64: string }[];
 }
 
+/** The structured result of the run: any value that JSON can represent. A run has one at most. */
+export interface ResultEnvelope extends Envelope {
+  type: 'result';
+  data: { value: unknown };
+}
+
 /** Requests that a person can send next, 1 to 8 of them. Those of the newest answer hold. */
 export interface SuggestionsEnvelope extends Envelope {
   type: 'suggestions';
@@ -299,6 +305,8 @@ export interface RunView {
   endedAt: string | null;
   /** The number of envelopes so far, `done` included. */
   events: number;
+  /** What the query says about itself; absent if it says nothing. */
+  metadata?: Record<string, string>;
   /** Why the run failed; absent for any other status. */
   error?: RunFailure;
 }

@@ -105,6 +105,7 @@ const SHAPE_OF_TYPE = {
     path: described(text, '`GET` returns the content.'),
   }),
   source: shape('A source of the answer.', { url: text }, { title: described(text, 'For people.') }),
+  result: shape('The structured result of the run, at most one.', { value: anyJson }),
   suggestions: shape('Requests that a person can send next.', { items: suggestedRequests }),
   input_required: shape('The run asks. Written through `context.ask`, never emitted.', {
     requests: described(arrayOf('an array of 1 to 64 requests', request, {}, 1, 64), 'See `InputRequest`.'),

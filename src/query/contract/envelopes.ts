@@ -7,6 +7,7 @@ import type {
   ProgressEnvelope,
   ReasoningEnvelope,
   RestartedEnvelope,
+  ResultEnvelope,
   RunEnd,
   SourceEnvelope,
   Suggestion,
@@ -116,6 +117,18 @@ export function file({ name, mimeType, content }: GivenFile): EmittedFileEnvelop
  */
 export function source(url: string, { title }: { title?: string | undefined } = {}): SourceEnvelope {
   return { type: 'source', data: { url, ...(title !== undefined && { title }) } };
+}
+
+/**
+ * Makes an envelope that carries the structured result of the run. A run has one at most: a second one fails it.
+ *
+ * @param value any value that JSON can represent
+ *
+ * @example
+ * yield result({ city: 'Paris', population: 2_100_000 });
+ */
+export function result(value: unknown): ResultEnvelope {
+  return { type: 'result', data: { value } };
 }
 
 /**

@@ -170,7 +170,7 @@ const TYPE_RULES = [
 export function faultsOf(errors: ValidationError[], parent: string): FieldError[] {
   return errors.flatMap(({ property, constraints = {}, children = [] }) => {
     // A value without rules is a fault of the object itself.
-    const pointer = property === undefined ? parent : `${parent}/${escaped(property)}`;
+    const pointer = property === undefined ? parent : pointerTo(parent, property);
     const broken = mostBasic(constraints);
     if (broken === undefined) return faultsOf(children, pointer);
     return [{ pointer, detail: detailOf(broken, property) }];
@@ -190,6 +190,7 @@ function detailOf(text: string, property: string | undefined): string {
   return subject === undefined ? text : text.slice(subject.length);
 }
 
-function escaped(property: string): string {
-  return property.replaceAll('~', '~0').replaceAll('/', '~1');
+/** The JSON Pointer to a member of the value that `parent` points to (RFC 6901 §3). */
+export function pointerTo(parent: string, property: string): string {
+  return `${parent}/${property.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

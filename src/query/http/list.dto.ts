@@ -2,12 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { Expose, plainToInstance, Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Max, Min, validateSync } from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
+import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
 import { PAGE_ENTRIES } from '../runs/views.js';
 import { HasNoFault } from './query.dto.js';
 
 const STATUSES: RunStatus[] = ['waiting', 'running', 'input_required', 'completed', 'failed', 'cancelled'];
+
+const METADATA_PREFIX = 'metadata.';
 
 /** The digits of a whole number, as a number. Everything else stays, and is refused. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
@@ -41,7 +44,7 @@ export class ListDto {
 }
 
 /** The parameters of `GET {base}/query`. */
-export class RunListDto extends ListDto {
+class RunListDto extends ListDto {
   @Expose()
   @IsString({ message: 'must occur once' })
   @IsOptional()
@@ -51,6 +54,25 @@ export class RunListDto extends ListDto {
   @IsIn(STATUSES, { message: `must be one of ${STATUSES.join(', ')}` })
   @IsOptional()
   status?: RunStatus;
+
+  /** The entries that the runs have: `?metadata.team=sales`. */
+  @Expose()
+  // As it is: class-transformer would leave out its members.
+  @Transform(({ obj }: { obj: { metadata: unknown } }) => obj.metadata)
+  @HasNoFault('metadata', (value) => faultsOfMetadata(value, '')[0]?.detail)
+  @IsOptional()
+  metadata?: Metadata;
+}
+
+/** Reads the parameters of `GET {base}/query`, or throws `invalid_query` with all faults. */
+export function runListOf(parameters: object): RunListDto {
+  return validated(RunListDto, { ...parameters, metadata: metadataIn(parameters) });
+}
+
+function metadataIn(parameters: object): unknown {
+  const named = Object.entries(parameters).filter(([name]) => name.startsWith(METADATA_PREFIX));
+  const entries = named.map(([name, text]) => [name.slice(METADATA_PREFIX.length), text] as const);
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }
 
 /** The parameters of `GET {base}/query/sessions/{session_id}`. */

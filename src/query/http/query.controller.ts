@@ -35,7 +35,7 @@ import { type Caller, FromCaller, Owner } from './caller.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
 import { cursorOfRun } from './headers.js';
-import { ListDto, RunListDto, TurnsDto, validated } from './list.dto.js';
+import { ListDto, runListOf, TurnsDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
 import { AnswersBody, QueryBody } from './query.reader.js';
@@ -70,7 +70,7 @@ export class QueryController {
 
   @Get()
   runs(@Owner() owner: string, @Query() parameters: object): Promise<RunList> {
-    return this.agent.runs(owner, validated(RunListDto, parameters));
+    return this.agent.runs(owner, runListOf(parameters));
   }
 
   /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */

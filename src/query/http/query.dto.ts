@@ -12,6 +12,7 @@ import {
 import { Base64Fault } from '../body/base64-decoder.js';
 import { FileContent } from '../files/content.js';
 import type { FieldError } from 'nest-agent-query-client';
+import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
 import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
@@ -94,9 +95,12 @@ export class QueryDto implements Query {
   @IsArray({ message: 'must be an array of parts' })
   parts!: (TextPartDto | FilePartDto)[];
 
-  /** The caller's metadata; an empty object where the body has none or null. */
+  /** What the handler is told besides the parts; an empty object where the body has none or null. */
   @IsObject({ message: 'must be an object' })
   kwargs!: Record<string, unknown>;
+
+  /** What the caller says about the query; absent where the body has none or null. */
+  declare metadata?: Metadata;
 }
 
 /**
@@ -111,10 +115,14 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
     throw invalidQuery([{ pointer: '', detail: 'must be an object with the member "parts"' }]);
   }
   const query = new QueryDto();
-  const { parts, kwargs } = body;
+  const { parts, kwargs, metadata } = body;
   query.parts = (Array.isArray(parts) ? parts.map(toPart) : parts) as QueryDto['parts'];
   query.kwargs = (kwargs ?? {}) as QueryDto['kwargs'];
   const faults = faultsOf(validateSync(query, { stopAtFirstError: true, forbidUnknownValues: false }), '');
+  if (metadata !== undefined && metadata !== null) {
+    query.metadata = metadata as Metadata;
+    faults.push(...faultsOfMetadata(metadata, '/metadata'));
+  }
   if (isObject(query.kwargs)) faults.push(...(await faultsOfKwargs(query.kwargs, typed)));
   if (faults.length > 0) throw invalidQuery(faults);
   return query;

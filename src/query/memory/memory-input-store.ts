@@ -12,7 +12,7 @@ import {
 } from '../ports/input-rules.js';
 import { type Asking, type GivenAnswers, type InputsResolved, InputStore } from '../ports/input-store.js';
 import type { AttemptRef, ListPage, RunRef, StoredInput } from '../ports/run-record.js';
-import type { NumberedInput, Run } from './runs.js';
+import type { NumberedInput, Run } from './run.js';
 
 /** How often the requests that have expired are looked for, while some are open. */
 const EXPIRY_MS = 500;

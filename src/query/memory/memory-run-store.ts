@@ -22,7 +22,8 @@ import { MemoryFileStore } from './memory-file-store.js';
 import { MemoryInputStore } from './memory-input-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
-import { Run, Runs } from './runs.js';
+import { Run } from './run.js';
+import { Runs } from './runs.js';
 import { fileOf, Sessions } from './sessions.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Run } from './runs.js';
+import type { Run } from './run.js';
 
 interface OwnerRuns {
   waiting: number;

@@ -1,78 +1,18 @@
 import { doneText } from '../contract/envelopes.js';
 import { pageOf } from '../contract/list-page.js';
-import type { Admission, RunRecord, RunsPage, StoredInput } from '../ports/run-store.js';
+import { hasMetadata } from '../contract/metadata.js';
+import type { RunsPage } from '../ports/run-store.js';
 import { KEPT_LENGTH } from '../ports/run-store.js';
-import type { RunEnd, RunStatus, TurnAnswer, TurnFile } from 'nest-agent-query-client';
-import { EventLog } from '../event-log/event-log.js';
+import type { RunEnd, TurnAnswer } from 'nest-agent-query-client';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import type { RetentionOptions } from './retention.js';
-
-/** What a run costs besides its log, in characters: its fields and the entries of the maps. */
-const OVERHEAD = 1024;
+import type { Run } from './run.js';
 
 /** A run that is being read may be dropped when it ended so long ago. */
 const SETTLING_MS = 10_000;
 
 /** Ended runs that are being read may always cost so much, in characters, even if the limit is lower. */
 const SETTLING_LENGTH = 64 * 1024 * 1024;
-
-/** A request as it is kept: with its place in the order in which all requests were asked. */
-export interface NumberedInput extends StoredInput {
-  readonly number: number;
-}
-
-/** Most runs ask nothing. */
-const NONE: NumberedInput[] = [];
-
-export class Run implements RunRecord {
-  readonly id: string;
-  readonly owner: string;
-  readonly sessionId: string | undefined;
-  readonly module: string;
-  readonly trace: string | undefined;
-  readonly path: string | undefined;
-  readonly idempotency: Admission['idempotency'];
-  readonly createdAt = Date.now();
-  status: RunStatus = 'waiting';
-  startedAt: number | undefined;
-  endedAt: number | undefined;
-  end: RunEnd | undefined;
-  detached: boolean;
-  /** The parts of the query, for the turn of a session. Dropped when the turn exists. */
-  parts: Admission['parts'];
-  /** The files of the query and of the answer. In a session, the turn has them when it exists. */
-  files: TurnFile[];
-  /** A reader has begun to read the log, and was not at its end yet. */
-  isBeingRead = false;
-  isDropped = false;
-  /** What it has asked, in this order. */
-  inputs: NumberedInput[] = NONE;
-  /** The place in the order of admissions. */
-  number = 0;
-  readonly attempt = 1;
-  readonly log = new EventLog();
-
-  constructor({ runId, owner, session, parts, idempotency, detached, module = '', trace, path }: Admission) {
-    this.id = runId;
-    this.owner = owner;
-    this.sessionId = session?.id;
-    this.parts = session ? parts : [];
-    this.files = parts.filter((part) => part.type === 'file');
-    this.idempotency = idempotency;
-    this.detached = detached;
-    this.module = module;
-    this.trace = trace;
-    this.path = path;
-  }
-
-  get lastSeq(): number {
-    return this.log.last;
-  }
-
-  get length(): number {
-    return this.log.length + OVERHEAD;
-  }
-}
 
 /**
  * The runs of a `MemoryRunStore`, within limits.
@@ -111,14 +51,15 @@ export class Runs {
   }
 
   get logLength(): number {
-    return this.#length - this.#byId.size * OVERHEAD;
+    return [...this.#byId.values()].reduce((sum, { log }) => sum + log.length, 0);
   }
 
-  page(owner: string, { sessionId, status, ...page }: RunsPage) {
+  page(owner: string, { sessionId, status, metadata, ...page }: RunsPage) {
     const listed = [...(this.#byOwner.get(owner) ?? [])]
       .reverse()
       .filter((run) => sessionId === undefined || run.sessionId === sessionId)
-      .filter((run) => status === undefined || run.status === status);
+      .filter((run) => status === undefined || run.status === status)
+      .filter((run) => hasMetadata(run, metadata));
     const { entries, next } = pageOf(listed, page, lengthOf);
     return { runs: entries, next };
   }
@@ -243,6 +184,7 @@ export function keyOf(owner: string, name: string): string {
   return JSON.stringify([owner, name]);
 }
 
-function lengthOf({ sessionId = '', end }: Run): number {
-  return 256 + sessionId.length + (end?.status === 'failed' ? end.error.message.length : 0);
+function lengthOf({ sessionId = '', metadataLength, end }: Run): number {
+  const failure = end?.status === 'failed' ? end.error.message.length : 0;
+  return 256 + sessionId.length + metadataLength + failure;
 }

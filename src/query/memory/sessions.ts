@@ -4,7 +4,8 @@ import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-
 import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
 import { pageOfTurns, turnOfRun } from '../ports/turn-rules.js';
 import type { RetentionOptions } from './retention.js';
-import { keyOf, type Run } from './runs.js';
+import type { Run } from './run.js';
+import { keyOf } from './runs.js';
 
 /** What a turn or a session costs besides its texts, in characters. */
 const OVERHEAD = 256;

@@ -74,7 +74,7 @@ export function placeOf({ mayStart }: Admission, ahead: number, hasFreePlace: bo
  * const run = recordOfAdmission(admission, place.starts, Date.now());
  */
 export function recordOfAdmission(admission: Admission, starts: boolean, now: number): RunRecord {
-  const { runId, owner, session, detached, trace, path } = admission;
+  const { runId, owner, session, detached, trace, path, metadata } = admission;
   return {
     id: runId,
     owner,
@@ -89,6 +89,7 @@ export function recordOfAdmission(admission: Admission, starts: boolean, now: nu
     detached,
     trace,
     path,
+    metadata,
   };
 }
 

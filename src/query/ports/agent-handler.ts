@@ -25,11 +25,16 @@ export interface FilePart {
 /** One part of the user's message. */
 export type QueryPart = TextPart | FilePart;
 
-/** A query: its parts in the order of the request, and the metadata. `K` is the class of the option `kwargs`, if there is one. */
+/** A query: its parts in the order of the request, and what else the caller sent. `K` is the class of the option `kwargs`, if there is one. */
 export interface Query<K extends object = Record<string, unknown>> {
   parts: QueryPart[];
   /** Every key that the caller sent, unchanged; an empty object if it sent none. With the option `kwargs`, an instance. */
   kwargs: K;
+  /**
+   * What the caller says about the query: up to 16 keys of 1 to 64 characters, with values of up to 512. Runs and their lists have
+   * it. It is not for the model: adapters do not pass it on. Absent or empty if there is none.
+   */
+  metadata?: Readonly<Record<string, string>>;
 }
 
 /** The run that a handler executes. */

@@ -9,6 +9,7 @@ import type {
 } from 'nest-agent-query-client';
 import type { QueryError } from '../contract/errors.js';
 import type { ListPosition } from '../contract/list-page.js';
+import type { Metadata } from '../contract/metadata.js';
 
 export type { ListPosition };
 
@@ -41,6 +42,8 @@ export interface RunRecord {
   readonly trace: string | undefined;
   /** See `Admission.path`. */
   readonly path: string | undefined;
+  /** See `Admission.metadata`. */
+  readonly metadata?: Metadata | undefined;
 }
 
 /** Names a run. Any record of the run does, however old it is. */
@@ -79,6 +82,8 @@ export interface Admission {
    * keeps the text as it is: up to 1,024 printable ASCII characters.
    */
   path?: string | undefined;
+  /** What the caller says about the query: see `Query.metadata`. Never empty. Default: none. */
+  metadata?: Metadata | undefined;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
   mayStart: boolean;
   /** How many runs of the module may wait, in all processes together. */
@@ -191,6 +196,8 @@ export interface RunsPage extends ListPage {
   sessionId?: string | undefined;
   /** Only runs with this status. Default: all. */
   status?: RunStatus | undefined;
+  /** Only runs that have all these entries in their metadata. Default: all. */
+  metadata?: Metadata | undefined;
 }
 
 /** A session as lists have it. */

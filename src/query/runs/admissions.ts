@@ -11,7 +11,14 @@ import type { Processes } from './processes.js';
 import type { Runner } from './runner.js';
 import type { NewRun, RunnerServices } from './runner-services.js';
 import type { Scheduler } from './scheduler.js';
-import { mismatchesOf, newRunId, queryDigest, sessionIdOf, storedParts } from './submitted-query.js';
+import {
+  metadataOf,
+  mismatchesOf,
+  newRunId,
+  queryDigest,
+  sessionIdOf,
+  storedParts,
+} from './submitted-query.js';
 import { traceOfRequest } from './traces.js';
 
 /** The owner of everything if the host has no authentication. */
@@ -149,6 +156,7 @@ export class Admissions {
       module: settings.name,
       parts: storedParts(query),
       kwargs: query.kwargs,
+      metadata: metadataOf(query),
       session:
         sessionId === undefined
           ? undefined

@@ -128,11 +128,12 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
    */
   async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
-    const { session: sessionId, status } = options;
+    const { session: sessionId, status, metadata } = options;
     const { runs, next } = await this.store.runs(this.#stored(owner), {
       ...listPageOf(options),
       sessionId,
       status,
+      metadata,
     });
     return { runs: runs.map(viewOf), next: nextOf(next) };
   }

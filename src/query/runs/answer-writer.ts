@@ -1,5 +1,5 @@
 import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
-import { envelopeText } from '../contract/envelope-text.js';
+import { envelopeText, invalidEnvelope } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import { KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
 import { OrderedValues, isFile, MAX_UNSTORED_LENGTH, tooFast } from './ordered-values.js';
@@ -26,6 +26,7 @@ const NOT_STORED = 'The service could not store the answer, and has logged the c
  */
 export class AnswerWriter {
   #kept = new KeptAnswer();
+  #hasResult = false;
   #commit: Promise<void> | undefined;
   /** Settles when what was appended is stored, or cannot be. */
   #stored: Promise<void> | undefined;
@@ -52,6 +53,7 @@ export class AnswerWriter {
 
   continue(answer: TurnAnswer): void {
     this.#kept = new KeptAnswer(answer);
+    this.#hasResult = answer.envelopes.some(({ type }) => type === 'result');
   }
 
   /** Takes a value that the handler has emitted. It never throws; it stops the run if the value is not valid. */
@@ -100,12 +102,18 @@ export class AnswerWriter {
     if (this.run.hasEnded) return;
     const envelope = value as Envelope;
     const text = envelopeText(envelope, this.services.options.envelopeLength);
+    if (envelope.type === 'result') this.#takeResult();
     if (this.record.sessionId !== undefined) this.#kept.add(envelope, text);
     this.run.observation.emitted(envelope, text.length);
     this.#append(text);
     const unstored = this.#emittedLength - this.#storedLength;
     if (unstored >= CHECK_LENGTH && !this.#isChecking) void this.#check();
     if (unstored > MAX_UNSTORED_LENGTH) throw tooFast();
+  }
+
+  #takeResult(): void {
+    if (this.#hasResult) throw invalidEnvelope('it is a second `result`, and a run has one at most');
+    this.#hasResult = true;
   }
 
   #append(text: string): void {

@@ -116,6 +116,8 @@ export class Execution {
     const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
     this.#answer.continue(answer);
     if (query) return { query, checkpoint };
-    return { query: { parts: await this.#context.restore(record.id, parts), kwargs }, checkpoint };
+    const { metadata } = record;
+    const restored = { parts: await this.#context.restore(record.id, parts), kwargs };
+    return { query: metadata ? { ...restored, metadata } : restored, checkpoint };
   }
 }

@@ -24,10 +24,20 @@ export function storedParts(query: Query): (TurnText | TurnFile)[] {
   });
 }
 
+/** The metadata of a query; undefined if there is none. */
+export function metadataOf({ metadata = {} }: Query): Query['metadata'] {
+  return Object.keys(metadata).length > 0 ? metadata : undefined;
+}
+
 /** The SHA-256 of a query. The order of members and the white space of the JSON make no difference. */
 export async function queryDigest(query: Query): Promise<string> {
   const hash = createHash('sha256');
-  await writeJson([storedParts(query), query.kwargs], (piece) => hash.update(piece), true);
+  const metadata = metadataOf(query);
+  await writeJson(
+    [storedParts(query), query.kwargs, ...(metadata ? [metadata] : [])],
+    (piece) => hash.update(piece),
+    true,
+  );
   return hash.digest('hex');
 }
 

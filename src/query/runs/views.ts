@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { RunStatus, RunView, SessionPage, SessionView } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { cursorText, positionOf } from '../contract/list-page.js';
+import type { Metadata } from '../contract/metadata.js';
 import { fileNotFound, invalidParameters, runNotFound, sessionNotFound } from '../contract/refusals.js';
 import { Follower } from '../event-log/follower.js';
 import type { FollowedRun } from '../event-log/run-stream.js';
@@ -28,6 +29,8 @@ export interface RunListOptions extends ListOptions {
   session?: string | undefined;
   /** Only runs with this status. Default: all. */
   status?: RunStatus | undefined;
+  /** Only runs that have all these entries in their metadata. Default: all. */
+  metadata?: Metadata | undefined;
 }
 
 /** A file that a caller downloads: one of a query, one of an answer, or a text that a page of a session shows cut. */
@@ -91,6 +94,7 @@ export function viewOf(record: RunRecord): RunView {
     startedAt: record.startedAt === undefined ? null : timeText(record.startedAt),
     endedAt: record.endedAt === undefined ? null : timeText(record.endedAt),
     events: record.lastSeq,
+    ...(record.metadata && { metadata: record.metadata }),
     ...(record.end?.status === 'failed' && { error: record.end.error }),
   };
 }

@@ -160,6 +160,7 @@ export async function undoAdmission(
   if (!run) return false;
   await removeParts(db, [runId]);
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
+  await db.deleteFrom('metadata').where('run_id', '=', runId).execute();
   const next = await promoteAfter(db, driver, run, owner, limit, now);
   const { session_key: key, queue_position: position } = run;
   // The session was made with this run.

@@ -208,6 +208,7 @@ async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
   await removeParts(db, alone);
   await db.deleteFrom('requests').where('run_id', 'in', runIds).execute();
+  await db.deleteFrom('metadata').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('runs').where('id', 'in', runIds).execute();
   return true;
 }

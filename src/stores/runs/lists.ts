@@ -7,7 +7,7 @@ import {
   type RunsPage,
   type SessionRecord,
 } from '../../query/index.js';
-import { keyOf, ownerHashOf } from '../schema/keys.js';
+import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { inputOf, selectInputs } from './input-rows.js';
 import { recordOf, selectRuns, valueOf } from './run-rows.js';
@@ -19,18 +19,24 @@ interface Entry extends ListPosition {
   length: number;
 }
 
-export async function listRuns(db: Db, owner: string, { sessionId, status, ...page }: RunsPage) {
+export async function listRuns(db: Db, owner: string, { sessionId, status, metadata, ...page }: RunsPage) {
   const ownerJson = JSON.stringify(owner);
+  const listed = Object.entries(metadata ?? {}).map((entry) => entryKey(owner, entry));
+  const isByEntry = listed.length > 0;
   const entries = db
     .selectFrom('runs')
-    .select(['id as key', 'created_at as at'])
-    .select(lengthOf('session', 'outcome').as('length'))
+    .select(['runs.id as key', 'runs.created_at as at'])
+    .select(lengthOf('session', 'outcome', 'runs.metadata').as('length'))
     .where('owner', '=', ownerJson)
-    // Not both: SQLite would have to guess which of them is found in fewer runs.
-    .$if(sessionId === undefined, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
+    // Not all: SQLite would have to guess which of them is found in fewest runs.
+    .$if(sessionId === undefined && !isByEntry, (of) => of.where('owner_hash', '=', ownerHashOf(owner)))
     .$if(sessionId !== undefined, (of) => of.where('session_key', '=', keyOf(owner, sessionId!)))
+    .$if(isByEntry, (of) => withEntries(of, listed))
     .$if(status !== undefined, (of) => of.where('status', '=', status!));
-  const { keys, next } = await readPage(entries, ['created_at', 'id'], page);
+  const order: [string, string] = isByEntry
+    ? ['listed.created_at', 'listed.run_id']
+    : ['runs.created_at', 'runs.id'];
+  const { keys, next } = await readPage(entries, order, page);
   if (keys.length === 0) return { runs: [], next };
   // A run may have been erased, or have another status, since.
   const rows = await selectRuns(db)
@@ -69,6 +75,31 @@ export async function listSessions(db: Db, owner: string, page: ListPage) {
     asking: asking ?? undefined,
   }));
   return { sessions, next };
+}
+
+type Runs = SelectQueryBuilder<Tables, 'runs', Entry>;
+
+/**
+ * The runs that have all these entries of metadata: of the newest that has the first one on, each is looked at. Postgres would
+ * read all entries if it joined them by their times too, or if it could make a join of `exists`, which `offset` prevents.
+ */
+function withEntries(runs: Runs, [first, ...others]: string[]): Runs {
+  return runs
+    .innerJoin('metadata as listed', 'listed.run_id', 'runs.id')
+    .where('listed.entry', '=', first!)
+    .where((of) => {
+      const hasOthers = others.map((entry) => {
+        const same = of.selectFrom('metadata as other').select('run_id').where('other.entry', '=', entry);
+        return of.exists(
+          same
+            .whereRef('other.created_at', '=', 'listed.created_at')
+            .whereRef('other.run_id', '=', 'listed.run_id')
+            .limit(1)
+            .offset(0),
+        );
+      });
+      return of.and(hasOthers);
+    });
 }
 
 /** Open requests of an owner, newest first. */

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Admission } from '../../query/index.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
-import { keyOf, ownerHashOf } from '../schema/keys.js';
+import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Tables } from '../schema/tables.js';
 import { loadOf, ownerRefOf } from './queues.js';
 import { statementWith } from './run-rows.js';
@@ -10,6 +10,7 @@ import type { WrittenQuery } from './stored-query.js';
 const TEXTS = [
   ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
   ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
+  ...(['metadata', 'metadata_entries'] as const),
 ];
 const NUMBERS = [
   ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
@@ -32,7 +33,7 @@ const LIMITED_TYPES: ColumnTypes<LimitedRun> = { ...TYPES, max_active: 'bigint' 
 
 /** A run that starts with its admission in this process, but for its position in the queue of its session. */
 export function startedRun(
-  { runId, owner, session, idempotency, module = '', detached, trace, path }: Admission,
+  { runId, owner, session, idempotency, module = '', detached, trace, path, metadata }: Admission,
   { parts, kwargs }: WrittenQuery,
   process: string,
   now: number,
@@ -61,6 +62,10 @@ export function startedRun(
     detached: detached ? 1 : 0,
     trace: trace ?? null,
     path: path ?? null,
+    metadata: metadata ? JSON.stringify(metadata) : null,
+    metadata_entries: metadata
+      ? JSON.stringify(Object.entries(metadata).map((entry) => entryKey(owner, entry)))
+      : null,
   };
 }
 

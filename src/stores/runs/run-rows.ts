@@ -24,6 +24,7 @@ export const COLUMNS = [
   'detached',
   'trace',
   'path',
+  'metadata',
 ] as const;
 
 export type RunRow = Pick<Selectable<Tables['runs']>, (typeof COLUMNS)[number]> & { last_seq: number };
@@ -104,6 +105,7 @@ export function recordOf(row: RunRow): RunRecord {
     detached: row.detached === 1,
     trace: row.trace ?? undefined,
     path: row.path ?? undefined,
+    metadata: valueOf(row.metadata, row.id),
   };
 }
 

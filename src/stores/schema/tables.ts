@@ -111,7 +111,13 @@ export interface Tables {
     trace: string | null;
     /** See `Admission.path`. */
     path: string | null;
+    /** See `Admission.metadata`. */
+    metadata: Json | null;
+    /** The keys of its entries: an array. See `entryKey`. */
+    metadata_entries: Json | null;
   };
+  /** The entries of the metadata of runs, for lists. A trigger of `runs` adds them. */
+  metadata: { entry: string; created_at: Time; run_id: string };
   /** What runs ask. Gone with the run. */
   requests: {
     /** The id of the run and the place of the request in it. */

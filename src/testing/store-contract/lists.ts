@@ -129,10 +129,49 @@ export function describeLists(): void {
       expect((await runPages(1, { sessionId: 's' })).flat()).toEqual(ids([waiting, running, ended]));
     });
 
+    it('have the runs with all entries of a filter, and their metadata, in every state and page', async () => {
+      const text = '\0 "\ud800" \\ % _ é'.padEnd(512, '.');
+      const metadata = { team: 'sales', 'a.b c[d]"': text, ['__proto__']: 'x', '': '' };
+      const all: RunRecord[] = [];
+      for (let i = 0; i < 3; i++) {
+        all.unshift(await admitTo('s', { metadata }));
+        await tick();
+        await admitTo('s', { metadata: { team: 'support', [text.slice(0, 64)]: 'sales' } });
+        await admit({ owner: 'bob', metadata });
+      }
+      await finish(all[2]!);
+      const plain = await answer();
+      expect((await store.runs('ann', { ...first, metadata })).runs).toMatchObject([
+        { metadata, status: 'waiting' },
+        { metadata, status: 'waiting' },
+        { metadata, status: 'completed' },
+      ]);
+      expect((await store.find('ann', plain.id))!.metadata).toBeUndefined();
+      for (const entries of [{ team: 'sales' }, { team: 'sales', 'a.b c[d]"': text }, metadata]) {
+        expect(await runsOf('ann', { metadata: entries })).toEqual(ids(all));
+        expect((await runPages(1, { metadata: entries })).flat()).toEqual(ids(all));
+        expect((await runPages(2, { metadata: entries, sessionId: 's' })).flat()).toEqual(ids(all));
+        expect(await runsOf('ann', { metadata: entries, status: 'completed' })).toEqual([all[2]!.id]);
+        expect(await runsOf('ann', { metadata: entries, sessionId: 't' })).toEqual([]);
+        expect(await runsOf('carl', { metadata: entries })).toEqual([]);
+      }
+      for (const others of [
+        { team: 'Sales' },
+        { sales: 'team' },
+        { team: 'sales', x: 'y' },
+        { toString: '' },
+      ])
+        expect(await runsOf('ann', { metadata: others })).toEqual([]);
+      expect(await runsOf('ann', { metadata: { team: 'support' } })).toHaveLength(3);
+      expect(await runsOf('ann', { metadata: {} })).toHaveLength(7);
+    });
+
     it('have nothing of another owner, whatever strings the owners are', async () => {
       const runs: RunRecord[] = [];
-      for (const owner of OWNERS) runs.push(await admitTo(`session of ${owner}`, { owner }));
+      const metadata = { key: 'value' };
+      for (const owner of OWNERS) runs.push(await admitTo(`session of ${owner}`, { owner, metadata }));
       for (const [index, owner] of OWNERS.entries()) {
+        expect(await runsOf(owner, { metadata })).toEqual([runs[index]!.id]);
         expect(await runsOf(owner)).toEqual([runs[index]!.id]);
         expect(await runsOf(owner, { sessionId: `session of ${OWNERS[index - 1] ?? 'nobody'}` })).toEqual([]);
         expect(await sessionsOf(owner)).toEqual([`session of ${owner}`]);
@@ -198,10 +237,11 @@ export function describeLists(): void {
 
     it('have a run or session no more that was erased', async () => {
       const kept = await answer({ session: inSession('kept') });
-      await answer({ session: inSession('erased') });
+      await answer({ session: inSession('erased'), metadata: { team: 'sales' } });
       await store.erase('ann', 'erased');
       expect(await runsOf('ann')).toEqual([kept.id]);
       expect(await runsOf('ann', { sessionId: 'erased' })).toEqual([]);
+      expect(await runsOf('ann', { metadata: { team: 'sales' } })).toEqual([]);
       expect(await sessionsOf('ann')).toEqual(['kept']);
       await tick();
       const { id } = await admitTo('erased', { parts: [{ type: 'text', text: 'Again' }] });
@@ -215,10 +255,12 @@ export function describeLists(): void {
 
     it('have a run or session no more that retention has dropped', async () => {
       await reopen({ runMs: HOUR, sessionMs: 2 * HOUR });
-      await answer({ session: inSession('s') });
-      const unfinished = await admit();
+      const metadata = { team: 'sales' };
+      await answer({ session: inSession('s'), metadata });
+      const unfinished = await admit({ metadata });
       await later(HOUR + 1_000);
       expect(await runsOf('ann')).toEqual([unfinished.id]);
+      expect(await runsOf('ann', { metadata })).toEqual([unfinished.id]);
       expect(await sessionsOf('ann')).toEqual(['s']);
       await later(HOUR);
       expect(await sessionsOf('ann')).toEqual([]);

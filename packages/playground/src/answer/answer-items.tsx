@@ -33,6 +33,13 @@ export function AnswerItems({ turn, conversation }: { turn: Turn; conversation: 
             return <Tool key={key} use={item} isLive={turn.isLive} />;
           case 'request':
             return <RequestCard key={key} turn={turn} asked={item} conversation={conversation} />;
+          case 'result':
+            return (
+              <section key={key} class="result">
+                <h3>Result</h3>
+                <pre tabindex={0}>{JSON.stringify(item.value, undefined, 2)}</pre>
+              </section>
+            );
           case 'file':
             return <AnswerFile key={key} file={item.file} runId={turn.runId!} conversation={conversation} />;
         }

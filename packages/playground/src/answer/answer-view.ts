@@ -37,7 +37,8 @@ export type AnswerItem =
   | { kind: 'text' | 'reasoning'; id: string | undefined; text: string }
   | ToolUse
   | Asked
-  | { kind: 'file'; file: FileEnvelope['data'] };
+  | { kind: 'file'; file: FileEnvelope['data'] }
+  | { kind: 'result'; value: unknown };
 
 /** What an answer shows of its envelopes. */
 export class AnswerView {
@@ -113,6 +114,9 @@ export class AnswerView {
         return this.resolve(envelope.data.answers);
       case 'file':
         this.items.push({ kind: 'file', file: envelope.data });
+        return;
+      case 'result':
+        this.items.push({ kind: 'result', value: envelope.data.value });
         return;
       case 'source':
         this.sources.push(envelope.data);
