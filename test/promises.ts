@@ -454,6 +454,42 @@ export const PROMISES = {
     sentence: 'DELETE erases a session with its turns, runs, logs and files, and cancels what executes.',
   },
 
+  'session.replace': {
+    section: '2.16',
+    sentence:
+      'A query with Session-After: n replaces the turns after n, and its handler gets the turns before.',
+  },
+  'session.replace-once': {
+    section: '2.16',
+    sentence: 'A repeated query with Session-After finds its run, and replaces nothing again.',
+  },
+  'session.replace-refused': {
+    section: '2.16',
+    sentence:
+      'Session-After is refused without a session, with what is no number of a turn, and while a run of the session has not ended; the turns stay.',
+  },
+  'session.replace-hook': {
+    section: '2.16',
+    sentence: 'The handler is told of turns that are replaced, before the run that replaces them begins.',
+  },
+  'session.fork': {
+    section: '2.16',
+    sentence: 'A fork begins with the first turns of a session, and both go their own way from there.',
+  },
+  'session.fork-shares': {
+    section: '2.16',
+    sentence:
+      'The files and long texts of a fork stay when the session that it comes from is erased, and nothing of them stays when the last session is.',
+  },
+  'session.fork-active': {
+    section: '2.16',
+    sentence: 'A fork of a session whose run has not ended has the turns that have ended.',
+  },
+  'session.fork-refused': {
+    section: '2.16',
+    sentence:
+      'A fork is 404 without the session, 409 where its id is taken, and 400 with the faults of its body and their pointers.',
+  },
   'session.erased-hook': {
     section: '2.5',
     sentence:
@@ -1492,6 +1528,10 @@ export const PROMISES = {
     section: 'service',
     sentence: 'With --agent a command asks one of several agents.',
   },
+  'cli.session-changes': {
+    section: 'service',
+    sentence: 'fork makes a session of the first turns of another one, and ask --after-turn replaces turns.',
+  },
   'cli.continue': {
     section: 'service',
     sentence: 'The commands ask and chat with --continue continue the session that was used last.',
@@ -1589,6 +1629,10 @@ export const PROMISES = {
   'cli.inputs': {
     section: 'service',
     sentence: 'The command inputs lists what runs ask, or all that one run has asked.',
+  },
+  'client.session-changes': {
+    section: 'client',
+    sentence: 'The client replaces turns of a session, and forks it.',
   },
   'client.any-cut': {
     section: 'client',

@@ -129,6 +129,8 @@ const ENTRIES: Record<string, string[]> = {
     'recordOfAdmission',
     'refuseBehind',
     'refuseToAsk',
+    'refuseToFork',
+    'refuseToReplace',
     'refuseToWait',
     'resolvedText',
     'restartedText',

@@ -6,9 +6,11 @@ import { collected, entries, filesOf, textOf } from './query-input.js';
 import { connect, kwargsGiven } from './service.js';
 import { type SessionOptions, sessionOf } from './session-choice.js';
 import { AnswerView, type ShowOptions } from './show-answer.js';
+import { wholeNumber } from './whole-number.js';
 
 interface AskCommandOptions extends ShowOptions, SessionOptions {
   file?: string[];
+  afterTurn?: number;
   detach?: true;
   output?: string;
   metadata?: Record<string, string>;
@@ -24,6 +26,7 @@ Examples:
   $ git diff | nest-agent-query ask "Review this change." -f -
   $ cat question.txt | nest-agent-query ask --session s1 > answer.md
   $ nest-agent-query ask --continue "And in one sentence?"
+  $ nest-agent-query ask --session s1 --after-turn 2 "Ask the third question anew."
   $ nest-agent-query ask "Draw a chart." -f data.csv --output charts
   $ nest-agent-query ask "Who has signed?" -f contract.pdf --result | jq .names
   $ nest-agent-query ask -- "-5 + 3?"
@@ -39,6 +42,7 @@ export function askCommand(): Command {
     .option('-f, --file <path>', 'a file to send, "-" for stdin; may be repeated', collected)
     .option('-s, --session <id>', 'the conversation that the query belongs to')
     .option('-c, --continue', 'continue the conversation that was used last')
+    .option('--after-turn <number>', 'replace the turns after this one; 0: all of them', wholeNumber(0))
     .option('-d, --detach', 'do not wait: print the id of the run, which goes on')
     .option('-o, --output <dir>', 'save the files of the answer in this directory')
     .option('-m, --metadata <key=value>', 'what the run says of the query; may be repeated', entries)
@@ -56,7 +60,7 @@ function adviceOn(error: string): string {
 }
 
 async function ask(words: string[], options: AskCommandOptions, command: Command): Promise<void> {
-  const { file: paths = [], detach: detached, output, metadata } = options;
+  const { file: paths = [], afterTurn, detach: detached, output, metadata } = options;
   const kwargs = kwargsGiven(command);
   const client = connect(command);
   await checkDirectory(output);
@@ -65,7 +69,8 @@ async function ask(words: string[], options: AskCommandOptions, command: Command
   const sessionId = await sessionOf(client, options, kwargs);
   const outputs = new Outputs();
   const view = new AnswerView(outputs, options, client);
-  const answer = send(client, text, { files, kwargs, metadata, sessionId, detached }, outputs, view);
+  const query = { files, kwargs, metadata, sessionId, afterTurn, detached };
+  const answer = send(client, text, query, outputs, view);
   try {
     if (detached) return await outputs.line(await cancellable(answer, answer.runId, outputs));
     const { result, exitCode } = await showToTheEnd(client, answer, outputs, view, output);

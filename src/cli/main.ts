@@ -14,7 +14,7 @@ import { runsCommand, sessionsCommand } from './lists.js';
 import { runCommand } from './run-command.js';
 import { serveCommand } from './serve.js';
 import { addServiceOptions } from './service.js';
-import { eraseCommand, sessionCommand } from './session.js';
+import { eraseCommand, forkCommand, sessionCommand } from './session.js';
 
 const AFTER_HELP = `
 Examples:
@@ -58,7 +58,15 @@ add(
 );
 add(
   'Look after it:',
-  [runsCommand(), inputsCommand(), sessionsCommand(), sessionCommand(), eraseCommand(), doctorCommand()],
+  [
+    runsCommand(),
+    inputsCommand(),
+    sessionsCommand(),
+    sessionCommand(),
+    forkCommand(),
+    eraseCommand(),
+    doctorCommand(),
+  ],
   clients,
 );
 add('Run a service:', [serve, keysCommand()]);

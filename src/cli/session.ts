@@ -5,8 +5,10 @@ import { UsageError } from './failures.js';
 import { Interrupted } from './interruption.js';
 import { write } from './outputs.js';
 import { printable, printableJson } from './printable.js';
+import { checked, hasTexts } from './response-form.js';
 import { connect } from './service.js';
 import { answerOf, headOf, readTurns } from './turns.js';
+import { wholeNumber } from './whole-number.js';
 
 /** `nest-agent-query session` */
 export function sessionCommand(): Command {
@@ -21,6 +23,30 @@ export function sessionCommand(): Command {
       );
       if (active) process.stderr.write(`A run has not ended: nest-agent-query follow ${active}\n`);
     });
+}
+
+/** `nest-agent-query fork` */
+export function forkCommand(): Command {
+  return new Command('fork')
+    .summary('Make a session that begins with the turns of another one.')
+    .description('Make a session that begins with the first turns of another one, and print its id.')
+    .argument('<session>', 'the id of the session')
+    .argument('<turns>', 'how many turns the new session begins with', wholeNumber(0))
+    .option('--as <id>', 'the id of the new session; without it, a random one')
+    .option('--json', 'print the new session as a line of JSON')
+    .action(
+      async (
+        id: string,
+        turns: number,
+        { as: newId, json }: { as?: string; json?: true },
+        command: Command,
+      ) => {
+        const session = checked(await connect(command).fork(id, turns, { newId }), (made) =>
+          hasTexts(made, ['id']),
+        );
+        await write(process.stdout, `${json ? printableJson(session) : printable(session.id)}\n`);
+      },
+    );
 }
 
 /** `nest-agent-query erase` */

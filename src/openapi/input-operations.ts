@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiExtraModels, ApiOperation, getSchemaPath } from '@nestjs/swagger';
 import { QueryInputAnswer, QueryInputList, QueryRunInputs } from './input-models.js';
 import { QueryRun } from './models.js';
-import { ALWAYS, LAST_EVENT_ID, LIST_PAGE, RUN_ID } from './parameters.js';
+import { ALWAYS, LAST_EVENT_ID, LIST_PAGE, READ_BODY, RUN_ID } from './parameters.js';
 import { jsonResponse, problemResponses, streamResponse } from './responses.js';
 
 /** The body with which a caller answers what a run asks. */
@@ -60,19 +60,14 @@ export const INPUT_OPERATIONS: Readonly<Record<string, () => MethodDecorator>> =
         },
       ),
       problemResponses([
-        'invalid_json',
-        'invalid_query',
+        ...READ_BODY,
         'invalid_answer',
         ...ALWAYS,
         'not_found',
-        'body_timeout',
         'input_resolved',
         'input_expired',
         'run_ended',
         'cursor_expired',
-        'limit_exceeded',
-        'unsupported_media_type',
-        'unsupported_encoding',
       ]),
     ),
 };

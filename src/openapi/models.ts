@@ -160,13 +160,22 @@ export const QueryRunList = model('QueryRunList', {
   next,
 });
 
-const QuerySession = model('QuerySession', {
+export const QuerySession = model('QuerySession', {
   id: text(),
   title: { ...orNull(text('The beginning of its first text.')), maxLength: 80 },
   turns: count('The number of its newest turn.'),
   updatedAt: time('When it was last used.'),
   active,
   asking,
+});
+
+export const QueryFork = model('QueryFork', {
+  afterTurn: count('How many turns the new session begins with.'),
+  session_id: {
+    ...optional(orNull(text('The id of the new session. Without it, a random one.'))),
+    minLength: 1,
+    maxLength: 255,
+  },
 });
 
 export const QuerySessionList = model('QuerySessionList', {

@@ -27,6 +27,7 @@ const ROUTES = [
   'get {base}/{runId}/files/{sha256}',
   'get {base}/{runId}/inputs',
   'post {base}',
+  'post {base}/sessions/{sessionId}/fork',
   'post {base}/{runId}/inputs',
 ];
 

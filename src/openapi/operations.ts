@@ -13,8 +13,10 @@ import { INPUT_OPERATIONS } from './input-operations.js';
 import {
   METADATA,
   QueryFilePart,
+  QueryFork,
   QueryRun,
   QueryRunList,
+  QuerySession,
   QuerySessionList,
   QuerySessionPage,
   QueryTextPart,
@@ -27,6 +29,7 @@ import {
   LAST_EVENT_ID,
   LIST_PAGE,
   parameter,
+  READ_BODY,
   RUN_ID,
   SESSION_ID,
   wholeNumber,
@@ -34,6 +37,7 @@ import {
 import {
   ACCEPTED_HEADERS,
   fileResponses,
+  SESSION_LOCATION,
   problemResponses,
   jsonResponse,
   streamResponse,
@@ -89,6 +93,12 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         description: 'A repeated query with the same key does not run the agent again.',
       }),
       ApiHeader({
+        name: 'Session-After',
+        required: false,
+        schema: { type: 'integer', minimum: 0 },
+        description: 'The query replaces the turns of its session after this number.',
+      }),
+      ApiHeader({
         name: 'Prefer',
         required: false,
         schema: { type: 'string', example: 'respond-async' },
@@ -97,16 +107,11 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       streamResponse('The stream of the run.'),
       jsonResponse(202, 'The run is admitted; no stream follows.', QueryRun, { headers: ACCEPTED_HEADERS }),
       problemResponses([
-        'invalid_json',
-        'invalid_query',
+        ...READ_BODY,
         ...ALWAYS,
         'not_found',
-        'body_timeout',
         'session_busy',
         'cursor_expired',
-        'limit_exceeded',
-        'unsupported_media_type',
-        'unsupported_encoding',
         'idempotency_conflict',
         'session_full',
         'at_capacity',
@@ -189,6 +194,15 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         parts: [QueryTurnText, QueryTurnFile, ...Object.values(TURN_ENVELOPES)],
       }),
       problemResponses(['invalid_query', ...ALWAYS, 'not_found']),
+    ),
+  fork: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Make a session that begins with the first turns of this one' }),
+      SESSION_ID,
+      ApiConsumes('application/json'),
+      ApiBody({ required: true, type: QueryFork }),
+      jsonResponse(201, 'The new session.', QuerySession, { headers: SESSION_LOCATION }),
+      problemResponses([...READ_BODY, ...ALWAYS, 'not_found', 'session_exists']),
     ),
   erase: () =>
     applyDecorators(

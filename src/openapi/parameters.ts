@@ -6,6 +6,12 @@ import type { ErrorCode } from '../query/index.js';
 /** What every route may refuse with. */
 export const ALWAYS: ErrorCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'internal', 'unavailable'];
 
+/** What every route with a body may refuse with. */
+export const READ_BODY: ErrorCode[] = [
+  ...(['invalid_json', 'invalid_query', 'body_timeout', 'limit_exceeded'] as const),
+  ...(['unsupported_media_type', 'unsupported_encoding'] as const),
+];
+
 export const RUN_ID = ApiParam({
   name: 'runId',
   schema: { type: 'string' },

@@ -39,6 +39,9 @@ export function streamResponse(description: string, others = {}): MethodDecorato
   );
 }
 
+/** The headers of 201. */
+export const SESSION_LOCATION = { Location: text('The path of the new session.') };
+
 /** The headers of 202. */
 export const ACCEPTED_HEADERS = {
   Location: LOCATION,

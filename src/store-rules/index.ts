@@ -27,6 +27,8 @@ export {
   recordOfAdmission,
   refuseBehind,
   refuseToAsk,
+  refuseToFork,
+  refuseToReplace,
   refuseToWait,
   resolvedText,
   restartedText,

@@ -21,6 +21,7 @@ import { describeRestart } from './store-contract/restart.js';
 import { describeRestartedOwners } from './store-contract/restarted-owners.js';
 import { describeRetention } from './store-contract/retention.js';
 import { describe, type TestRunner, useRunner } from './store-contract/runner.js';
+import { describeSessionChanges } from './store-contract/session-changes.js';
 import { describeTaking } from './store-contract/taking.js';
 import { describeTurns } from './store-contract/turns.js';
 
@@ -63,6 +64,7 @@ export function describeRunStore(
     describeEnd();
     describeTurns();
     describeLongTexts();
+    describeWith('changesSessions', describeSessionChanges);
     describeLists();
     describeWith('ownerLimits', describeOwners);
     describeWith('retention', describeRetention);

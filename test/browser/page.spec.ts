@@ -341,11 +341,11 @@ describeWithBrowser('The page, in Chromium', () => {
       await shows('Read.');
       call.finish();
       await announces('Answer complete.');
-      await button('Retry').click();
+      await button('Regenerate').click();
       (await agent.call(2)).finish();
       expect(agent.calls[1]!.query.parts).toHaveLength(2);
       await button('On the wire').click();
-      await button(/^POST/).last().click();
+      await button(/^POST/).first().click();
       await page.getByText('Request', { exact: true }).click();
       await page.getByText('"base64": "… 1 byte"').waitFor();
     });
@@ -511,7 +511,7 @@ describeWithBrowser('The page, in Chromium', () => {
       call.finish();
       await announces('Answer complete.');
       await page.reload();
-      await button('Retry').click();
+      await button('Regenerate').click();
       const again = await agent.call(2);
       expect(again.query.kwargs).toMatchObject({ a: 1 });
       again.finish();
@@ -603,6 +603,44 @@ describeWithBrowser('The page, in Chromium', () => {
       await page.emulateMedia({ forcedColors: null });
       call.finish();
       await announces('Answer complete.');
+    });
+
+    it('edits a question, regenerates an answer, and switches between the versions', async () => {
+      const answer = async (call: ReturnType<ScriptedAgent['call']>, text: string) => {
+        (await call).emit(message(text));
+        (await call).finish();
+        await shows(text);
+        await announces('Answer complete.');
+        return (await call).context.history.map((turn) => turn.text);
+      };
+      await answer(ask('First'), 'Answer 1');
+      await answer(ask('Second'), 'Answer 2');
+      await button('Regenerate').last().click();
+      expect(await answer(agent.call(3), 'Answer 3')).toEqual(['Answer 1']);
+      expect(agent.calls[2]!.text).toBe('Second');
+      await shows('2 of 2');
+      await button('Edit').first().click();
+      const question = page.getByRole('textbox', { name: 'Question', exact: true });
+      expect(await question.inputValue()).toBe('First');
+      await question.fill('Another first');
+      await button('Ask').click();
+      expect(await answer(agent.call(4), 'Answer 4')).toEqual([]);
+      expect(agent.calls[3]!.text).toBe('Another first');
+      expect(await page.locator('.session').count()).toBe(1);
+      expect(await barriers()).toEqual([]);
+      await button('Older version').click();
+      await shows('Answer 1');
+      const group = page.getByRole('group', { name: 'Versions of question 2' });
+      await group.getByRole('button', { name: 'Older version' }).click();
+      await shows('Answer 2');
+      await page.reload();
+      await shows('Answer 2');
+      await shows('1 of 2');
+      await button('Erase First').or(button('Erase Another first')).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
+      await page.locator('.session').waitFor({ state: 'detached' });
+      const { sessions } = await host.agent.sessions('anonymous');
+      expect(sessions).toEqual([]);
     });
 
     it('stops an answer, shows why one failed, and asks again', async () => {

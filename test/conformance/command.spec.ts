@@ -34,7 +34,7 @@ describe('The command nest-agent-query-conformance', () => {
     expect([code, stderr]).toEqual([0, '']);
     const lines = CORE.map(({ id, sentence }) => `✓ ${id}  ${sentence}\n`).join('');
     expect(stdout).toMatch(
-      new RegExp(`\nEdition 2027-01, levels core: ${CORE.length} passed, 0 failed, 0 skipped, in \\S+ s\n$`),
+      new RegExp(`\nEdition 2027-02, levels core: ${CORE.length} passed, 0 failed, 0 skipped, in \\S+ s\n$`),
     );
     expect(stdout.startsWith(lines)).toBe(true);
   });
@@ -59,7 +59,7 @@ describe('The command nest-agent-query-conformance', () => {
       ),
     );
     expect(JSON.parse(json!.stdout)).toMatchObject({
-      edition: '2027-01',
+      edition: '2027-02',
       endpoint: `${service.url}/query`,
       results: [{ id: 'core.order', outcome: 'passed' }],
       counts: { passed: 1, failed: 0, skipped: 0 },

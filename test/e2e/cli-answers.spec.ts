@@ -358,6 +358,26 @@ usage: 3 tokens in, 4 tokens out
     ]);
   });
 
+  it(promise('cli.session-changes'), async () => {
+    const ask = async (count: number, ...args: string[]) => {
+      const asked = run('ask', ...args);
+      await answer(count, message(`Answer ${count}.`));
+      return asked;
+    };
+    await ask(1, 'One', '--session', 's');
+    expect(await run('fork', 's', '1', '--as', 'f')).toEqual({ stdout: 'f\n', stderr: '', code: 0 });
+    expect((await ask(2, 'Other', '--session', 's', '--after-turn', '0')).stdout).toBe('Answer 2.');
+    const turns = await Promise.all(['s', 'f'].map((id) => run('session', id, '--json')));
+    expect(turns.map(({ stdout }) => (JSON.parse(stdout) as { text: string }).text)).toEqual([
+      'Answer 2.',
+      'Answer 1.',
+    ]);
+    const made = JSON.parse((await run('fork', 's', '0', '--json')).stdout) as object;
+    expect(made).toMatchObject({ turns: 0 });
+    expect(await run('fork', 's', '1', '--as', 'f')).toMatchObject({ stdout: '', code: 3 });
+    expect(await run('fork', 's', 'x')).toMatchObject({ stdout: '', code: 2 });
+  });
+
   it(promise('cli.manage'), async () => {
     expect(await run('runs')).toEqual({ stdout: '', stderr: 'There are no runs.\n', code: 0 });
     const asked = run('ask', 'What is\nthis?', '--session', 's');

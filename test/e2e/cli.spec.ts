@@ -26,6 +26,7 @@ describe('The command line', () => {
       'runs',
       'sessions',
       'cancel',
+      'fork',
       'erase',
       'doctor',
       'serve',

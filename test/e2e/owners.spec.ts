@@ -115,6 +115,11 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
         ask(host.url, 'a', { headers: { ...caller, 'last-event-id': `${runId}.0` } }),
         send('GET', sessionPath),
         send('DELETE', sessionPath),
+        request(
+          host.url,
+          { path: `${sessionPath}/fork`, headers: caller },
+          JSON.stringify({ afterTurn: 0, session_id: 'mine' }),
+        ),
       ];
     };
     const read = (replies: Promise<Reply>[]) =>
@@ -125,7 +130,7 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
         }),
       );
     const missing = await read(ways({ 'x-caller': 'bob' }, unknown, 'unknown'));
-    expect(missing.map(([status]) => status)).toEqual(Array(9).fill(404));
+    expect(missing.map(([status]) => status)).toEqual(Array(10).fill(404));
     expect(await read(ways({ 'x-caller': 'bob' }, asked.runId, 's'))).toEqual(missing);
     expect(await read(ways({}, asked.runId, 's'))).toEqual(missing);
 

@@ -13,6 +13,7 @@ import {
  */
 export class SlowRunStore extends RunStore {
   readonly #last = new Map<string, Promise<unknown>>();
+  override readonly changesSessions = true;
   override readonly files: FileStore;
   override readonly inputs: InputStore;
 
@@ -63,6 +64,10 @@ export class SlowRunStore extends RunStore {
       const ended = this.memory.end(...args);
       return ended && { ...ended, run: copyOf(ended.run), next: ended.next && copyOf(ended.next) };
     });
+  }
+
+  override fork(...args: Parameters<RunStore['fork']>) {
+    return this.#slowly(() => this.memory.fork(...args));
   }
 
   async keep(...args: Parameters<RunStore['keep']>) {

@@ -7,6 +7,7 @@ import type {
   RunView,
   SessionList,
   SessionPage,
+  SessionView,
 } from './wire.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
@@ -28,6 +29,11 @@ export interface AskOptions extends FollowOptions {
   metadata?: Record<string, string> | undefined;
   /** The conversation. It is sent as `kwargs.session_id`. */
   sessionId?: string | undefined;
+  /**
+   * The query takes the place of the turns of the session after this number; 0: of all. It is refused with `session_busy` while a
+   * run of the session has not ended.
+   */
+  afterTurn?: number | undefined;
   /** 1 to 255 characters; a query with the same key is executed once. Default: a random one. */
   idempotencyKey?: string | undefined;
   /** Whether the run continues when nobody follows it. Default false: the service decides. */
@@ -160,6 +166,27 @@ export class AgentQueryClient {
   /** Returns turns of a session, oldest first; and the run to follow, if one executes. */
   session(sessionId: string, options: PageOptions<number> = {}): Promise<SessionPage> {
     return this.#connection.json('GET', options, 'sessions', sessionId);
+  }
+
+  /**
+   * Makes a session that begins with the first turns of another one. Files are kept until neither has them. After a lost response
+   * this is tried again: it then throws `session_exists` for a `newId`, or makes another session.
+   *
+   * @param afterTurn how many turns, from 0
+   * @param options `newId` is the id of the new session. Default: a random one
+   * @throws {AgentQueryError} `not_found` · `session_exists` · `invalid_query`: the session has fewer turns
+   *
+   * @example
+   * const { id } = await client.fork('conversation-1', 2);
+   * await client.ask('And in short?', { sessionId: id }).text();
+   */
+  fork(
+    sessionId: string,
+    afterTurn: number,
+    { newId, signal }: CallOptions & { newId?: string | undefined } = {},
+  ): Promise<SessionView> {
+    const body = { afterTurn, session_id: newId };
+    return this.#connection.json('POST', { signal, body }, 'sessions', sessionId, 'fork');
   }
 
   /**

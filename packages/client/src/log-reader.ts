@@ -26,6 +26,7 @@ export interface FollowOptions {
 export interface Submission {
   body: QueryBody;
   idempotencyKey: string;
+  afterTurn?: number | undefined;
   detached?: boolean | undefined;
   onUpload?: ((sentBytes: number, totalBytes: number | undefined) => void) | undefined;
 }
@@ -191,12 +192,13 @@ export class LogReader {
   }
 
   async #submit(submission: Submission): Promise<Opened> {
-    const { body, idempotencyKey, detached, onUpload } = submission;
+    const { body, idempotencyKey, afterTurn, detached, onUpload } = submission;
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
       Accept: STREAM,
       'Idempotency-Key': idempotencyKey,
     };
+    if (afterTurn !== undefined) headers['Session-After'] = String(afterTurn);
     if (detached) headers.Prefer = 'respond-async';
     const content = await body.open(onUpload, this.#signal);
     this.#isRefused = false;

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'not_found'
   | 'body_timeout'
   | 'session_busy'
+  | 'session_exists'
   | 'invalid_answer'
   | 'input_resolved'
   | 'input_expired'

@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
  * An edition of the interface. It never changes: what is promised later gets a later edition, so that a service that has passed
  * one does not fail it tomorrow.
  */
-export type Edition = '2026-12' | '2027-01';
+export type Edition = '2026-12' | '2027-01' | '2027-02';
 
 /**
  * The newest edition: it has its own promises, and those of the editions before.
@@ -12,7 +12,7 @@ export type Edition = '2026-12' | '2027-01';
  * @example
  * console.log(`Passes ${EDITION}`);
  */
-export const EDITION: Edition = '2027-01';
+export const EDITION: Edition = '2027-02';
 
 /**
  * The levels in their order, each with what it is about. `core` is what every service of this interface has; each other level
@@ -25,7 +25,7 @@ export const LEVELS = {
   core: 'a query and its stream: section 1 of the interface',
   stream: 'the two profiles, the end of a stream, and what is refused before it: 2.1 to 2.3, 2.8',
   runs: 'runs that outlive their connections: follow, resume, retry, cancel: 2.4, 2.7',
-  sessions: 'conversations and their turns: 2.5',
+  sessions: 'conversations, their turns and forks: 2.5, 2.16',
   files: 'files of queries and answers, and long texts: 2.9',
   lists: 'lists of runs and of sessions: 2.10',
   input: 'runs that ask, and answers to them: 2.13',

@@ -20,7 +20,7 @@ import { Execution } from './execution.js';
 import { mastraFailure, stateLost } from './failures.js';
 import { gatedModel } from './gated-model.js';
 import { AnswerRecord, type KeptAnswer } from './kept-answer.js';
-import type { MastraAgent, MastraSettings, MastraStream } from './mastra-options.js';
+import type { MastraAgent, MastraMemory, MastraSettings, MastraStream } from './mastra-options.js';
 import { answerMessages, messagesOf } from './messages.js';
 import { type OpenCall, openCallOf, questionOf } from './open-calls.js';
 import { waitingCalls } from './snapshots.js';
@@ -80,7 +80,12 @@ export class MastraRun<K extends object> {
 
   /** Lets the agent begin, after what it has said and done so far. */
   async *#begin(tellsNotes = true): AsyncGenerator<Envelope> {
-    const { messages, notes } = await messagesOf(this.query, this.context, this.settings, this.#hasMemory);
+    const { messages, notes } = await messagesOf(
+      this.query,
+      this.context,
+      this.settings,
+      await this.#knowsSession(),
+    );
     if (tellsNotes) yield* notes;
     // A memory has the question since the framework has waited.
     const question = this.#hasMemory && this.#asked.length > 0 ? [] : messages;
@@ -183,6 +188,14 @@ export class MastraRun<K extends object> {
       yield this.#told(toolResult(id, whyNoResult(calls[index], answers[index]), { isError: true }));
     }
     yield* this.#begin(false);
+  }
+
+  /** Whether the memory of the agent has the session: not that of a fork, or one whose turns were replaced. */
+  async #knowsSession(): Promise<boolean> {
+    const { owner, session, history } = this.context;
+    if (!this.#hasMemory || !session || history.length === 0) return this.#hasMemory;
+    const memory = (await this.agent.getMemory()) as MastraMemory;
+    return Boolean(await memory.getThreadById({ threadId: threadOf({ owner, id: session.id }) }));
   }
 
   get #hasMemory(): boolean {

@@ -19,9 +19,9 @@ export async function messagesOf(
   query: Pick<Query, 'parts'>,
   context: QueryContext,
   settings: AdapterSettings,
-  hasMemory: boolean,
+  knowsSession: boolean,
 ): Promise<{ messages: PromptMessage[]; notes: Envelope[] }> {
-  const history = hasMemory ? [] : context.history;
+  const history = knowsSession ? [] : context.history;
   const conversation = await readConversation(query, context, { ...settings, history });
   return { messages: promptMessages(conversation, callId), notes: conversation.notes };
 }

@@ -93,6 +93,15 @@ describe('An agent of Mastra', () => {
       expect(memory.messages.size).toBe(2);
     });
 
+    it('begins with the turns of a session that it does not know: a fork, or one whose turns were replaced', async () => {
+      const memory = new TestMemory();
+      const { handler, model } = agentOf([says('2'), says('3')], [], { memory });
+      const turns = [{ question: 'one', answer: 'Answer 1' }];
+      for (const text of ['two', 'three'])
+        await ask(handler, text, await contextOf({ owner: 'ann', sessionId: 's', turns }));
+      expect(JSON.stringify(model.newest.messages).split('Answer 1')).toHaveLength(2);
+    });
+
     it('uses no thread if the query has no session', async () => {
       const memory = new TestMemory();
       const { handler } = agentOf([says('Hello')], [], { memory });

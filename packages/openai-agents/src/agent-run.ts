@@ -87,10 +87,11 @@ export class AgentRun<K extends object> {
   /** The question; after it, what earlier attempts have done. If they have asked, the state with the answers. */
   async *#begin(): AsyncGenerator<Envelope, AgentInput | undefined> {
     const { agent, settings, framework } = this.equipment;
-    const { session } = this.context;
     this.#toolContext = await settings.context?.(this.query, this.context);
-    const hasMemory = settings.session !== undefined && session !== undefined;
-    const { items, notes } = await itemsOf(this.query, this.context, settings, hasMemory);
+    const memory = settings.session && (await memoryOf(settings.session, this.context));
+    // A fork is not known to the memory, and neither is a session whose turns were replaced.
+    const knowsSession = memory !== undefined && (await memory.getItems(1)).length > 0;
+    const { items, notes } = await itemsOf(this.query, this.context, settings, knowsSession);
     const kept = this.#kept;
     // Callers have the notes of the attempt that has asked.
     if (!kept?.state) yield* notes;

@@ -22,9 +22,9 @@ export async function itemsOf(
   query: Pick<Query, 'parts'>,
   context: QueryContext,
   settings: AdapterSettings,
-  hasMemory: boolean,
+  knowsSession: boolean,
 ): Promise<{ items: AgentInputItem[]; notes: Envelope[] }> {
-  const history = hasMemory ? [] : context.history;
+  const history = knowsSession ? [] : context.history;
   const { turns, question, notes } = await readConversation(query, context, { ...settings, history });
   const earlier = turns.flatMap(({ runId, parts, steps }) => [
     userItem(parts),

@@ -127,6 +127,17 @@ describe('An agent of OpenAI Agents', () => {
       expect(bob).toHaveLength(2);
     });
 
+    it('begins with the turns of a session that it does not know: a fork, or one whose turns were replaced', async () => {
+      const { handler, model } = agentOf([says('2'), says('3')], {}, { session });
+      const turns = [{ question: 'one', answer: 'Answer 1' }];
+      for (const text of ['two', 'three'])
+        await ask(handler, text, await contextOf({ owner: 'ann', sessionId: 's', turns }));
+      expect(JSON.stringify(model.newest.messages).split('Answer 1')).toHaveLength(2);
+      expect(model.newest.messages.map(({ role }) => role)).toEqual([
+        ...['user', 'assistant', 'user', 'assistant', 'user'],
+      ]);
+    });
+
     it('asks for none if the query has no session', async () => {
       const { handler } = agentOf([says('Hello')], {}, { session });
       await ask(handler);

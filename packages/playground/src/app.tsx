@@ -72,6 +72,7 @@ export function App({ page }: { page: Page }) {
           {/* It stays as the user left it, and takes files that are dropped. */}
           <div class="conversation" key={conversation.id} hidden={view !== 'conversation'}>
             <ConversationView
+              page={page}
               conversation={conversation}
               onAsk={read.fault === undefined ? ask : undefined}
             />

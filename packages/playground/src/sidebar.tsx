@@ -3,14 +3,15 @@ import { Icon } from './icons.js';
 import { InboxView } from './requests/inbox-view.js';
 import type { Page } from './state/page.js';
 import { useStore } from './state/store.js';
+import { rootOf } from './state/versions.js';
 import { timeAgo } from './text.js';
 
 /** The sessions of the user, and the agents if there are several. On a phone it is a drawer. */
 export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) => void }) {
   const { service, conversation, services, isDrawerOpen } = page;
   const key = useStore(page.key);
-  const { list, next, isLoaded, fault } = service.sessions;
-  const named = list.map((session) => ({ ...session, name: service.sessions.nameOf(session) }));
+  const { conversations, next, isLoaded, fault } = service.sessions;
+  const named = conversations.map((session) => ({ ...session, name: service.sessions.nameOf(session) }));
   const first = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (isDrawerOpen) first.current?.focus();
@@ -48,14 +49,14 @@ export function Sidebar({ page, onErase }: { page: Page; onErase: (id: string) =
       </button>
       <InboxView page={page} />
       {fault !== undefined && <p class="quiet fault">{fault}</p>}
-      {isLoaded && !fault && list.length === 0 && <p class="quiet">What you ask is kept here.</p>}
+      {isLoaded && !fault && conversations.length === 0 && <p class="quiet">What you ask is kept here.</p>}
       <ul>
         {named.map(({ id, name, updatedAt, active, asking }) => (
           <li key={id}>
             <button
               type="button"
               class="session"
-              aria-current={id === conversation.id ? 'true' : undefined}
+              aria-current={rootOf(id) === rootOf(conversation.id) ? 'true' : undefined}
               onClick={() => page.select(id)}
             >
               <span class="title">{name}</span>

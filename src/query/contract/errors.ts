@@ -11,6 +11,7 @@ export const STATUS_OF_CODE = {
   not_found: 404,
   body_timeout: 408,
   session_busy: 409,
+  session_exists: 409,
   invalid_answer: 400,
   input_resolved: 409,
   input_expired: 409,

@@ -63,6 +63,26 @@ export function sessionBusy(): QueryError {
   return new QueryError('session_busy', 'A query of this session has not ended. Send this one when it has.');
 }
 
+/** @param id of the session that was to be made */
+export function sessionExists(id: string): QueryError {
+  const detail = `There is a session with the id ${JSON.stringify(id)} already. Send another id, or none.`;
+  return new QueryError('session_exists', detail);
+}
+
+/** A query replaces turns after one that its session does not have. */
+export function nothingToReplace(afterTurn: number, turns: number): QueryError {
+  const detail = `Session-After is ${afterTurn}, but the newest turn of the session is ${turns}. Send a number from 0 to ${turns}.`;
+  return new QueryError('invalid_query', detail);
+}
+
+/** The store has no capability for forks and replaced turns. */
+export function sessionsUnchangeable(): QueryError {
+  return new QueryError(
+    'invalid_query',
+    'The store of this service can neither replace turns nor fork sessions.',
+  );
+}
+
 export function sessionFull(maxWaiting: number): QueryError {
   const detail = `${maxWaiting} queries of this session are waiting, which is the limit. Try again when one of them has ended.`;
   return new QueryError('session_full', detail, { retryAfter: 5 });

@@ -4,7 +4,7 @@ import { type Awaitable, isThenable } from '../ports/file-store.js';
 import { header, type HostRequest, requestPath } from '../platform/host.js';
 import { ANONYMOUS, type QueryOptions } from '../runs/agent.service.js';
 import { Observers } from '../runs/observers.js';
-import { type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
+import { afterTurnOf, type Cursor, cursorOf, idempotencyKeyOf, prefersAsync } from './headers.js';
 
 /** The request of route parameters. In a function, so that a global pipe of the host finds nothing to change. */
 export type PendingRequest = () => { readonly request: HostRequest; caller?: Awaitable<Caller> };
@@ -89,8 +89,9 @@ function callerOf(request: HostRequest, owner: string): Caller {
   const path = requestPath(request);
   if (cursor) return { owner, cursor, path, request: request as never };
   const idempotencyKey = idempotencyKeyOf(request);
+  const afterTurn = afterTurnOf(request);
   const detached = prefersAsync(header(request, 'prefer'));
-  return { owner, cursor, path, idempotencyKey, detached, request: request as never };
+  return { owner, cursor, path, idempotencyKey, afterTurn, detached, request: request as never };
 }
 
 /** A parameter of a route: who asks, and what the head of the request says. */

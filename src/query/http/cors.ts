@@ -11,7 +11,8 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
     methods: 'GET,HEAD,POST,DELETE',
     // Besides those that a browser may always send, and those that a page may always read.
     allowedHeaders:
-      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,X-API-Key,traceparent,tracestate',
+      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
+      'traceparent,tracestate',
     exposedHeaders:
       'Accept-Ranges,Content-Disposition,Content-Location,Content-Range,ETag,Location,Preference-Applied,' +
       'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate',

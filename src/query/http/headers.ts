@@ -45,6 +45,14 @@ export function idempotencyKeyOf(request: HostRequest): string | undefined {
   throw new QueryError('invalid_query', 'Idempotency-Key must have 1 to 255 characters.');
 }
 
+/** Reads `Session-After`: the query replaces the turns after this number. Or throws `invalid_query`. */
+export function afterTurnOf(request: HostRequest): number | undefined {
+  const value = onlyHeader(request, 'Session-After');
+  if (value === undefined) return undefined;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new QueryError('invalid_query', 'Session-After must be a whole number from 0: the number of a turn.');
+}
+
 /** Whether `Prefer` asks for an asynchronous response (RFC 7240 §4.1). */
 export function prefersAsync(prefer = ''): boolean {
   return prefer

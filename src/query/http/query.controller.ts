@@ -22,6 +22,7 @@ import type {
   RunView,
   SessionList,
   SessionPage,
+  SessionView,
 } from 'nest-agent-query-client';
 import type { Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
@@ -34,11 +35,12 @@ import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner } from './caller.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
+import type { ForkDto } from './fork.dto.js';
 import { cursorOfRun } from './headers.js';
 import { ListDto, runListOf, TurnsDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
-import { AnswersBody, QueryBody } from './query.reader.js';
+import { AnswersBody, ForkBody, QueryBody } from './query.reader.js';
 
 /**
  * `{base}/query`. What callers send is validated as DTOs, `AgentService` returns an Observable of envelopes, and `SseInterceptor`
@@ -158,6 +160,20 @@ export class QueryController {
   ): Promise<SessionPage> {
     const { after, limit } = validated(TurnsDto, parameters);
     return this.agent.session(owner, sessionId, after, limit);
+  }
+
+  /** Makes a session that begins with the first turns of another one. */
+  @Post('sessions/:sessionId/fork')
+  async fork(
+    @ForkBody() { afterTurn, session_id: newId }: ForkDto,
+    @FromCaller() { owner, path }: Caller,
+    @Param('sessionId') sessionId: string,
+    @Res() response: HostResponse,
+  ): Promise<SessionView> {
+    const session = await this.agent.fork(owner, sessionId, afterTurn, newId ?? undefined);
+    const sessions = path.split('/').slice(0, -2).join('/');
+    response.header('Location', `${sessions}/${encodeURIComponent(session.id)}`);
+    return session;
   }
 
   @Delete('sessions/:sessionId')

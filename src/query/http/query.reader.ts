@@ -16,9 +16,10 @@ import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { type AnswersDto, validateAnswers } from './answers.dto.js';
 import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
+import { type ForkDto, validateFork } from './fork.dto.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
-/** Answers have no files. What a query has as the content of one is refused at its first byte. */
+/** What a query would have as the content of a file is refused at its first byte. */
 const NO_FILES = { fileBytes: 0, filesBytes: 0 };
 
 type WithBody = { body?: unknown };
@@ -111,24 +112,36 @@ export class QueryReader
   }
 }
 
-/** Reads and validates the answers of a request. The body of a caller without access is not read. */
+/** Reads and validates a body without files. The body of a caller without access is not read. */
 @Injectable()
-export class AnswersReader implements PipeTransform<PendingRequest, Promise<AnswersDto>> {
+abstract class DocumentReader<T> implements PipeTransform<PendingRequest, Promise<T>> {
   constructor(
     private readonly callers: CallerPipe,
     private readonly settings: Settings,
     private readonly spool: Spool,
   ) {}
 
-  /** @throws {QueryError} `unsupported_media_type` · `invalid_answer`, and the errors of `CallerPipe` and `readBody` */
-  async transform(pending: PendingRequest): Promise<AnswersDto> {
+  protected abstract validate(value: unknown): T;
+
+  /** @throws {QueryError} `unsupported_media_type`, and the errors of `CallerPipe`, `readBody` and `validate` */
+  async transform(pending: PendingRequest): Promise<T> {
     const { request } = pending();
     await this.callers.transform(pending);
     requireJson(header(request, 'content-type'));
     const limits = { ...this.settings.limits, ...NO_FILES };
     const { value } = await readDocument(request, { limits }, this.spool);
-    return validateAnswers(value);
+    return this.validate(value);
   }
+}
+
+@Injectable()
+export class AnswersReader extends DocumentReader<AnswersDto> {
+  protected validate = validateAnswers;
+}
+
+@Injectable()
+export class ForkReader extends DocumentReader<ForkDto> {
+  protected validate = validateFork;
 }
 
 /** Reads a body. A middleware (which Fastify runs on Node's request) or a serverless adapter may have parsed it already. */
@@ -148,6 +161,9 @@ function readDocument(
 
 /** A parameter of a route: the answers in the body. */
 export const AnswersBody = () => OfBothParameters(AnswersReader);
+
+/** A parameter of a route: the fork in the body. */
+export const ForkBody = () => OfBothParameters(ForkReader);
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
 export const QueryBody = () => OfBothParameters(QueryReader);

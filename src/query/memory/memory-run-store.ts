@@ -6,6 +6,7 @@ import {
   type Admitted,
   type AttemptRef,
   type Ended,
+  type Fork,
   type Kept,
   type ListPage,
   type LogSlice,
@@ -33,6 +34,7 @@ import { fileOf, Sessions } from './sessions.js';
  * QueryModule.forRoot({ handler: MyHandler, store: new MemoryRunStore({ runMs: 10 * 60_000 }) })
  */
 export class MemoryRunStore extends RunStore {
+  override readonly changesSessions = true;
   override readonly files: MemoryFileStore;
   override readonly inputs: MemoryInputStore;
   readonly #runs: Runs;
@@ -87,6 +89,8 @@ export class MemoryRunStore extends RunStore {
     const isAsking = first?.status === 'input_required';
     const isSuperseded = session && isAsking && supersedes(session, holds(first));
     if (isSuperseded) ahead.shift();
+    const afterTurn = session?.afterTurn;
+    if (afterTurn !== undefined) this.#sessions.refuseToReplace(owner, session!.id, afterTurn);
     refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
     const queues = this.#queuesOf(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
@@ -94,6 +98,7 @@ export class MemoryRunStore extends RunStore {
     const superseded = isSuperseded
       ? this.#end(first, { status: 'cancelled' }, undefined, 'superseded')
       : undefined;
+    if (afterTurn !== undefined) this.#sessions.replace(owner, session!.id, afterTurn);
     const run = new Run(admission);
     this.#runs.add(run);
     this.#sessions.enqueue(run);
@@ -198,6 +203,11 @@ export class MemoryRunStore extends RunStore {
   sessions(owner: string, page: ListPage) {
     this.#sweep();
     return this.#sessions.page(owner, page);
+  }
+
+  override fork(owner: string, fork: Fork) {
+    this.#sweep();
+    return this.#sessions.fork(owner, fork);
   }
 
   override close(): Promise<void> {

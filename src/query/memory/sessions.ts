@@ -1,8 +1,8 @@
 import { pageOf } from '../contract/list-page.js';
 import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
-import type { ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
-import { pageOfTurns, turnOfRun } from '../ports/turn-rules.js';
+import type { Fork, ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
+import { pageOfTurns, refuseToFork, refuseToReplace, turnOfRun } from '../ports/turn-rules.js';
 import type { RetentionOptions } from './retention.js';
 import type { Run } from './run.js';
 import { keyOf } from './runs.js';
@@ -24,6 +24,8 @@ interface KeptTurn {
   readonly files: TurnFile[];
   /** The texts that pages show cut, by their digests. */
   readonly longTexts: ReadonlyMap<string, string>;
+  /** How many sessions have the turn. */
+  uses: number;
 }
 
 interface Session {
@@ -82,12 +84,44 @@ export class Sessions {
     return position === 0 ? session.queue[0] : undefined;
   }
 
+  /** @throws {QueryError} see `refuseToReplace` */
+  refuseToReplace(owner: string, sessionId: string, afterTurn: number): void {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    refuseToReplace(afterTurn, session?.queue.length ?? 0, session ? newestOf(session) : 0);
+  }
+
+  /** Removes the turns after a number. */
+  replace(owner: string, sessionId: string, afterTurn: number): void {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    if (!session) return;
+    for (const turn of session.turns.splice(Math.max(0, afterTurn - session.dropped))) this.#dropTurn(turn);
+    session.dropped = Math.min(session.dropped, afterTurn);
+    if (afterTurn === 0) session.title = undefined;
+  }
+
+  /** @throws {QueryError} see `refuseToFork` */
+  fork(owner: string, fork: Fork): SessionRecord | undefined {
+    const source = this.#sessions.get(keyOf(owner, fork.sessionId));
+    if (!source) return undefined;
+    const { afterTurn, newId } = fork;
+    refuseToFork(fork, newestOf(source), this.#sessions.has(keyOf(owner, newId)));
+    const session = this.#use(owner, newId);
+    session.title = afterTurn === 0 ? undefined : source.title;
+    session.dropped = Math.min(source.dropped, afterTurn);
+    session.turns = source.turns.slice(0, afterTurn - session.dropped);
+    for (const turn of session.turns) {
+      turn.uses++;
+      this.#length += turn.whole.length;
+    }
+    return recordOf(session);
+  }
+
   turns(owner: string, sessionId: string, page: TurnsPage) {
     const session = this.#sessions.get(keyOf(owner, sessionId));
     if (!session) return undefined;
     const { after, limit, cutTexts = false } = page;
     const { dropped } = session;
-    const total = dropped + session.turns.length;
+    const total = newestOf(session);
     const from = Math.min(total, Math.max(dropped, after ?? total - limit));
     const kept = session.turns.slice(from - dropped, from - dropped + limit);
     const forms = kept.map((turn) => (cutTexts ? turn.shown : turn.whole));
@@ -157,8 +191,10 @@ export class Sessions {
     for (const turn of turns) this.#dropTurn(turn);
   }
 
-  #dropTurn({ whole: { turn, length } }: KeptTurn): void {
+  #dropTurn(kept: KeptTurn): void {
+    const { turn, length } = kept.whole;
     this.#length -= length;
+    if (--kept.uses > 0) return;
     this.#turns.delete(turn.runId);
     this.onDropped(turn.runId);
   }
@@ -169,10 +205,16 @@ export function fileOf(files: TurnFile[], sha256: string): TurnFile | undefined 
   return files.find((file) => file.sha256 === sha256);
 }
 
-function recordOf({ id, title, turns, dropped, queue, usedAt }: Session): SessionRecord {
+/** The number of the newest turn. */
+function newestOf({ turns, dropped }: Session): number {
+  return dropped + turns.length;
+}
+
+function recordOf(session: Session): SessionRecord {
+  const { id, title, queue, usedAt } = session;
   const idOf = (wanted: Run['status']) => queue.find(({ status }) => status === wanted)?.id;
   const [active, asking] = [idOf('running'), idOf('input_required')];
-  return { id, title, turns: dropped + turns.length, usedAt, active, asking };
+  return { id, title, turns: newestOf(session), usedAt, active, asking };
 }
 
 /** Cuts the long texts once, when the run ends, so that no page has to read them. */
@@ -188,6 +230,7 @@ function keptTurn(run: Run, answer: TurnAnswer): KeptTurn {
     whole: { turn: whole, length: lengthOf(whole, envelopes) },
     shown: { turn: shown, length: shownLength },
     longTexts,
+    uses: 1,
   };
 }
 

@@ -196,9 +196,11 @@ export abstract class AgentHandler<K extends object = Record<string, unknown>> {
   abstract handle(query: Query<K>, context: QueryContext): HandlerAnswer | Promise<HandlerAnswer>;
 
   /**
-   * Called after a caller has erased a session, in the process that has received the request: a handler that keeps a memory of
-   * its own erases it here. The caller gets its answer when this has ended. What this throws is logged, and the session stays
-   * erased. Not called for sessions that are dropped because of their age. A request-scoped handler has it as a static method.
+   * Called after a caller has erased a session, or turns of it by a query that replaces them, in the process that has received the
+   * request: a handler that keeps a memory of its own erases it here, and begins again with `context.history`. The caller gets its
+   * answer when this has ended; until then, this process does not start the run of the query. What this throws is logged, and what
+   * was erased stays erased. Not called for sessions that are dropped because of their age. A request-scoped handler has it as a
+   * static method.
    */
   sessionErased?(session: SessionRef): void | Promise<void>;
 }

@@ -46,6 +46,7 @@ export const TIMED_OPERATIONS = [
   'end',
   'erase',
   'find',
+  'fork',
   'keep',
   'part',
   'query',

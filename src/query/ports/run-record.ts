@@ -69,6 +69,8 @@ export interface Admission {
         maxWaiting: number;
         /** What becomes of a run of the session that asks; see `supersedes`. Default `supersede`. */
         onAsking?: OnAsking;
+        /** The run takes the place of the turns after this number, which are removed with the admission. Default: it follows them. */
+        afterTurn?: number | undefined;
       }
     | undefined;
   /** The caller's idempotency key, with the digest of the query. */
@@ -200,14 +202,27 @@ export interface RunsPage extends ListPage {
   metadata?: Metadata | undefined;
 }
 
+/** What a new session begins with: the first turns of another one. */
+export interface Fork {
+  /** The id of the session whose turns it begins with. */
+  sessionId: string;
+  /** How many of them: up to the number of the newest turn. */
+  afterTurn: number;
+  /** The id of the new session. */
+  newId: string;
+}
+
 /** A session as lists have it. */
 export interface SessionRecord {
   readonly id: string;
-  /** The beginning of the first text of its queries; see `titleOf`. Undefined if none of them has a text. */
+  /**
+   * The beginning of the first text of its queries; see `titleOf`. Undefined if none of them has a text. A fork that begins with a
+   * turn has the title of the session it comes from.
+   */
   readonly title: string | undefined;
   /** The number of the newest turn. */
   readonly turns: number;
-  /** When its newest run was admitted or its newest turn was added, whichever is later; milliseconds since the epoch. */
+  /** When its newest run was admitted, its newest turn was added or it was forked, whichever is last; milliseconds since the epoch. */
   readonly usedAt: number;
   /** The id of the run that executes. */
   readonly active: string | undefined;

@@ -5,6 +5,7 @@ import type {
   Admitted,
   AttemptRef,
   Ended,
+  Fork,
   Kept,
   ListPage,
   ListPosition,
@@ -16,6 +17,7 @@ import type {
   StoredQuery,
   TurnsPage,
 } from './run-record.js';
+import { sessionsUnchangeable } from '../contract/refusals.js';
 import type { InputsResolved, InputStore } from './input-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
 
@@ -76,11 +78,12 @@ export abstract class RunStore {
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *
    * 1. `idempotency_conflict`: the key belongs to another digest
-   * 2. `session_busy`: the policy is `reject`, and the session has an unfinished run
+   * 2. `session_busy`: the policy is `reject` or the admission replaces turns, and the session has an unfinished run
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
-   * 4. the admission's `refusal`
-   * 5. `rate_limited`: the run would wait, and `maxWaitingPerOwner` runs of its owner wait
-   * 6. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
+   * 4. `invalid_query`: the admission replaces turns after a number that is greater than that of the newest turn
+   * 5. the admission's `refusal`
+   * 6. `rate_limited`: the run would wait, and `maxWaitingPerOwner` runs of its owner wait
+   * 7. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
@@ -188,7 +191,7 @@ export abstract class RunStore {
   ): Awaitable<{ sessions: SessionRecord[]; next: ListPosition | undefined }>;
 
   /**
-   * Erases a session: its turns, its runs and their logs. Returns false if there is none.
+   * Erases a session: its turns, its runs and their logs. What a fork shares with it stays. Returns false if there is none.
    *
    * @throws {QueryError} `session_busy`: the session has an unfinished run
    */
@@ -196,6 +199,9 @@ export abstract class RunStore {
 
   /** Whether waiting runs survive the end of the process. Then it also has `query` and `handOver`. Default false. */
   readonly durable: boolean = false;
+
+  /** Whether turns can be replaced (`Admission.session.afterTurn`) and sessions forked. Then it also has `fork`. Default false. */
+  readonly changesSessions: boolean = false;
 
   /** Keeps what runs ask. Default: runs cannot ask. */
   readonly inputs?: InputStore;
@@ -229,6 +235,19 @@ export abstract class RunStore {
    */
   query(run: RunRef): Awaitable<StoredQuery> {
     throw new Error(`The store does not keep the query of run ${run.id}.`);
+  }
+
+  /**
+   * Makes a session that begins with the first turns of another one of the owner. Files and long texts are shared: they are kept
+   * as long as one of the sessions has their turn, and are found by the run of that turn. Undefined if there is no such session.
+   *
+   * @throws {QueryError} `session_exists`: the owner has a session with the new id · `invalid_query`, at `/afterTurn`: the session
+   * has fewer turns. Default: always, the store cannot fork
+   */
+  fork(owner: string, fork: Fork): Awaitable<SessionRecord | undefined> {
+    void owner;
+    void fork;
+    throw sessionsUnchangeable();
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Turn, TurnAnswer } from 'nest-agent-query-client';
-import type { Admission, RunRecord, TurnsPage } from './run-record.js';
+import { invalidQuery, nothingToReplace, sessionBusy, sessionExists } from '../contract/refusals.js';
+import type { Admission, Fork, RunRecord, TurnsPage } from './run-record.js';
 
 /**
  * The turn of a run that has ended.
@@ -47,4 +48,35 @@ export function pageOfTurns<T>(
   const fitting = ordered.filter((turn, index) => (length += lengthOf(turn)) <= maxLength || index === 0);
   if (isNewest) return { turns: fitting.reverse(), last, total };
   return { turns: fitting, last: last - (turns.length - fitting.length), total };
+}
+
+/**
+ * Refuses a query that replaces the turns after a number, if its session has an unfinished run or fewer turns.
+ *
+ * @param ahead how many runs of the session have not ended
+ * @param turns the number of its newest turn; 0 without a session
+ * @throws {QueryError} `session_busy` · `invalid_query`
+ *
+ * @example
+ * if (session?.afterTurn !== undefined) refuseToReplace(session.afterTurn, queue.length, turns);
+ */
+export function refuseToReplace(afterTurn: number, ahead: number, turns: number): void {
+  if (ahead > 0) throw sessionBusy();
+  if (afterTurn > turns) throw nothingToReplace(afterTurn, turns);
+}
+
+/**
+ * Refuses a fork of a session, if the new id is taken or the session has fewer turns.
+ *
+ * @param turns the number of the newest turn of the session
+ * @param isTaken whether the owner has a session with the new id
+ * @throws {QueryError} `session_exists` · `invalid_query`
+ *
+ * @example
+ * refuseToFork(fork, source.turns, sessions.has(fork.newId));
+ */
+export function refuseToFork({ afterTurn, newId }: Fork, turns: number, isTaken: boolean): void {
+  if (isTaken) throw sessionExists(newId);
+  const detail = `must be at most ${turns}, the number of the newest turn of the session`;
+  if (afterTurn > turns) throw invalidQuery([{ pointer: '/afterTurn', detail }]);
 }

@@ -1,10 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
 import { log } from '../contract/envelopes.js';
 import { QueryError, refusalOf } from '../contract/errors.js';
+import { sessionsUnchangeable } from '../contract/refusals.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { Query } from '../ports/agent-handler.js';
 import { type Awaitable, isThenable } from '../ports/file-store.js';
-import type { Admission, Admitted, RunRecord } from '../ports/run-store.js';
+import type { Admission, Admitted, RunRecord, RunStore } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import { storedOwner } from '../sharing/owners.js';
 import type { Processes } from './processes.js';
@@ -33,6 +34,11 @@ export interface QueryOptions {
   owner?: string;
   /** A repeated query with the same key finds the run that the first query started. Default: none. */
   idempotencyKey?: string | undefined;
+  /**
+   * The query replaces the turns of its session after this number, from 0. It is refused while a run of the session has not ended.
+   * Default: it follows the last turn.
+   */
+  afterTurn?: number | undefined;
   /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */
   detached?: boolean;
   /** The request that submits the query, for the option `admit` and the trace. Default: none, the host submits it itself. */
@@ -88,21 +94,23 @@ export class Admissions {
     options: QueryOptions,
     trace: RunTrace | undefined,
   ): Promise<Admitted> {
-    const { idempotencyKey: key, release = () => undefined } = options;
+    const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, release = () => undefined } = options;
     const { store, files, settings } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
     let hasSlot = false;
     let admitted: Admitted | undefined;
     try {
+      if (afterTurn !== undefined) mayReplace(asked, store);
       const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
-      const idempotency = key === undefined ? undefined : { key, digest: await queryDigest(query) };
+      const idempotency =
+        key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn) };
       const refused = this.#refusal(typed, options);
       const refusal = isThenable(refused) ? await refused : refused;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = isThenable(reserved) ? await reserved : reserved;
       const admission: Admission = {
-        ...this.#admission(asked, query, hasSlot),
+        ...this.#admission(asked, query, hasSlot, afterTurn),
         idempotency,
         path: this.#pathOf(options.path),
         refusal: this.isDraining ? draining() : refusal,
@@ -118,6 +126,8 @@ export class Admissions {
       const answer = store.admit(admission);
       admitted = isThenable(answer) ? await answer : answer;
       if (admitted.created) {
+        // Of the turns that are gone, the handler may remember something.
+        if (afterTurn !== undefined) await this.services.tellErased({ owner, id: asked.sessionId! });
         if (admitted.superseded) this.processes.resolved({ ...admitted.superseded, isReady: true });
         runner.observation.admitted(admitted.run, query);
         trace?.admitted(admitted.run.status === 'waiting');
@@ -147,6 +157,7 @@ export class Admissions {
     { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
     mayStart: boolean,
+    afterTurn: number | undefined,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
     const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
@@ -160,7 +171,7 @@ export class Admissions {
       session:
         sessionId === undefined
           ? undefined
-          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking },
+          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking, afterTurn },
       mayStart,
       maxWaiting,
       maxWaitingPerOwner,
@@ -230,6 +241,13 @@ async function traced(trace: RunTrace, admit: () => Promise<Admitted>): Promise<
     trace.refused(refusalOf(error).code);
     throw error;
   }
+}
+
+/** @throws {QueryError} `invalid_query`: the query names no session, or the store cannot replace turns */
+function mayReplace({ sessionId }: NewRun, { changesSessions }: RunStore): void {
+  if (sessionId === undefined)
+    throw new QueryError('invalid_query', 'Session-After needs a session: name it in kwargs.session_id.');
+  if (!changesSessions) throw sessionsUnchangeable();
 }
 
 /** The refusal that the option `admit` has thrown. Any other error is thrown on. */

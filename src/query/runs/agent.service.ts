@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Logger, OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
-import type { RunList, RunView, SessionList, SessionPage } from 'nest-agent-query-client';
+import type { RunList, RunView, SessionList, SessionPage, SessionView } from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
@@ -20,7 +20,7 @@ import { Processes } from './processes.js';
 import { RunHandler } from './run-handler.js';
 import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
-import { sessionIdOf } from './submitted-query.js';
+import { newRunId, sessionIdOf } from './submitted-query.js';
 import {
   downloadOf,
   existingRun,
@@ -65,7 +65,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   constructor(
     private readonly store: RunStore,
-    @Inject(RunHandler) private readonly handler: AgentHandler,
+    @Inject(RunHandler) handler: AgentHandler,
     private readonly settings: Settings,
     private readonly spool: Spool,
     clock: Clock,
@@ -84,7 +84,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * Admits a query as a run and returns the Observable of its envelopes. The run executes whether or not anybody subscribes;
    * the Observable only follows its log.
    *
-   * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`),
+   * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`, or `afterTurn`),
    * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `at_capacity`, `draining`, `unavailable`,
    * `storage_full`, or what the option `admit` throws.
    *
@@ -187,6 +187,26 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   }
 
   /**
+   * Makes a session that begins with the first turns of another one, and goes its own way from there. Files are shared: they are
+   * kept until neither has them. A run that has not ended stays with the session that it belongs to.
+   *
+   * @param afterTurn how many turns the new session has: from 0 to the number of the newest turn
+   * @param newId the id of the new session. Default: a random one
+   * @throws {QueryError} `not_found` · `session_exists`: the owner has a session with this id · `invalid_query`: the session has
+   * fewer turns, or the store cannot fork · `unavailable`
+   */
+  async fork(
+    owner: string,
+    sessionId: string,
+    afterTurn: number,
+    newId: string = newRunId(),
+  ): Promise<SessionView> {
+    const session = await this.store.fork(this.#stored(owner), { sessionId, afterTurn, newId });
+    if (!session) throw sessionNotFound();
+    return sessionViewOf(session);
+  }
+
+  /**
    * Erases a session: cancels its unfinished runs, then deletes its turns, runs, logs and files, and tells the handler.
    *
    * @throws {QueryError} `not_found` · `session_busy`: a new query of the session came meanwhile · `unavailable`
@@ -197,9 +217,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     // The followers read the end before the log is erased.
     await settlesWithin(END_READING_MS, this.#services.groups.emptied(stored, sessionId));
     if (!(await this.store.erase(stored, sessionId))) throw sessionNotFound();
-    const tellHandler = async () => this.handler.sessionErased?.({ owner, id: sessionId });
-    const failed = `The handler could not erase what it keeps of the session ${JSON.stringify(sessionId)}.`;
-    await tellHandler().catch((error?: Error) => this.#logger.error(failed, error?.stack));
+    await this.#services.tellErased({ owner, id: sessionId });
   }
 
   /** Returns the present load of this process. */

@@ -9,7 +9,7 @@ import type { RunOptions } from '../options/query.options.js';
 import type { Settings } from '../options/settings.js';
 import type { Clock } from '../platform/clock.js';
 import { loggerOf } from '../platform/module-logger.js';
-import type { AgentHandler } from '../ports/agent-handler.js';
+import type { AgentHandler, SessionRef } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { Observation, Observers } from './observers.js';
@@ -42,6 +42,16 @@ export class RunnerServices {
     this.groups = new FollowerGroups(store.signals, (event, change) => observers.tell(event, () => change));
     this.traces = new Traces(settings.tracer);
     this.logger = loggerOf('Runner', settings.name);
+  }
+
+  /** Lets the handler erase what it keeps of a session. What it throws is logged. */
+  async tellErased(session: SessionRef): Promise<void> {
+    try {
+      await this.handler.sessionErased?.(session);
+    } catch (error) {
+      const failed = `The handler could not erase what it keeps of the session ${JSON.stringify(session.id)}.`;
+      this.logger.error(failed, (error as Error | undefined)?.stack);
+    }
   }
 }
 

@@ -29,15 +29,19 @@ export function metadataOf({ metadata = {} }: Query): Query['metadata'] {
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-/** The SHA-256 of a query. The order of members and the white space of the JSON make no difference. */
-export async function queryDigest(query: Query): Promise<string> {
+/**
+ * The SHA-256 of a query, and of the turns that it replaces. The order of members and the white space of the JSON make no
+ * difference.
+ */
+export async function queryDigest(query: Query, afterTurn?: number): Promise<string> {
   const hash = createHash('sha256');
   const metadata = metadataOf(query);
-  await writeJson(
-    [storedParts(query), query.kwargs, ...(metadata ? [metadata] : [])],
-    (piece) => hash.update(piece),
-    true,
-  );
+  const all = [
+    ...[storedParts(query), query.kwargs],
+    ...(metadata ? [metadata] : []),
+    ...(afterTurn === undefined ? [] : [afterTurn]),
+  ];
+  await writeJson(all, (piece) => hash.update(piece), true);
   return hash.digest('hex');
 }
 

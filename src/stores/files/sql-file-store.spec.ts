@@ -131,6 +131,22 @@ describe.each(Object.keys(stores))('The file store of a SqlRunStore, with %s', (
     expect(await opened.count()).toBe(0);
   });
 
+  it('keeps a file for the forks of a session, and removes it when all are erased, also at the same time', async () => {
+    await open();
+    for (let round = 0; round < 5; round++) {
+      const run = await keep(SMALL);
+      await admit(run, SMALL, 'one');
+      await end(run);
+      const forks = ['two', 'three', 'four'];
+      for (const newId of forks) await store.fork('anonymous', { sessionId: 'one', afterTurn: 1, newId });
+      await store.erase('anonymous', 'one');
+      expect([await read(run, SMALL), await opened.count()]).toEqual([true, 1]);
+      await Promise.all(forks.map((id) => store.erase('anonymous', id)));
+      expect(await store.part('anonymous', run, digestOf(SMALL))).toBeUndefined();
+      expect(await opened.count()).toBe(0);
+    }
+  });
+
   it('keeps a file for the turns of sessions, and removes it when the last of these sessions is erased', async () => {
     await open();
     const [a, b] = [await keep(SMALL), await keep(SMALL)];

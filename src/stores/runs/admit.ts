@@ -1,11 +1,13 @@
 import {
   type Admission,
   type Admitted,
+  INTERRUPTED,
   isRepeated,
   recordOfAdmission,
   type LongText,
   placeOf,
   refuseBehind,
+  refuseToReplace,
   refuseToWait,
   type RunRecord,
   type Superseded,
@@ -15,7 +17,6 @@ import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { removeParts } from './erasure.js';
 import { insertion, type NewRun } from './new-runs.js';
 import {
   countWaiting,
@@ -26,11 +27,13 @@ import {
   type OwnerRef,
   ownerRefOf,
 } from './queues.js';
+import { newestTurn, replaceTurns } from './session-changes.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import { insertSegments, segmentsOf } from './segments.js';
-import { endingOfAsking, finish } from './transitions.js';
+import { endingOfIdle, finish } from './transitions.js';
+import { removeParts } from './turn-removal.js';
 import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
@@ -80,6 +83,8 @@ export async function admit(
   }
   const [first] = ahead;
   const { session } = admission;
+  const afterTurn = session?.afterTurn;
+  if (afterTurn !== undefined) refuseToReplace(afterTurn, ahead.length, await newestTurn(db, sessionKey!));
   const isAsking = first?.status === 'input_required';
   const isSuperseded = session && isAsking && supersedes(session, await holds(db, first.id));
   if (isSuperseded) ahead.shift();
@@ -94,6 +99,7 @@ export async function admit(
   // Its caller was asked to send the query again: the idempotency key starts a new run.
   if (interrupted)
     await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();
+  if (afterTurn !== undefined) await replaceTurns(db, driver, sessionKey!, afterTurn);
   const notices = admission.notices(starts ? undefined : ahead.length, isDeferred);
   const row: NewRun = {
     ...started,
@@ -129,7 +135,7 @@ async function supersede(
   endedAt: number,
   limit: number,
 ): Promise<Superseded | undefined> {
-  const ending = endingOfAsking(run, { status: 'cancelled' }, endedAt);
+  const ending = endingOfIdle(run, { status: 'cancelled' }, endedAt);
   const ended = await finish(db, driver, { ...ending, outcome: 'superseded' }, () => limit);
   return ended && { run: ended.run, inputs: ended.inputs ?? [] };
 }
@@ -167,6 +173,27 @@ export async function undoAdmission(
   if (key !== null && position === 1)
     await db.deleteFrom('sessions').where('key', '=', key).where('queue_positions', '=', 1).execute();
   return next !== undefined;
+}
+
+/**
+ * Ends a run that may have replaced turns, which cannot be brought back: its turn says that it was interrupted. Not if another
+ * process executes it. This is the body of one transaction.
+ *
+ * @returns whether another run was promoted by that
+ */
+export async function interruptAdmission(
+  db: Db,
+  driver: Driver,
+  { runId: id }: Admission,
+  process: string,
+  endedAt: number,
+  limit: number,
+): Promise<boolean> {
+  const waiting = endingOfIdle({ id, attempt: 1 }, INTERRUPTED, endedAt);
+  const ended =
+    (await finish(db, driver, waiting, () => limit)) ??
+    (await finish(db, driver, { ...waiting, process }, () => limit));
+  return ended?.next !== undefined;
 }
 
 /** @throws {QueryError} too many runs of the owner, or of its module, wait */

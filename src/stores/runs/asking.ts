@@ -25,7 +25,7 @@ import type { LocalRun } from './local-runs.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { findRun, type OwnedAttempt, valueOf } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
-import { endingOfAsking, finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
+import { endingOfIdle, finish, type LimitOf, lockRun, nextAttempt } from './transitions.js';
 
 /** A run that has asked comes before the others of its owner that are deferred. */
 const FIRST = 1;
@@ -157,7 +157,7 @@ async function expire(
     (await expiredRequests(db, now).select('key').where('run_id', '=', id).execute()).length > 0;
   if (resolved?.length === 0 && !(await isDamaged())) return undefined;
   if (resolved && resolved.length > 0) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
-  const ended = await finish(db, driver, endingOfAsking(run, EXPIRED, now), limitOf);
+  const ended = await finish(db, driver, endingOfIdle(run, EXPIRED, now), limitOf);
   return (
     ended && {
       run: ended.run,

@@ -1,10 +1,10 @@
-import type { SelectQueryBuilder } from 'kysely';
 import { QueryError, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
+import { removeParts, removeTurns } from './turn-removal.js';
 
 /**
  * The most that one transaction removes. Limits, because on SQLite every write waits for the transactions before it, and what
@@ -24,7 +24,7 @@ export class Erasure {
   ) {}
 
   /**
-   * Erases a session with its turns, runs, logs and files. False if the owner has no such session.
+   * Erases a session with its turns, runs, logs, and the files that no fork has. False if the owner has no such session.
    *
    * @throws {QueryError} `session_busy` · `unavailable`
    */
@@ -85,20 +85,14 @@ export class Erasure {
       await this.database.driver.lock(db, `session ${sessionKey}`);
       const oldest = await db
         .selectFrom('turns')
-        .select(['number', 'run_id', 'length'])
+        .select(['number', 'length'])
         .where('session_key', '=', sessionKey)
         .orderBy('number')
         .limit(REMOVED.turns)
         .execute();
       const removed = firstOf(oldest, Math.min(length, REMOVED.length));
       if (removed.length === 0) return 0;
-      await db
-        .deleteFrom('turns')
-        .where('session_key', '=', sessionKey)
-        .where('number', '<=', removed.at(-1)!.number)
-        .execute();
-      const runIds = removed.map((turn) => turn.run_id);
-      await removeParts(db, runIds);
+      await removeTurns(db, this.database.driver, sessionKey, { upTo: removed.at(-1)!.number });
       const removedLength = lengthOf(removed);
       await db
         .updateTable('sessions')
@@ -132,9 +126,7 @@ export class Erasure {
         .where('session_key', '=', sessionKey)
         .execute();
       if (runs.some((run) => run.ended_at === null)) throw sessionBusy();
-      const turns = db.selectFrom('turns').select('run_id').where('session_key', '=', sessionKey);
-      const digests = await removeParts(db, turns);
-      await db.deleteFrom('turns').where('session_key', '=', sessionKey).execute();
+      const digests = await removeTurns(db, this.database.driver, sessionKey);
       await db
         .updateTable('runs')
         .set({ owner: null, session_key: null, idempotency_key: null, ended_at: 0 })
@@ -159,17 +151,6 @@ export function firstOf<Row extends { length: number }>(rows: Row[], length: num
 
 export function lengthOf(rows: { length: number }[]): number {
   return rows.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** Removes the files and long texts of the queries and answers of runs. Returns the digests of the files, each once. */
-export async function removeParts(
-  db: Db,
-  runIds: string[] | SelectQueryBuilder<Tables, keyof Tables, Record<string, string>>,
-): Promise<string[]> {
-  const uses = await db.deleteFrom('file_uses').where('run_id', 'in', runIds).returning('sha256').execute();
-  await db.deleteFrom('files').where('run_id', 'in', runIds).execute();
-  await db.deleteFrom('texts').where('run_id', 'in', runIds).execute();
-  return [...new Set(uses.map(({ sha256 }) => sha256))];
 }
 
 /**
@@ -204,7 +185,7 @@ export async function removeSegments(db: Db, runIds: string[], end = Infinity): 
 /** Removes runs and their logs, as far as one transaction may do that. Returns whether all of them were removed. */
 async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
   if (await removeSegments(db, runIds)) return false;
-  // The turn of a session still needs the files.
+  // The turn of a session still needs the files, also that of a fork whose source is erased.
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
   await removeParts(db, alone);
   await db.deleteFrom('requests').where('run_id', 'in', runIds).execute();

@@ -225,6 +225,45 @@ it('A repeated query does not find a run whose admission is undone, because the 
   await rm(directory, { recursive: true });
 });
 
+it('A run that has replaced turns ends as interrupted in their place when the answer of the database was lost', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-replaced-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.open(eventsOf());
+  const session = { id: 's', policy: 'enqueue' as const, maxWaiting: 9 };
+  const { run } = await store.admit(admissionOf({ session }));
+  await store.end(run, { status: 'completed' }, keptAnswer('text'));
+  for (const mayStart of [true, false]) {
+    const transact = driver.transact.bind(driver);
+    driver.transact = async (work) => {
+      driver.transact = transact;
+      await transact(work);
+      throw new Error('Connection terminated unexpectedly');
+    };
+    const again = () =>
+      admissionOf({
+        mayStart,
+        session: { ...session, afterTurn: 0 },
+        idempotency: { key: `${mayStart}`, digest: 'd' },
+      });
+    const lost = again();
+    expect((await refusal(() => store.admit(lost))).code).toBe('unavailable');
+    await untilAvailable(store);
+    await eventually(async () => (await store.queue('anonymous', 's')).length === 0);
+    const page = await store.turns('anonymous', 's', { after: 0, limit: 9 });
+    expect(page!.turns).toMatchObject([
+      { runId: lost.runId, end: { status: 'failed', error: { code: 'interrupted' } } },
+    ]);
+    // Its caller sends the query again.
+    const repeated = await store.admit(again());
+    expect(repeated).toMatchObject({ created: true });
+    await store.end(repeated.run, { status: 'completed' }, keptAnswer('again'));
+    expect((await store.turns('anonymous', 's', { after: 0, limit: 9 }))!.total).toBe(1);
+  }
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
 it('Runs of a file that were started, but whose start was not reported, wait again when the database can be used', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-started-'));
   const driver = await LibsqlDriver.open(join(directory, 'runs.db'));

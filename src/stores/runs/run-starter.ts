@@ -9,7 +9,7 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import { admit, needsOnlyRun, undoAdmission } from './admit.js';
+import { admit, interruptAdmission, needsOnlyRun, undoAdmission } from './admit.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun, type LocalRuns } from './local-runs.js';
@@ -143,10 +143,11 @@ export class RunStarter {
   async #undo(admission: Admission): Promise<void> {
     const { driver } = this.database;
     const { processId } = this.lease;
-    const undo = (db: Db) =>
-      undoAdmission(db, driver, admission, processId, this.database.now(), this.#limitOf(admission));
+    const now = this.database.now();
+    const undo = admission.session?.afterTurn === undefined ? undoAdmission : interruptAdmission;
+    const undoIt = (db: Db) => undo(db, driver, admission, processId, now, this.#limitOf(admission));
     try {
-      if (await this.database.persistTransaction(undo)) driver.signals.send({ type: 'ready' });
+      if (await this.database.persistTransaction(undoIt)) driver.signals.send({ type: 'ready' });
     } catch (error) {
       // The store was closed during an outage, which was logged.
       if (error instanceof QueryError) return;

@@ -2,6 +2,7 @@ import {
   type Admission,
   type AttemptRef,
   type Awaitable,
+  type Fork,
   interrupted,
   type Kept,
   type ListPage,
@@ -39,6 +40,7 @@ import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
 import { findRun, isDigest, isRunId } from './run-rows.js';
+import { forkSession } from './session-changes.js';
 import { queueOf } from './session-queues.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
@@ -63,6 +65,7 @@ export interface SqlStoreOptions {
  */
 export class SqlRunStore extends RunStore {
   override readonly durable = true;
+  override readonly changesSessions = true;
   override readonly files: SqlFileStore;
   override readonly inputs: SqlInputStore;
   override readonly signals: Signals;
@@ -240,6 +243,12 @@ export class SqlRunStore extends RunStore {
 
   erase(owner: string, sessionId: string): Promise<boolean> {
     return this.#erasure.eraseSession(owner, sessionId);
+  }
+
+  override fork(owner: string, fork: Fork) {
+    return this.#database.attemptTransaction((db) =>
+      forkSession(db, this.#database.driver, owner, fork, this.#database.now()),
+    );
   }
 
   /** Drops what exceeds the retention, unless another process does that now. The store does this once a minute. */

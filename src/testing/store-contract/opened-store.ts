@@ -46,6 +46,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  *
  * | capability | what it is |
  * |---|---|
+ * | `changesSessions` | it has `fork`, and admissions can replace turns |
  * | `durable` | runs that wait survive the end of the process; it has `query`, `handOver` and states |
  * | `files` | it has `files`, and files of answers are kept with it |
  * | `inputs` | it has `inputs`: runs can ask |
@@ -56,7 +57,15 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | `retention` | it drops runs and sessions some time after their last use |
  */
 export type StoreCapability =
-  'durable' | 'files' | 'inputs' | 'lengthLimits' | 'logLength' | 'modules' | 'ownerLimits' | 'retention';
+  | 'changesSessions'
+  | 'durable'
+  | 'files'
+  | 'inputs'
+  | 'lengthLimits'
+  | 'logLength'
+  | 'modules'
+  | 'ownerLimits'
+  | 'retention';
 
 /** The store of the present test. Tests are executed one after another. */
 export let store: RunStore;
@@ -112,6 +121,10 @@ export async function later(milliseconds: number): Promise<void> {
 async function close(): Promise<void> {
   await opened?.close();
   opened = undefined;
+}
+
+export function isWith(capability: StoreCapability): boolean {
+  return missing[capability] === undefined;
 }
 
 /** A test of what the store may be without. */

@@ -12,6 +12,8 @@ export interface Submission {
   /** Whether the handler ignores its signal. */
   isDeaf: boolean;
   hasFile: boolean;
+  /** The number of the turn after which the turns are replaced. */
+  afterTurn?: number | undefined;
 }
 
 /** A run as the interface describes it. */
@@ -50,7 +52,8 @@ interface ModelSession {
 }
 
 /** What the interface answers to a query. */
-export type Prediction = { status: 200; known?: ModelRun } | { status: 409 | 422 | 429 | 503; code: string };
+export type Prediction =
+  { status: 200; known?: ModelRun } | { status: 400 | 409 | 422 | 429 | 503; code: string };
 
 /** What the interface promises about runs, sessions and keys. It knows nothing of stores and of time, except for retention. */
 export class Model {
@@ -114,6 +117,10 @@ export class Model {
     if (known && known.end !== 'interrupted') return { status: 200, known };
     const { sessionPolicy, maxWaitingPerSession, maxRunning, maxWaiting, maxWaitingPerOwner } = this.settings;
     const ahead = session === undefined ? 0 : (this.session(owner, session)?.queue.length ?? 0);
+    const { afterTurn } = submission;
+    if (afterTurn !== undefined && ahead > 0) return { status: 409, code: 'session_busy' };
+    const turns = session === undefined ? 0 : (this.session(owner, session)?.turns.length ?? 0);
+    if (afterTurn !== undefined && afterTurn > turns) return { status: 400, code: 'invalid_query' };
     if (ahead > 0 && sessionPolicy === 'reject') return { status: 409, code: 'session_busy' };
     if (sessionPolicy === 'enqueue' && ahead > maxWaitingPerSession)
       return { status: 429, code: 'session_full' };
@@ -159,7 +166,10 @@ export class Model {
     };
     this.runs.set(id, run);
     if (run.key !== undefined) this.#keys.set(keyOf(run.owner, run.key), run);
-    if (run.session !== undefined) this.#use(run.owner, run.session).queue.push(run);
+    if (run.session === undefined) return run;
+    const session = this.#use(run.owner, run.session);
+    if (run.afterTurn !== undefined) session.turns = session.turns.slice(0, run.afterTurn);
+    session.queue.push(run);
     return run;
   }
 
@@ -235,9 +245,13 @@ export class Model {
   erase(owner: string, id: string): void {
     const session = this.session(owner, id);
     this.#sessions.delete(keyOf(owner, id));
-    for (const run of session?.turns ?? []) this.forget(run);
     for (const run of session?.queue ?? []) this.forget(run);
     for (const run of this.runs.values()) if (run.owner === owner && run.session === id) this.forget(run);
+  }
+
+  /** Makes a session of the first turns of another one. */
+  fork(owner: string, id: string, afterTurn: number, newId: string): void {
+    this.#use(owner, newId).turns = this.session(owner, id)!.turns.slice(0, afterTurn);
   }
 
   /** Sets the turns and the queue of a session as they were observed; without turns, the session does not exist. */
@@ -350,6 +364,7 @@ function isSameQuery(run: ModelRun, other: Submission): boolean {
     run.text === other.text &&
     run.session === other.session &&
     run.isDeaf === other.isDeaf &&
-    run.hasFile === other.hasFile
+    run.hasFile === other.hasFile &&
+    run.afterTurn === other.afterTurn
   );
 }

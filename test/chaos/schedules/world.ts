@@ -236,11 +236,12 @@ export function checkLog(run: ModelRun, texts: string[], isTrimmed: boolean): vo
   assert(isWhole, `the last messages of ${run.id}: ${messages.length} of ${sure.length}`);
 }
 
-export function headersOf({ owner, key }: Submission): Record<string, string> {
+export function headersOf({ owner, key, afterTurn }: Submission): Record<string, string> {
   return {
     'content-type': 'application/json',
     'x-owner': owner,
     ...(key !== undefined && { 'idempotency-key': key }),
+    ...(afterTurn !== undefined && { 'session-after': String(afterTurn) }),
   };
 }
 

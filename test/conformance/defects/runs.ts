@@ -118,6 +118,30 @@ export const OF_RUNS: Defect[] = [
     },
   ],
   [
+    'sessions.replace',
+    'does not know Session-After',
+    { request: ({ headers }) => delete headers['session-after'] },
+  ],
+  [
+    'sessions.replace-refused',
+    'reads each Session-After as 0',
+    {
+      request: ({ headers }) => {
+        if (headers['session-after'] !== undefined) headers['session-after'] = '0';
+      },
+    },
+  ],
+  [
+    'sessions.fork',
+    'has no forks',
+    { instead: ({ path }) => (path.endsWith('/fork') ? { status: 404 } : undefined) },
+  ],
+  [
+    'sessions.fork-refused',
+    'gives each fork another id',
+    { request: bodies((body) => body.replace(/"session_id":"session-[^"]*"}$/, '"session_id":null}')) },
+  ],
+  [
     'files.answer',
     'sends the content along',
     {

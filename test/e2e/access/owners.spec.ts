@@ -74,6 +74,16 @@ const CALLS: Call[] = [
   ),
   call('the session', 'GET', ({ session }) => `/query/sessions/${session}`),
   call('a page of the session', 'GET', ({ session }) => `/query/sessions/${session}?after=1&limit=1`),
+  {
+    name: 'fork the session',
+    // More turns than the session has: its owner is refused in another way.
+    send: (url, headers, { session }) =>
+      request(
+        url,
+        { path: `/query/sessions/${session}/fork`, headers, agent: connections },
+        JSON.stringify({ afterTurn: 99 }),
+      ),
+  },
   call('erase the session', 'DELETE', ({ session }) => `/query/sessions/${session}`),
   {
     name: 'resume by POST',

@@ -8,6 +8,7 @@ import { LISTS } from './lists.js';
 import { REFUSALS } from './refusals.js';
 import { RETRIES } from './retries.js';
 import { RUNS } from './runs.js';
+import { SESSION_CHANGES } from './session-changes.js';
 import { SESSIONS } from './sessions.js';
 import { STREAM } from './stream.js';
 
@@ -25,6 +26,7 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...RETRIES,
   ...CANCEL,
   ...SESSIONS,
+  ...SESSION_CHANGES,
   ...FILES,
   ...LISTS,
   ...INPUT,

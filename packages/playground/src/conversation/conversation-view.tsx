@@ -1,12 +1,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
+import type { Page } from '../state/page.js';
 import type { Suggestion } from '../answer/suggestions.js';
 import { copyText } from '../copy-text.js';
 import { focusMessage } from '../focus-message.js';
 import { Suggestions } from './suggestions.js';
 import { TurnBoundary } from './turn-boundary.js';
 import { TurnView } from './turn-view.js';
+import { VersionPager } from './version-pager.js';
 
 /** So close to the end counts as the end, in pixels. */
 const NEAR = 48;
@@ -16,9 +18,11 @@ const FIRST: Suggestion[] = [{ text: 'What can you do?', label: undefined, files
 
 /** The turns of a conversation. It stays at the end while the user is there. */
 export function ConversationView({
+  page,
   conversation,
   onAsk,
 }: {
+  page: Page;
   conversation: Conversation;
   /** Undefined while nothing can be sent. */
   onAsk: ((suggestion: Suggestion) => void) | undefined;
@@ -89,7 +93,8 @@ export function ConversationView({
           )}
           {turns.map((turn) => (
             <TurnBoundary key={turn.key}>
-              <TurnView turn={turn} version={turn.version} conversation={conversation} />
+              <VersionPager page={page} number={conversation.numberOf(turn)} />
+              <TurnView turn={turn} version={turn.version} conversation={conversation} page={page} />
             </TurnBoundary>
           ))}
           {newest && !newest.isLive && <Suggestions items={newest.answer.suggestions} onAsk={askOnce} />}

@@ -4,33 +4,41 @@ import { CopyButton } from '../copy-button.js';
 import { focusMessage } from '../focus-message.js';
 import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
-import type { Question, Turn } from '../state/turn.js';
+import type { Page } from '../state/page.js';
+import type { Turn } from '../state/turn.js';
 import { counted } from '../text.js';
-import { FileChip } from './file-chip.js';
+import { QuestionView } from './question-view.js';
 
 interface Props {
   turn: Turn;
   /** Draws the turn again when it changes. */
   version: number;
   conversation: Conversation;
+  page: Page;
 }
 
 /** A question and its answer. */
-export const TurnView = memo(function TurnView({ turn, conversation }: Props) {
+export const TurnView = memo(function TurnView({ turn, conversation, page }: Props) {
   const { question, answer, isLive, upload } = turn;
+  const mayChange = !isLive && turn.runId !== undefined && question?.isCut !== true;
+  const askInstead = (text: string) => void page.askInstead(turn, text);
   const isAsking = turn.openRequests.length > 0;
   return (
     <article class="turn">
       <section class="question">
         <h2 class="unseen">You asked</h2>
-        {question ? <QuestionView question={question} /> : <p class="quiet">Asked in another window.</p>}
+        {question ? (
+          <QuestionView question={question} onEdit={mayChange ? askInstead : undefined} />
+        ) : (
+          <p class="quiet">Asked in another window.</p>
+        )}
       </section>
       <section class="answer" aria-busy={isLive && !isAsking}>
         <h2 class="unseen">The agent answered</h2>
         {upload && <Upload {...upload} />}
         <AnswerItems turn={turn} conversation={conversation} />
         {isLive && !upload && <Waiting turn={turn} />}
-        <End turn={turn} conversation={conversation} />
+        <End turn={turn} conversation={conversation} onAgain={mayChange ? askInstead : undefined} />
         {!isLive && answer.usage && (
           <p class="usage">
             {counted(answer.usage.inputTokens, 'token')} in, {counted(answer.usage.outputTokens, 'token')} out
@@ -41,25 +49,6 @@ export const TurnView = memo(function TurnView({ turn, conversation }: Props) {
     </article>
   );
 });
-
-function QuestionView({ question: { text, files, kwargs, isCut } }: { question: Question }) {
-  return (
-    <div class="bubble">
-      {files.length > 0 && (
-        <ul class="chips">
-          {files.map((file, index) => (
-            <li key={index}>
-              <FileChip file={file} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {text !== '' && <p class="text">{text}</p>}
-      {isCut && <p class="quiet">Only the beginning is shown.</p>}
-      {Object.keys(kwargs).length > 0 && <code class="sent-kwargs">{JSON.stringify(kwargs)}</code>}
-    </div>
-  );
-}
 
 function Upload({ sent, total }: NonNullable<Turn['upload']>) {
   const part = total ? sent / total : undefined;
@@ -112,7 +101,16 @@ function leaving(action: () => unknown): () => void {
 }
 
 /** How the run ended, and what can be done now. */
-function End({ turn, conversation }: { turn: Turn; conversation: Conversation }) {
+function End({
+  turn,
+  conversation,
+  onAgain,
+}: {
+  turn: Turn;
+  conversation: Conversation;
+  /** Asks a text in place of the question. */
+  onAgain: ((text: string) => void) | undefined;
+}) {
   const { status, failure, answer, question } = turn;
   const { text } = answer;
   if (turn.isLive && text === '') return null;
@@ -146,7 +144,13 @@ function End({ turn, conversation }: { turn: Turn; conversation: Conversation })
             Reconnect
           </button>
         )}
-        {!turn.isLive && question && !question.isCut && (
+        {status === 'completed' && question && onAgain && (
+          <button type="button" class="plain small" onClick={leaving(() => onAgain(question.text))}>
+            <Icon name="retry" />
+            Regenerate
+          </button>
+        )}
+        {!turn.isLive && status !== 'completed' && question && !question.isCut && (
           <button type="button" class="plain small" onClick={leaving(() => conversation.retry(turn))}>
             <Icon name="retry" />
             Retry

@@ -32,8 +32,8 @@ export function EraseDialog({
   return (
     <Modal title="Erase this conversation?" onClose={onClose}>
       <p>
-        “{session && sessions.nameOf(session)}”: its turns, runs and files are erased from the service. This
-        cannot be undone.
+        “{session && sessions.nameOf(session)}”: its turns, runs and files are erased from the service, in all
+        its versions. This cannot be undone.
       </p>
       {fault !== undefined && <p class="fault">{fault}</p>}
       <div class="actions">

@@ -9,6 +9,7 @@ import { Store } from './store.js';
 import { type Question, Turn } from './turn.js';
 import { TurnList } from './turn-list.js';
 import { TurnPages } from './turn-pages.js';
+import { newVersionOf } from './versions.js';
 
 /** A session: its turns, and the runs that are followed. */
 export class Conversation extends Store {
@@ -106,6 +107,34 @@ export class Conversation extends Store {
       this.ask({ ...question, files });
     } catch (error) {
       this.#change(() => turn.refuse('The files cannot be sent again.', error));
+    }
+  }
+
+  /** The number of a turn in the session, from 1; of one that the service does not have, that of the next one. */
+  numberOf(turn: Turn): number {
+    const before = this.turns.slice(0, this.turns.indexOf(turn));
+    return this.earlier + before.filter(({ runId }) => runId !== undefined).length + 1;
+  }
+
+  /**
+   * Makes another version of the session, for another text in place of a question. The session stays as it is.
+   *
+   * @returns the id of the version, and what is to be asked there; undefined if that is not possible, which the turn says then
+   */
+  async newVersion(turn: Turn, text: string): Promise<{ id: string; question: Question } | undefined> {
+    if (turn.lacksQuestion) await this.refresh();
+    const { question, runId } = turn;
+    if (!question) return undefined;
+    const number = this.numberOf(turn);
+    const id = newVersionOf(this.id, number);
+    try {
+      const files = await Promise.all(question.files.map((file) => this.calls.withContent(file, runId)));
+      await this.calls.during(() => this.calls.client.fork(this.id, number - 1, { newId: id }));
+      await this.sessions.reload();
+      return { id, question: { ...question, text, files } };
+    } catch (error) {
+      this.#change(() => turn.refuse('The question cannot be asked again.', error));
+      return undefined;
     }
   }
 

@@ -4,7 +4,8 @@ import { addressOf, type Endpoint } from './endpoints.js';
 import { OtherWindows } from './other-windows.js';
 import { Service } from './service.js';
 import { Store } from './store.js';
-import type { Question } from './turn.js';
+import type { Question, Turn } from './turn.js';
+import { rootOf } from './versions.js';
 
 export type View = 'conversation' | 'wire';
 
@@ -94,9 +95,20 @@ export class Page extends Store {
     if (this.conversation === conversation) history.replaceState(null, '', this.#addressOf(service, id));
   }
 
+  /** Asks another text in place of a question, or the same, in a version of the conversation that is shown then. */
+  async askInstead(turn: Turn, text: string): Promise<void> {
+    const version = await this.conversation.newVersion(turn, text);
+    if (version) await this.ask(version.question, version.id);
+  }
+
+  /** Erases a conversation with its versions, as far as they are listed. */
   async erase(id: string): Promise<void> {
-    await this.service.erase(id);
-    if (this.conversation.id === id) this.startNew();
+    const { service, conversation } = this;
+    const others = service.sessions.list.filter(
+      (other) => other.id !== id && rootOf(other.id) === rootOf(id),
+    );
+    for (const each of [...others.map((other) => other.id), id]) await service.erase(each);
+    if (rootOf(conversation.id) === rootOf(id)) this.startNew();
   }
 
   #go(service: Service, id: string | undefined): Promise<void> {

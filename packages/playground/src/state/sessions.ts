@@ -3,6 +3,7 @@ import type { Calls } from './calls.js';
 import { isOpening, nameOf, NAMING_TURNS } from './conversation-name.js';
 import { Store } from './store.js';
 import { questionOf } from './turn.js';
+import { rootOf } from './versions.js';
 
 /** The list of sessions, last used first. */
 export class Sessions extends Store {
@@ -42,6 +43,12 @@ export class Sessions extends Store {
   nameOf({ id, title }: SessionView): string {
     const isName = title !== null && !isOpening(title);
     return (isName ? undefined : this.#names.get(id)?.name) ?? title ?? 'Without a text';
+  }
+
+  /** Of each conversation the version that was used last. */
+  get conversations(): SessionView[] {
+    const roots = this.list.map(({ id }) => rootOf(id));
+    return this.list.filter((_, index) => roots.indexOf(roots[index]!) === index);
   }
 
   /** The session in the list, as far as it is loaded. */

@@ -5,7 +5,7 @@ import type { Command } from './command.js';
 import { DatabaseFault, Kill, PassTime, Restart } from './faults.js';
 import { AskAsStranger, Follow, Leave, ReadRun } from './follow.js';
 import { Emit, Fail, Finish } from './handler.js';
-import { Cancel, Erase, ReadSession } from './session.js';
+import { Cancel, Erase, Fork, ReadSession } from './session.js';
 import { CutAndRetry, CutBody, Submit, SubmitInvalid } from './submit.js';
 import { Together } from './together.js';
 
@@ -27,6 +27,7 @@ const WEIGHTS: [CommandClass, number][] = [
   [Cancel, 2],
   [ReadSession, 3],
   [Erase, 1],
+  [Fork, 2],
   [Together, 4],
   [Restart, 1],
   [PassTime, 1],

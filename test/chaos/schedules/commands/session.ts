@@ -7,6 +7,7 @@ import { checkView } from './follow.js';
 import { checkProblem } from './submit.js';
 
 const NAMED = SESSIONS.filter((id) => id !== undefined);
+const FORKS = [...NAMED, 'fork'];
 
 interface Page {
   id: string;
@@ -60,6 +61,25 @@ export class Erase extends Command {
     assert.equal(reply.status, 204);
     world.model.cancelAll([...session.queue]);
     world.model.erase(owner, id);
+  }
+}
+
+/** Makes a session of the first turns of another one, or of the same. Its files and turns are checked as those of any other. */
+export class Fork extends Command {
+  async execute(world: World): Promise<void> {
+    const { model } = world;
+    const [owner, id, newId] = [this.pick(0, OWNERS), this.pick(1, NAMED), this.pick(2, FORKS)];
+    const afterTurn = this.choices[3]! % 4;
+    const path = `/query/sessions/${encodeURIComponent(id)}/fork`;
+    const body = JSON.stringify({ afterTurn, session_id: newId });
+    const reply = await request(world.base, { path, headers: { 'x-owner': owner } }, body);
+    const session = model.session(owner, id);
+    if (!session) return checkProblem(reply, 404, 'not_found');
+    if (model.session(owner, newId)) return checkProblem(reply, 409, 'session_exists');
+    if (afterTurn > session.turns.length) return checkProblem(reply, 400, 'invalid_query');
+    assert.equal(reply.status, 201);
+    await reply.whole();
+    model.fork(owner, id, afterTurn, newId);
   }
 }
 

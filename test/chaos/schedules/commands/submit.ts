@@ -56,9 +56,12 @@ export class Submit extends Command {
     const known = allRuns(world.model).find((run) => run.owner === owner && run.key === key);
     const isRepeated = key !== undefined && known && this.choices[5]! % 4 > 0;
     if (isRepeated) return known;
+    const session = this.pick(1, SESSIONS);
+    const replaces = session !== undefined && this.choices[5]! % 4 === 1;
     return {
       owner,
-      session: this.pick(1, SESSIONS),
+      session,
+      ...(replaces && { afterTurn: this.choices[6]! % 3 }),
       key,
       text: world.newText(),
       isDeaf: this.choices[6]! % 5 === 0,

@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import { type Fork, refuseToFork, type SessionRecord } from '../../query/index.js';
+import type { Driver } from '../drivers/driver.js';
+import { keyOf, ownerHashOf } from '../schema/keys.js';
+import type { Db } from '../schema/tables.js';
+import { valueOf } from './run-rows.js';
+import { removeTurns } from './turn-removal.js';
+
+/** The number of the newest turn of a session; 0 if there is no session. */
+export async function newestTurn(db: Db, sessionKey: string): Promise<number> {
+  const session = await db
+    .selectFrom('sessions')
+    .select('turns')
+    .where('key', '=', sessionKey)
+    .executeTakeFirst();
+  return session?.turns ?? 0;
+}
+
+/**
+ * Removes the turns of a session after a number. This is a part of a transaction that has locked the session. The contents of
+ * files that nothing uses any more are left to the sweep of files.
+ */
+export async function replaceTurns(
+  db: Db,
+  driver: Driver,
+  sessionKey: string,
+  afterTurn: number,
+): Promise<void> {
+  await removeTurns(db, driver, sessionKey, { after: afterTurn });
+  await db
+    .updateTable('sessions')
+    .set({
+      turns: afterTurn,
+      length: lengthOfTurns(db, sessionKey),
+      // The new query gives a session its title if it has no other turn.
+      ...(afterTurn === 0 && { title: null }),
+    })
+    .where('key', '=', sessionKey)
+    .execute();
+}
+
+/**
+ * Makes a session that begins with the first turns of another one; see `RunStore.fork`. This is the body of one transaction.
+ *
+ * @throws {QueryError} see `refuseToFork`
+ */
+export async function forkSession(
+  db: Db,
+  driver: Driver,
+  owner: string,
+  fork: Fork,
+  now: number,
+): Promise<SessionRecord | undefined> {
+  const { afterTurn, newId } = fork;
+  const [sourceKey, newKey] = [keyOf(owner, fork.sessionId), keyOf(owner, newId)];
+  await driver.lock(db, `session ${sourceKey}`, `session ${newKey}`);
+  const found = await db
+    .selectFrom('sessions')
+    .select(['key', 'title', 'turns'])
+    .where('key', 'in', [sourceKey, newKey])
+    .execute();
+  const source = found.find(({ key }) => key === sourceKey);
+  if (!source) return undefined;
+  refuseToFork(
+    fork,
+    source.turns,
+    found.some(({ key }) => key === newKey),
+  );
+  const title = afterTurn === 0 ? null : source.title;
+  await db
+    .insertInto('turns')
+    .columns(['session_key', 'number', 'run_id', 'length', 'page_length', 'turn'])
+    .expression((of) =>
+      of
+        .selectFrom('turns')
+        .select(sql<string>`cast(${newKey} as text)`.as('session_key'))
+        .select(['number', 'run_id', 'length', 'page_length', 'turn'])
+        .where('session_key', '=', sourceKey)
+        .where('number', '<=', afterTurn),
+    )
+    .execute();
+  await db
+    .insertInto('sessions')
+    .values({
+      key: newKey,
+      owner: JSON.stringify(owner),
+      owner_hash: ownerHashOf(owner),
+      id: JSON.stringify(newId),
+      title,
+      // As if its first run had been admitted: an admission that is undone removes the session that it has made.
+      queue_positions: 1,
+      turns: afterTurn,
+      length: lengthOfTurns(db, newKey),
+      used_at: now,
+    })
+    .execute();
+  return { id: newId, title: valueOf(title, 'a session'), turns: afterTurn, usedAt: now, active: undefined };
+}
+
+/** The length of the turns that a session has at that moment. */
+function lengthOfTurns(db: Db, sessionKey: string) {
+  return db
+    .selectFrom('turns')
+    .select((of) => sql<number>`coalesce(${of.fn.sum('length')}, 0)`.as('length'))
+    .where('session_key', '=', sessionKey);
+}

@@ -1,0 +1,276 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import type { Admission, TurnFile } from '../../query/index.js';
+import {
+  admitTo,
+  codeOf,
+  COMPLETED,
+  DONE,
+  finish,
+  ids,
+  inSession,
+  isWith,
+  keptAnswer,
+  logOf,
+  refusalOf,
+  restart,
+  store,
+  sweep,
+} from './opened-store.js';
+import { describe, expect, it } from './runner.js';
+
+const OWNER = 'anonymous';
+/** Longer than what pages show of a text. */
+const LONG = 'x'.repeat(70_000);
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const replacing = (id: string, afterTurn: number) => ({ session: { ...inSession(id), afterTurn } });
+const textsOf = async (id: string, owner = OWNER) =>
+  (await store.turns(owner, id, { after: 0, limit: 99 }))?.turns.map(({ text }) => text);
+const fork = async (sessionId: string, afterTurn: number, newId: string, owner = OWNER) =>
+  store.fork(owner, { sessionId, afterTurn, newId });
+
+/** Asks in a session, and ends the run with a text. */
+async function answer(id: string, text: string, admission: Partial<Admission> = {}) {
+  const { run } = await admitTo(id, admission);
+  await finish(run, COMPLETED, text);
+  return run;
+}
+
+/** Turns that are replaced, and forks of sessions. */
+export function describeSessionChanges(): void {
+  describe('an admission that replaces turns', () => {
+    it('removes the turns after a number, and follows those before', async () => {
+      for (const text of ['1', '2', '3']) await answer('s', text);
+      const { run } = await admitTo('s', replacing('s', 1));
+      expect(await textsOf('s')).toEqual(['1']);
+      await finish(run, COMPLETED, 'two');
+      expect(await store.turns(OWNER, 's', { after: 1, limit: 9 })).toMatchObject({
+        turns: [{ runId: run.id, text: 'two' }],
+        last: 2,
+        total: 2,
+      });
+    });
+
+    it('may replace all turns, or none, also of a session that does not exist', async () => {
+      const parts = (text: string): Admission['parts'] => [{ type: 'text', text }];
+      await answer('new', '1', { ...replacing('new', 0), parts: parts('One') });
+      expect(await textsOf('new')).toEqual(['1']);
+      await answer('new', '2', replacing('new', 1));
+      expect(await textsOf('new')).toEqual(['1', '2']);
+      await answer('new', 'other', { ...replacing('new', 0), parts: parts('Another') });
+      expect(await textsOf('new')).toEqual(['other']);
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 9 });
+      expect(sessions).toMatchObject([{ id: 'new', title: 'Another', turns: 1 }]);
+    });
+
+    it('is refused while a run of the session has not ended, whatever the policy is', async () => {
+      await answer('s', '1');
+      const { run } = await admitTo('s');
+      for (const policy of ['enqueue', 'reject', 'interrupt'] as const) {
+        const session = { ...inSession('s'), policy, afterTurn: 0 };
+        expect(await codeOf(() => admitTo('s', { session }))).toBe('session_busy');
+      }
+      expect(await textsOf('s')).toEqual(['1']);
+      expect(ids(await store.queue(OWNER, 's'))).toEqual([run.id]);
+    });
+
+    it('is refused if the session has fewer turns', async () => {
+      await answer('s', '1');
+      expect(await codeOf(() => admitTo('s', replacing('s', 2)))).toBe('invalid_query');
+      expect(await codeOf(() => admitTo('t', replacing('t', 1)))).toBe('invalid_query');
+      expect(await textsOf('s')).toEqual(['1']);
+      expect(await textsOf('t')).toBeUndefined();
+    });
+
+    it('removes nothing if it is refused for another reason', async () => {
+      await answer('s', '1');
+      const full = { ...replacing('s', 0), mayStart: false, maxWaiting: 0 };
+      expect(await codeOf(() => admitTo('s', full))).toBe('at_capacity');
+      expect(await textsOf('s')).toEqual(['1']);
+    });
+
+    it('does not replace again with a repeated idempotency key', async () => {
+      await answer('s', '1');
+      const again = { ...replacing('s', 0), idempotency: { key: 'k', digest: 'd' } };
+      const run = await answer('s', 'one', again);
+      await answer('s', '2');
+      expect(await admitTo('s', again)).toMatchObject({ created: false, run: { id: run.id } });
+      expect(await textsOf('s')).toEqual(['one', '2']);
+    });
+
+    it('leaves the runs of the turns and their logs, and removes their long texts', async () => {
+      const run = await answer('s', LONG);
+      await answer('s', 'one', replacing('s', 0));
+      expect(await store.find(OWNER, run.id)).toMatchObject({ id: run.id, sessionId: 's' });
+      expect(await logOf(run)).toEqual([DONE]);
+      expect(await store.part(OWNER, run.id, digestOf(LONG))).toBeUndefined();
+    });
+
+    it('leaves sessions of the same id of other owners alone', async () => {
+      await answer('s', 'ann', { owner: 'ann' });
+      await answer('s', '1');
+      await answer('s', 'one', replacing('s', 0));
+      expect(await textsOf('s', 'ann')).toEqual(['ann']);
+    });
+  });
+
+  describe('a fork', () => {
+    it('begins with the first turns of a session, and goes its own way from there', async () => {
+      for (const text of ['1', '2', '3']) await answer('s', text);
+      const made = await fork('s', 2, 'f');
+      expect(made).toMatchObject({ id: 'f', title: 'Hello', turns: 2 });
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 1 });
+      expect(sessions).toEqual([{ ...made, active: undefined, asking: undefined }]);
+      await answer('f', 'f3');
+      await answer('s', '4');
+      expect([await textsOf('s'), await textsOf('f')]).toEqual([
+        ['1', '2', '3', '4'],
+        ['1', '2', 'f3'],
+      ]);
+      const whole = (id: string) => store.turns(OWNER, id, { after: 0, limit: 2 });
+      expect((await whole('f'))!.turns).toEqual((await whole('s'))!.turns);
+      expect(await fork('s', 0, 'empty')).toMatchObject({ title: undefined, turns: 0 });
+      expect(await textsOf('empty')).toEqual([]);
+    });
+
+    it('has only turns of runs that have ended', async () => {
+      await answer('s', '1');
+      const { run } = await admitTo('s');
+      await fork('s', 1, 'f');
+      expect(await codeOf(() => fork('s', 2, 'g'))).toBe('invalid_query');
+      await finish(run, COMPLETED, '2');
+      expect([await textsOf('s'), await textsOf('f')]).toEqual([['1', '2'], ['1']]);
+      expect(await store.queue(OWNER, 'f')).toEqual([]);
+    });
+
+    it('is refused if its id is taken, and if the session has fewer turns', async () => {
+      await answer('s', '1');
+      await admitTo('busy');
+      for (const id of ['s', 'busy']) expect(await codeOf(() => fork('s', 1, id))).toBe('session_exists');
+      expect(await refusalOf(() => fork('s', 2, 'f'))).toMatchObject({
+        code: 'invalid_query',
+        errors: [{ pointer: '/afterTurn' }],
+      });
+      expect(await textsOf('f')).toBeUndefined();
+    });
+
+    it('is not made of what the owner does not have', async () => {
+      await answer('s', 'ann', { owner: 'ann' });
+      expect(await fork('s', 0, 'f', 'bob')).toBeUndefined();
+      expect(await fork('s', 0, 's', 'bob')).toBeUndefined();
+      expect(await textsOf('f', 'bob')).toBeUndefined();
+      await answer('f', 'bob', { owner: 'bob' });
+      expect(await fork('s', 1, 'f', 'ann')).toMatchObject({ turns: 1 });
+      expect([await textsOf('f', 'ann'), await textsOf('f', 'bob')]).toEqual([['ann'], ['bob']]);
+    });
+
+    it('keeps its turns when an admission to it is refused', async () => {
+      await answer('s', '1');
+      await fork('s', 1, 'f');
+      const full = { mayStart: false, maxWaiting: 0 };
+      expect(await codeOf(() => admitTo('f', full))).toBe('at_capacity');
+      expect(await textsOf('f')).toEqual(['1']);
+    });
+  });
+
+  it('reads every session of a tree as its own history, and keeps parts until the last session is gone', async () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd');
+    const step = fc.record({ what: fc.constantFrom(...STEPS), name, after: fc.nat(3), other: name });
+    const steps = fc.array(step, { minLength: 8, maxLength: 16, size: 'max' });
+    await fc.assert(
+      fc.asyncProperty(steps, fc.boolean(), async (all, restarts) => {
+        const tree = new Tree();
+        for (const { what, name, after, other } of all) {
+          if (what === 'ask') await tree.ask(name);
+          else if (what === 'replace') await tree.ask(name, after);
+          else if (what === 'fork') await tree.fork(name, after, other);
+          else await tree.erase(name);
+        }
+        if (restarts && isWith('durable')) await restart();
+        await tree.check();
+        for (const each of tree.names) await tree.erase(each);
+        await sweep();
+        await tree.check();
+      }),
+      { numRuns: 3 },
+    );
+  });
+}
+
+const STEPS = ['ask', 'ask', 'ask', 'replace', 'fork', 'fork', 'erase'] as const;
+
+interface ModelTurn {
+  runId: string;
+  text: string;
+  file: TurnFile;
+}
+
+/** What the sessions are to have. */
+class Tree {
+  readonly #sessions = new Map<string, ModelTurn[]>();
+  readonly #all: ModelTurn[] = [];
+
+  async ask(name: string, afterTurn?: number): Promise<void> {
+    const turns = this.#sessions.get(name) ?? [];
+    const text = `${this.#all.length} ${LONG}`;
+    // Few contents, so that turns of several sessions have the same.
+    const content = `content ${this.#all.length % 3}`;
+    const file: TurnFile = {
+      ...{ type: 'file', name: 'a.txt', mimeType: 'text/plain' },
+      ...{ size: content.length, sha256: digestOf(content) },
+    };
+    const replaces = afterTurn === undefined ? {} : replacing(name, afterTurn);
+    const runId = `tree-${this.#all.length}-${Math.random().toString(36).slice(2)}`;
+    await store.files?.keep(runId, file.sha256, new Blob([content]));
+    const admitted = admitTo(name, { runId, parts: [{ type: 'text', text }, file], ...replaces });
+    if (afterTurn !== undefined && afterTurn > turns.length) {
+      expect(await codeOf(() => admitted)).toBe('invalid_query');
+      return store.files?.release(runId);
+    }
+    const turn = { runId, text, file };
+    this.#all.push(turn);
+    this.#sessions.set(name, [...turns.slice(0, afterTurn), turn]);
+    await store.end((await admitted).run, COMPLETED, keptAnswer(text));
+  }
+
+  async fork(name: string, afterTurn: number, newId: string): Promise<void> {
+    const turns = this.#sessions.get(name);
+    const made = await codeOf(() => fork(name, afterTurn, newId));
+    if (!turns) return expect(made).toBe('none');
+    if (this.#sessions.has(newId)) return expect(made).toBe('session_exists');
+    expect(made).toBe(afterTurn > turns.length ? 'invalid_query' : 'none');
+    if (afterTurn <= turns.length) this.#sessions.set(newId, turns.slice(0, afterTurn));
+  }
+
+  async erase(name: string): Promise<void> {
+    expect(await store.erase(OWNER, name)).toBe(this.#sessions.delete(name));
+  }
+
+  /** The sessions that exist. */
+  get names(): string[] {
+    return [...this.#sessions.keys()];
+  }
+
+  async check(): Promise<void> {
+    const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 99 });
+    expect(ids(sessions).sort()).toEqual(this.names.sort());
+    for (const [name, turns] of this.#sessions) {
+      const page = await store.turns(OWNER, name, { after: 0, limit: 99 });
+      const shown = page!.turns.map(({ runId, text, parts }) => ({ runId, text, file: parts[1] }));
+      expect(shown).toEqual(turns);
+    }
+    const kept = new Set([...this.#sessions.values()].flat());
+    for (const turn of this.#all) {
+      const isKept = kept.has(turn);
+      const [file, text] = [turn.file.sha256, digestOf(turn.text)];
+      expect(await store.part(OWNER, turn.runId, file)).toEqual(isKept ? turn.file : undefined);
+      expect(await store.part(OWNER, turn.runId, text)).toEqual(
+        isKept ? { type: 'text', text: turn.text } : undefined,
+      );
+      expect((await store.files?.read(turn.runId, file)) !== undefined).toBe(
+        isKept && store.files !== undefined,
+      );
+    }
+  }
+}
