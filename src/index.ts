@@ -37,6 +37,7 @@ export {
   TextPartDto,
   toolCall,
   toolResult,
+  UploadStore,
   usage,
 } from './query/index.js';
 export {
@@ -138,6 +139,9 @@ export type {
   RunStream,
   RunTrace,
   RunView,
+  SentContent,
+  SentFile,
+  SentFiles,
   SessionList,
   SessionPage,
   SessionPolicy,

@@ -15,6 +15,7 @@ export type Section =
   | '2.12'
   | '2.13'
   | '2.16'
+  | '2.17'
   | 'module'
   | 'service'
   | 'client';
@@ -522,6 +523,50 @@ export const PROMISES = {
   'files.range': {
     section: '2.9',
     sentence: 'GET returns the range of a file that the header Range asks for.',
+  },
+
+  'uploads.keep': {
+    section: '2.17',
+    sentence:
+      'POST keeps a file for its owner, sent as it is or in a form, and returns its digest, size, name, type and expiry.',
+  },
+  'uploads.query': {
+    section: '2.17',
+    sentence:
+      'A file part with the digest of a file that was sent before reaches the handler like one with its content.',
+  },
+  'uploads.missing': {
+    section: '2.17',
+    sentence:
+      'A query that names a file which its owner has not sent is 400, with a pointer for each such part.',
+  },
+  'uploads.known': {
+    section: '2.17',
+    sentence: 'HEAD says whether the owner has sent a file, before a query or with one.',
+  },
+  'uploads.owners': {
+    section: '2.17',
+    sentence: 'Nobody can query a file that only another owner has sent, or learn that somebody has sent it.',
+  },
+  'uploads.limits': {
+    section: '2.17',
+    sentence: 'The limits of a query hold for a file while it arrives, and for the files that a query names.',
+  },
+  'uploads.refused': {
+    section: '2.17',
+    sentence: 'A file with labels, a form or an encoding that is not valid is refused, and says why.',
+  },
+  'uploads.no-leftover': {
+    section: '2.17',
+    sentence: 'A file that is refused, or whose sender leaves, leaves nothing on disk.',
+  },
+  'uploads.expire': {
+    section: '2.17',
+    sentence: 'A file that no query uses expires after an hour.',
+  },
+  'uploads.unused': {
+    section: '2.17',
+    sentence: 'The files of an owner that no query uses have a limit together.',
   },
 
   'list.runs': { section: '2.10', sentence: 'GET lists the runs of the caller, newest first.' },
@@ -1642,6 +1687,11 @@ export const PROMISES = {
   'client.cut-upload': {
     section: 'client',
     sentence: 'The typed client sends a query again whose upload was cut, and the handler runs once.',
+  },
+  'client.large-files': {
+    section: 'client',
+    sentence:
+      'The client sends large files before their query, and only those that the service does not have; with the query where the service does not take them.',
   },
   'client.files': {
     section: 'client',

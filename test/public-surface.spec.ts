@@ -84,6 +84,7 @@ const ENTRIES: Record<string, string[]> = {
     'STREAM_DEFAULTS',
     'Signals',
     'TextPartDto',
+    'UploadStore',
     'file',
     'fileBytes',
     'fileDataUrl',
@@ -112,6 +113,7 @@ const ENTRIES: Record<string, string[]> = {
     'INTERRUPTED',
     'KEPT_LENGTH',
     'KeptAnswer',
+    'UPLOAD_MS',
     'answersTo',
     'askedAt',
     'closedBy',
@@ -140,6 +142,7 @@ const ENTRIES: Record<string, string[]> = {
     'supersedes',
     'titleOf',
     'turnOfRun',
+    'unusedFilesExceeded',
   ],
   'src/stores/index.ts': ['DEFAULT_DATABASE_URL', 'openStore', 'postgresPool'],
   'src/telemetry/index.ts': [

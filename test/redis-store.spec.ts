@@ -62,6 +62,7 @@ describeWithRedis('The example of a store on Redis', () => {
         lengthLimits: 'Redis has limits of its own.',
         logLength: 'It is not counted.',
         ownerLimits: 'The example has no rounds of owners.',
+        uploads: 'Redis is no place for large files.',
       },
     },
   );

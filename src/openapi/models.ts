@@ -89,7 +89,19 @@ export const QueryFilePart = model('QueryFilePart', {
     example: 'notes.txt',
   },
   mimeType: { ...text(), maxLength: 255, example: 'text/plain' },
-  base64: { ...text('RFC 4648 §4, without line breaks.'), format: 'byte' },
+  base64: optional({
+    ...text('RFC 4648 §4, without line breaks. Required unless the part has `sha256`.'),
+    format: 'byte',
+  } as const),
+  sha256: optional(digest('In place of `base64`: the digest of a file that you have sent before.')),
+});
+
+export const QuerySentFile = model('QuerySentFile', {
+  sha256: digest('A file part has it in place of `base64`.'),
+  size: count('Bytes.'),
+  name: text(),
+  mimeType: text(),
+  expiresAt: time('When it expires if no query uses it.'),
 });
 
 /** Texts by their names. */

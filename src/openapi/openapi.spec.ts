@@ -29,6 +29,8 @@ const ROUTES = [
   'post {base}',
   'post {base}/sessions/{sessionId}/fork',
   'post {base}/{runId}/inputs',
+  'post {base}/files',
+  'head {base}/files/{sha256}',
 ];
 
 /** The codes that only `done` has, and that of what is described as `default`. */

@@ -5,10 +5,10 @@ import {
   ApiExtraModels,
   ApiHeader,
   ApiOperation,
-  ApiParam,
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { FILE_OPERATIONS } from './file-operations.js';
 import { INPUT_OPERATIONS } from './input-operations.js';
 import {
   METADATA,
@@ -36,7 +36,6 @@ import {
 } from './parameters.js';
 import {
   ACCEPTED_HEADERS,
-  fileResponses,
   SESSION_LOCATION,
   problemResponses,
   jsonResponse,
@@ -107,6 +106,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       streamResponse('The stream of the run.'),
       jsonResponse(202, 'The run is admitted; no stream follows.', QueryRun, { headers: ACCEPTED_HEADERS }),
       problemResponses([
+        'file_missing',
         ...READ_BODY,
         ...ALWAYS,
         'not_found',
@@ -143,6 +143,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
   ...INPUT_OPERATIONS,
+  ...FILE_OPERATIONS,
   run: () =>
     applyDecorators(
       ApiOperation({ summary: 'Follow a run, or look at it' }),
@@ -168,21 +169,6 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       jsonResponse(200, 'The handler has stopped, or the run had ended before.', QueryRun),
       jsonResponse(202, 'The handler has not stopped in time; its run has ended all the same.', QueryRun),
       problemResponses([...ALWAYS, 'not_found']),
-    ),
-  file: () =>
-    applyDecorators(
-      ApiOperation({ summary: 'Download a file of a query or of its answer' }),
-      RUN_ID,
-      ApiParam({
-        name: 'sha256',
-        schema: { type: 'string' },
-        description: 'The digest of the file, in lower-case hexadecimal.',
-      }),
-      ApiHeader({ name: 'Range', required: false, schema: { type: 'string', example: 'bytes=0-99' } }),
-      ApiHeader({ name: 'If-Range', required: false, schema: { type: 'string' } }),
-      ApiHeader({ name: 'If-None-Match', required: false, schema: { type: 'string' } }),
-      fileResponses(),
-      problemResponses([...ALWAYS, 'not_found', 'file_expired', 'range_not_satisfiable']),
     ),
   session: () =>
     applyDecorators(

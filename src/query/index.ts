@@ -46,10 +46,12 @@ export * from './ports/input-rules.js';
 export { InputStore } from './ports/input-store.js';
 export type * from './ports/input-store.js';
 export * from './ports/run-store.js';
+export * from './ports/upload-store.js';
 export * from './ports/run-tracer.js';
 export { QueryModule } from './query.module.js';
 export * from './runs/agent.service.js';
 export type { Inputs } from './runs/inputs.js';
+export type { SentFiles } from './runs/sent-files.js';
 // The client has other options of the same name.
 export type { RunListOptions } from './runs/agent.service.js';
 export { KeptAnswer } from './contract/kept-answer.js';

@@ -10,6 +10,7 @@ import {
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
+import { type Reserve, Uploads } from './files/uploads.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
@@ -69,6 +70,14 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
       provide: Spool,
       inject: [Settings],
       useFactory: ({ spoolDirectory, limits }: Settings) => Spool.open(spoolDirectory, limits.spoolBytes),
+    },
+    {
+      provide: Uploads,
+      inject: [Settings, RunStore],
+      useFactory: ({ limits }: Settings, store: RunStore) => {
+        const reserve: Reserve = async (...of) => store.reserveUploads(...of);
+        return new Uploads(limits.filesBytesPerOwner, store.signals.isShared ? reserve : undefined);
+      },
     },
   ],
 })

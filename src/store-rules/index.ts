@@ -38,4 +38,6 @@ export {
   supersedes,
   titleOf,
   turnOfRun,
+  unusedFilesExceeded,
+  UPLOAD_MS,
 } from '../query/index.js';

@@ -24,6 +24,7 @@ import { describe, type TestRunner, useRunner } from './store-contract/runner.js
 import { describeSessionChanges } from './store-contract/session-changes.js';
 import { describeTaking } from './store-contract/taking.js';
 import { describeTurns } from './store-contract/turns.js';
+import { describeUploads } from './store-contract/uploads.js';
 
 /** How `describeRunStore` tests a store. */
 export interface DescribeRunStoreOptions {
@@ -69,6 +70,7 @@ export function describeRunStore(
     describeWith('ownerLimits', describeOwners);
     describeWith('retention', describeRetention);
     describeWith('files', describeFiles);
+    describeWith('uploads', describeUploads);
     describeWith('inputs', () => {
       describeInputs();
       describeAskingSessions();

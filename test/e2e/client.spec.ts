@@ -318,7 +318,7 @@ describeOnOneAdapter('The typed client, of a service on %s,', (adapter) => {
     expect(await refusalOf(large.text())).toMatchObject({
       code: 'limit_exceeded',
       status: 413,
-      message: 'Part 1: The file is larger than 1000 bytes.',
+      message: 'The file is larger than 1000 bytes.',
     });
     expect(await refusalOf(client.run('none'))).toMatchObject({ code: 'not_found', status: 404 });
     expect(await refusalOf(client.follow('none').text())).toMatchObject({ code: 'not_found', runId: 'none' });

@@ -5,6 +5,7 @@ import {
   type RecoveryEvents,
   type RunRecord,
   RunStore,
+  type UploadStore,
 } from '../../src/index.js';
 
 /**
@@ -16,6 +17,7 @@ export class SlowRunStore extends RunStore {
   override readonly changesSessions = true;
   override readonly files: FileStore;
   override readonly inputs: InputStore;
+  override readonly uploads: UploadStore;
 
   /**
    * @param wait returns the number of ticks of a wait; called for each wait
@@ -29,6 +31,7 @@ export class SlowRunStore extends RunStore {
   ) {
     super();
     this.files = memory.files;
+    this.uploads = memory.uploads;
     this.inputs = slowly(memory.inputs, (runId, step) => this.#inOrder(runId, step));
   }
 

@@ -78,7 +78,7 @@ export function invalidResponse(message: string, cause?: unknown): AgentQueryErr
 /** @param to where the redirect leads, if the platform tells */
 export function redirected(url: string, to: string | null, status?: number): AgentQueryError {
   const where = to === null ? '' : ` to ${to}`;
-  const message = `${url} redirects${where}. A query could go to another host, so no redirect is followed. Use the address of the service itself.`;
+  const message = `${url} redirects${where}, which could be another host. Use the address of the service itself.`;
   return new AgentQueryError('refused', message, { status });
 }
 

@@ -1,7 +1,11 @@
+import { connectionLost, refusalOf } from './agent-query-error.js';
 import type { ByteSource } from './event-reader.js';
 
 /** So much of a refusal is read, in bytes. */
-export const REFUSAL_BYTES = 64 * 1024;
+const REFUSAL_BYTES = 64 * 1024;
+
+/** For what is loaded later: see `Refusals`. */
+export const refusals = { connectionLost, refusalOf, REFUSAL_BYTES };
 
 /**
  * Reads a text of another server which is for people, such as a refusal, and closes its source.

@@ -72,6 +72,8 @@ const OF_STREAM = { duplex: 'half', redirect: 'error', window: null } as const;
 export class Connection {
   readonly maxRetries: number;
   readonly idleMs: number;
+  /** Whether the service takes files before their query, as far as is known. */
+  takesFiles = true;
   readonly #endpoint: string;
   readonly #options: AgentQueryClientOptions;
 

@@ -19,6 +19,10 @@ export interface FileSource {
   mimeType: string;
   /** Bytes, if known before the content is read. */
   size?: number | undefined;
+  /** The content, if a browser can send it as it is. */
+  blob?: Blob | undefined;
+  /** The digest, if the service has the content: the query only names it. */
+  sha256?: string | undefined;
   /** Whether the content can be read more than once. */
   isRepeatable: boolean;
   /** Begins to read. */
@@ -39,13 +43,14 @@ export function sourceOf({ name, mimeType, content }: FileInput): FileSource {
   };
 }
 
-type Content = Pick<FileSource, 'size' | 'isRepeatable' | 'read'> & { name?: string | undefined };
+type Content = Omit<FileSource, 'name' | 'mimeType'> & { name?: string | undefined };
 
 function contentSource(content: FileContent): Content {
   if (typeof content === 'string') return pathSource(content);
   if (content instanceof Blob || content instanceof Uint8Array) {
-    const size = content instanceof Blob ? content.size : content.length;
-    return { size, isRepeatable: true, read: () => slicesOf(content, size) };
+    const blob = content instanceof Blob ? content : undefined;
+    const size = blob ? blob.size : (content as Uint8Array).length;
+    return { size, blob, isRepeatable: true, read: () => slicesOf(content, size) };
   }
   if (content instanceof ReadableStream) return { ...ONCE, read: () => chunksOf(content) };
   if (content?.[Symbol.asyncIterator]) return { ...ONCE, read: () => content[Symbol.asyncIterator]() };
@@ -87,12 +92,11 @@ function pathSource(path: string): Content {
 }
 
 /**
- * The content in base64 (RFC 4648 §4), in pieces that make one text when they are joined.
+ * The content as it is read.
  *
  * @throws {AgentQueryError} `file_unreadable` · the reason of `signal`
  */
-export async function* base64Of(source: FileSource, signal?: AbortSignal): AsyncIterable<string> {
-  let rest = new Uint8Array();
+export async function* bytesOf(source: FileSource, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
   let chunks: AsyncIterator<Uint8Array> | undefined;
   const next = async () => {
     try {
@@ -107,19 +111,29 @@ export async function* base64Of(source: FileSource, signal?: AbortSignal): Async
     }
   };
   try {
-    for (let value; (value = await next());) {
-      // A copy: the source may use its buffer again.
-      const bytes = new Uint8Array(rest.length + value.length);
-      bytes.set(rest);
-      bytes.set(value, rest.length);
-      const whole = bytes.length - (bytes.length % 3);
-      for (let at = 0; at < whole; at += SLICE) yield encode(bytes.subarray(at, Math.min(at + SLICE, whole)));
-      rest = bytes.subarray(whole);
-    }
-    if (rest.length > 0) yield encode(rest);
+    for (let value; (value = await next());) yield value;
   } finally {
     await chunks?.return?.();
   }
+}
+
+/**
+ * The content in base64 (RFC 4648 §4), in pieces that make one text when they are joined.
+ *
+ * @throws {AgentQueryError} `file_unreadable` · the reason of `signal`
+ */
+export async function* base64Of(source: FileSource, signal?: AbortSignal): AsyncIterable<string> {
+  let rest = new Uint8Array();
+  for await (const value of bytesOf(source, signal)) {
+    // A copy: the source may use its buffer again.
+    const bytes = new Uint8Array(rest.length + value.length);
+    bytes.set(rest);
+    bytes.set(value, rest.length);
+    const whole = bytes.length - (bytes.length % 3);
+    for (let at = 0; at < whole; at += SLICE) yield encode(bytes.subarray(at, Math.min(at + SLICE, whole)));
+    rest = bytes.subarray(whole);
+  }
+  if (rest.length > 0) yield encode(rest);
 }
 
 function unreadable(name: string, cause: unknown): AgentQueryError {

@@ -1,12 +1,13 @@
 import type { Envelope, InputRequest, RunView } from './wire.js';
 import { AgentQueryError, connectionLost, invalidResponse, isTransient } from './agent-query-error.js';
-import { type Connection, jsonOf } from './connection.js';
+import { refusals } from './beginning-of.js';
+import { type Connection, jsonOf, type RequestParts } from './connection.js';
 import { EventReader, type StreamEvent } from './event-reader.js';
 import { openAfter } from './open-requests.js';
 import type { QueryBody } from './query-body.js';
 import { type ResumeInfo, Retries } from './retries.js';
 import { either } from './signals.js';
-import { upload } from './upload.js';
+import type { Request } from './upload.js';
 
 /** An envelope and its number. */
 export interface LogEntry {
@@ -200,6 +201,7 @@ export class LogReader {
     };
     if (afterTurn !== undefined) headers['Session-After'] = String(afterTurn);
     if (detached) headers.Prefer = 'respond-async';
+    await body.sendFiles(this.connection, this.#signal, onUpload);
     const content = await body.open(onUpload, this.#signal);
     this.#isRefused = false;
     const request = {
@@ -227,21 +229,29 @@ export class LogReader {
         return events;
       });
     } catch (error) {
-      const failure = body.failure ?? error;
+      const failure = body.stream?.failure ?? error;
       this.#isRefused = failure instanceof AgentQueryError && failure.status !== undefined;
+      // A file was dropped after it was sent.
+      if ((failure as AgentQueryError).code === 'file_missing' && this.connection.takesFiles) {
+        this.connection.takesFiles = false;
+        body.forgetSent();
+        return this.#submit(submission);
+      }
       throw failure;
     }
   }
 
   /** Reads the run with another request, because what uploads with progress gives no stream of its response. */
   async #uploadAndFollow(
-    request: Parameters<typeof upload>[1],
+    request: RequestParts,
     onUpload: NonNullable<Submission['onUpload']>,
   ): Promise<Opened> {
-    const sent = await upload(this.connection, request, onUpload);
+    const { connection } = this;
+    const { upload } = await import('./upload.js');
+    const sent = await upload(connection, connection.url(), request, onUpload, runIdOf, refusals);
     try {
-      this.#know(sent.runId);
-      return await this.#follow(sent.runId);
+      this.#know(sent.value);
+      return await this.#follow(sent.value);
     } finally {
       // Only now: a run may be cancelled when its last follower leaves.
       sent.close();
@@ -291,4 +301,18 @@ export class LogReader {
     this.#runId = runId;
     this.#admit(runId);
   }
+}
+
+/**
+ * The run, as soon as its id is certain: with the first bytes of a stream, or the JSON of a detached run. Browsers return a
+ * response whose headers were cut.
+ */
+function runIdOf(request: Request): string | undefined {
+  const { readyState, status, responseText } = request;
+  if (status === 202 && readyState === 4) return /"id":"(.+?)"/.exec(responseText)?.[1];
+  if (status !== 200 || responseText === '') return undefined;
+  return (
+    /^id: (.+)\.\d+$/m.exec(responseText)?.[1] ??
+    request.getResponseHeader('Content-Location')?.split('/').at(-1)
+  );
 }

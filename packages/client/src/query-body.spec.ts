@@ -39,7 +39,7 @@ describe('The client, sending a body,', () => {
       // Longer than a connection may be silent, which is long for what this machine does at once.
       setTimeout(goOn, 2500);
     };
-    const file = new Uint8Array(16 * 1024 * 1024);
+    const file = new Uint8Array(8 * 1024 * 1024 - 1);
     const refuse: Respond = (request, response) =>
       void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
     const ignore: Respond = (request) => void request.resume();

@@ -1,5 +1,18 @@
 import { AgentQueryError } from './agent-query-error.js';
-import { base64Of, type FileContent, type FileInput, type FileSource, sourceOf } from './file-source.js';
+import { refusals } from './beginning-of.js';
+import { BodyStream, isBrowser, type OnSent } from './body-stream.js';
+import { type Connection, jsonOf } from './connection.js';
+import {
+  base64Of,
+  bytesOf,
+  type FileContent,
+  type FileInput,
+  type FileSource,
+  sourceOf,
+} from './file-source.js';
+
+/** A file from so many bytes on is sent before its query, so that base64 costs nothing. */
+const LARGE = 8 * 1024 * 1024;
 
 /** A part of a query: a text, a file that is encoded while it is sent, or a file that is in base64 already. */
 export type InputPart =
@@ -24,16 +37,14 @@ export interface QueryInput {
  */
 export class QueryBody {
   readonly #pieces: (string | FileSource)[];
-  /** The bytes of the whole body, if known. */
-  readonly size: number | undefined;
-  readonly #isRepeatable: boolean;
+  readonly #sources: FileSource[];
   #wasRead = false;
+  /** What the newest try reads, if it is a stream. */
+  stream: BodyStream | undefined;
   /** Whether the last byte was handed over for sending, in any try. */
-  isSent: boolean;
+  isSent = false;
   /** When the last byte of the newest try was handed over: never for a Blob, and absent for a text. */
   whenSent: Promise<void> | undefined;
-  /** Why a file could not be read, if that is so. */
-  failure: unknown;
 
   /** @throws {TypeError} a content is of no known kind · {AgentQueryError} `file_unreadable` */
   constructor(textOrParts: string | readonly InputPart[], input: QueryInput) {
@@ -46,10 +57,12 @@ export class QueryBody {
       `],"kwargs":${JSON.stringify({ ...kwargs, ...(sessionId !== undefined && { session_id: sessionId }) })}`,
       `${metadata ? `,"metadata":${JSON.stringify(metadata)}` : ''}}`,
     ];
-    const sources = this.#pieces.filter((piece) => typeof piece !== 'string');
-    this.#isRepeatable = sources.every(({ isRepeatable }) => isRepeatable);
-    this.isSent = sources.length === 0;
-    this.size = sizeOf(this.#pieces);
+    this.#sources = this.#pieces.filter((piece) => typeof piece !== 'string');
+  }
+
+  /** The bytes of the whole body, if known. */
+  get size(): number | undefined {
+    return sizeOf(this.#written());
   }
 
   /**
@@ -60,15 +73,23 @@ export class QueryBody {
     onSent: OnSent | undefined,
     signal: AbortSignal,
   ): Promise<string | Blob | ReadableStream<Uint8Array>> {
-    if (this.#pieces.every((piece) => typeof piece === 'string')) return this.#pieces.join('');
-    let sent!: () => void;
-    this.whenSent = new Promise((resolve) => (sent = resolve));
-    return isBrowser() ? this.#blob(signal) : this.#stream(onSent, signal, sent);
+    const written = this.#written();
+    const texts = written.filter((piece) => typeof piece === 'string');
+    const hasFiles = texts.length < written.length;
+    this.isSent ||= !hasFiles;
+    this.whenSent = hasFiles ? new Promise(() => undefined) : undefined;
+    this.stream = undefined;
+    if (!hasFiles) return texts.join('');
+    const chunks = this.#chunks(signal);
+    if (isBrowser()) return blobOf(chunks);
+    this.stream = new BodyStream(chunks, this.size, onSent, signal);
+    this.whenSent = this.stream.whenSent.then(() => void (this.isSent = true));
+    return this.stream.stream;
   }
 
   /** @throws {AgentQueryError} `body_not_repeatable`, because of `cause`: another try has no stream to read */
   assertRepeatable(cause: unknown): void {
-    if (!this.#wasRead || this.#isRepeatable) return;
+    if (!this.#wasRead || this.#sources.every(({ isRepeatable }) => isRepeatable)) return;
     throw new AgentQueryError(
       'body_not_repeatable',
       'The query was cut, and a stream in it can be read only once. Ask again.',
@@ -76,73 +97,49 @@ export class QueryBody {
     );
   }
 
-  async *#chunks(onSent: OnSent | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  /**
+   * Sends the large files before the query, unless that was done, or the service takes files with their query only.
+   *
+   * @throws {AgentQueryError} a file is refused, or cannot be read · the reason of `signal`
+   */
+  async sendFiles(connection: Connection, signal: AbortSignal, onSent: OnSent | undefined): Promise<void> {
+    const large = this.#sources.filter(isLarge);
+    if (large.length === 0) return;
+    const { sendFiles } = await import('./send-file.js');
+    await sendFiles(large, { connection, signal, onSent, bytesOf, BodyStream, isBrowser, jsonOf, refusals });
+  }
+
+  /** From now on, all files are sent with the query. */
+  forgetSent(): void {
+    for (const source of this.#sources) source.sha256 = undefined;
+  }
+
+  /** The pieces, with each file that the service has by its name only. */
+  #written(): (string | FileSource)[] {
+    return this.#pieces.flatMap((piece) => {
+      if (typeof piece === 'string') return piece;
+      return piece.sha256 ? `sha256":"${piece.sha256}` : ['base64":"', piece];
+    });
+  }
+
+  async *#chunks(signal: AbortSignal): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const encoder = new TextEncoder();
-    let sent = 0;
     this.#wasRead = true;
-    try {
-      for (const piece of this.#pieces)
-        for await (const text of typeof piece === 'string' ? [piece] : base64Of(piece, signal)) {
-          const bytes = encoder.encode(text);
-          yield bytes;
-          onSent?.((sent += bytes.length), this.size);
-        }
-    } catch (error) {
-      // `fetch` would hide it behind an error of its own.
-      this.failure = error;
-      throw error;
-    }
-  }
-
-  async #blob(signal: AbortSignal): Promise<Blob> {
-    const slices: Blob[] = [];
-    for await (const chunk of this.#chunks(undefined, signal)) slices.push(new Blob([chunk]));
-    return new Blob(slices);
-  }
-
-  #stream(onSent: OnSent | undefined, signal: AbortSignal, end: () => void): ReadableStream<Uint8Array> {
-    const chunks = this.#chunks(onSent, signal);
-    let controller!: ReadableStreamDefaultController<Uint8Array>;
-    const abort = () => {
-      controller.error(signal.reason);
-      leave();
-    };
-    // The signal may last longer than the body, and would keep it.
-    const release = () => signal.removeEventListener('abort', abort);
-    const leave = () => {
-      release();
-      void chunks.return(undefined).catch(() => undefined);
-    };
-    return new ReadableStream<Uint8Array>(
-      {
-        // `fetch` of Node reads on after it was aborted.
-        start: (started) => {
-          controller = started;
-          signal.addEventListener('abort', abort);
-        },
-        pull: async () => {
-          const next = await chunks.next().catch((error: unknown) => {
-            release();
-            throw error;
-          });
-          if (!next.done) return controller.enqueue(next.value);
-          release();
-          this.isSent = true;
-          end();
-          controller.close();
-        },
-        cancel: leave,
-      },
-      { highWaterMark: 0 },
-    );
+    for (const piece of this.#written())
+      for await (const text of typeof piece === 'string' ? [piece] : base64Of(piece, signal))
+        yield encoder.encode(text);
   }
 }
 
-type OnSent = (bytes: number, total: number | undefined) => void;
+async function blobOf(chunks: AsyncIterable<Uint8Array<ArrayBuffer>>): Promise<Blob> {
+  const slices: Blob[] = [];
+  for await (const chunk of chunks) slices.push(new Blob([chunk]));
+  return new Blob(slices);
+}
 
-/** Windows and workers of browsers have a location; Node, Bun and workers of servers have none. */
-function isBrowser(): boolean {
-  return (globalThis as { location?: unknown }).location !== undefined;
+/** Whether a file is sent before its query, if the service takes it. */
+function isLarge({ size = 0, blob, isRepeatable }: FileSource): boolean {
+  return size >= LARGE && isRepeatable && (!isBrowser() || blob !== undefined);
 }
 
 function filePart(file: FileContent | FileInput): InputPart {
@@ -155,7 +152,7 @@ function piecesOf(part: InputPart, before: string): (string | FileSource)[] {
   const source = sourceOf(part);
   const { name, mimeType } = source;
   const head = JSON.stringify({ type: 'file', name, mimeType }).slice(0, -1);
-  return [`${before}${head},"base64":"`, source, '"}'];
+  return [`${before}${head},"`, source, '"}'];
 }
 
 /** @returns bytes; `undefined` if the size of a file is not known */

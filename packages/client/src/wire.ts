@@ -9,6 +9,7 @@
 export type ErrorCode =
   | 'invalid_json'
   | 'invalid_query'
+  | 'file_missing'
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
@@ -408,6 +409,18 @@ export interface SessionPage {
   turns: Turn[];
   /** The value of `after` for the next page; null at the end. */
   next: number | null;
+}
+
+/** A file that was sent before its query, as `POST {base}/query/files` returns it. */
+export interface SentFile {
+  /** The SHA-256 of the content, lower-case hexadecimal: a file part has it in place of `base64`. */
+  sha256: string;
+  /** Bytes. */
+  size: number;
+  name: string;
+  mimeType: string;
+  /** When it expires if no query uses it: ISO 8601 in UTC. */
+  expiresAt: string;
 }
 
 /** One fault in the body of a request. */

@@ -16,6 +16,13 @@ export interface ReadDocument {
   value: unknown;
   /** The contents in `value`. */
   contents: FileContent[];
+  /**
+   * Receives another content of the query, which the body has only named: it counts like those that the body has.
+   *
+   * @param part the index of its part
+   * @throws {QueryError} `limit_exceeded` · `storage_full` · `rate_limited` · `unavailable`
+   */
+  receive(bytes: AsyncIterable<Uint8Array>, part: number): Promise<FileContent>;
   /** Frees all contents and removes their files. Can be called again; does not reject for a file that is gone. */
   discard(): Promise<void>;
 }
@@ -95,7 +102,7 @@ class ScannedBody {
         for (const content of contents) await content.discard();
         await all.discard();
       };
-      return { value, contents, discard };
+      return { value, contents, receive: (bytes, part) => all.receive(bytes, part), discard };
     } catch (error) {
       await all.discard().catch(() => undefined);
       throw error;

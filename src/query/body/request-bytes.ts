@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type Zlib } from 'node:zlib';
+import type { ErrorCode } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
 import { limitExceeded } from '../contract/refusals.js';
 import type { BodyLimits } from '../options/table.js';
@@ -18,7 +19,7 @@ export class BodyAborted extends Error {
 export type BodyRequest = Readable & Pick<IncomingMessage, 'headers'>;
 
 /** Takes the next bytes of a body. Returns a promise if what follows must wait. Throws or rejects if the body is refused. */
-type Take = (bytes: Buffer) => Promise<void> | undefined;
+export type Take = (bytes: Buffer) => Promise<void> | undefined;
 
 /** Bytes of the longest way to write one character in a JSON string: an escape such as `\u0041`. */
 const LONGEST_CHARACTER = 6;
@@ -52,13 +53,19 @@ export function refuseByLength(headers: IncomingHttpHeaders, limits: BodyLimits)
  * After a rejection no timer or listener is left, and the request is paused where it was.
  *
  * @param idleMs how long the sender may send nothing
- * @throws {QueryError} `invalid_json` · `unsupported_encoding` · `body_timeout`, and what `take` throws
+ * @param code of a body that does not have the encoding that its header states. Default `invalid_json`
+ * @throws {QueryError} `code` · `unsupported_encoding` · `body_timeout`, and what `take` throws
  * @throws {BodyAborted} if the sender left
  * @throws {Error} if the body was read before
  */
-export function receiveBytes(request: BodyRequest, idleMs: number, take: Take): Promise<void> {
+export function receiveBytes(
+  request: BodyRequest,
+  idleMs: number,
+  take: Take,
+  code: ErrorCode = 'invalid_json',
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    new BytesReceiver(request, idleMs, take, resolve, reject).start();
+    new BytesReceiver(request, idleMs, take, code, resolve, reject).start();
   });
 }
 
@@ -102,6 +109,7 @@ class BytesReceiver {
     private readonly request: BodyRequest,
     private readonly idleMs: number,
     private readonly take: Take,
+    private readonly code: ErrorCode,
     private readonly resolve: () => void,
     private readonly reject: (error: unknown) => void,
   ) {
@@ -160,7 +168,7 @@ class BytesReceiver {
     if (this.#decompressor && this.#decompressor.bytesWritten !== this.#received) {
       const encoding = this.request.headers['content-encoding'];
       const detail = `The body has bytes after the end of its content encoding "${encoding}".`;
-      return this.#fail(new QueryError('invalid_json', detail));
+      return this.#fail(new QueryError(this.code, detail));
     }
     this.#detach();
     this.resolve();
@@ -180,7 +188,7 @@ class BytesReceiver {
   readonly #onDecompressionError = (): void => {
     const encoding = this.request.headers['content-encoding'];
     const detail = `The body is cut off, or it does not have the content encoding "${encoding}" that its header states.`;
-    this.#fail(new QueryError('invalid_json', detail));
+    this.#fail(new QueryError(this.code, detail));
   };
 
   #fail(error: unknown): void {

@@ -6,6 +6,7 @@ import type { ErrorCode, ErrorExtras, HostCode } from 'nest-agent-query-client';
 export const STATUS_OF_CODE = {
   invalid_json: 400,
   invalid_query: 400,
+  file_missing: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

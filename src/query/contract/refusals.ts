@@ -109,6 +109,26 @@ export function filesOfOwnerExceeded(maxBytes: number): QueryError {
 }
 
 /**
+ * The files of an owner that no query uses would exceed the limit.
+ *
+ * @param maxBytes how many bytes they may have together
+ *
+ * @example
+ * if ((await unusedBytesOf(owner)) + file.size > maxBytes) throw unusedFilesExceeded(maxBytes);
+ */
+export function unusedFilesExceeded(maxBytes: number): QueryError {
+  const detail =
+    `The files that you have sent and that no query uses would be larger than ${maxBytes} bytes together, which is the limit for ` +
+    'one caller. Send a query that uses them, or send this file later: unused files expire after an hour.';
+  return new QueryError('rate_limited', detail, { retryAfter: 60 });
+}
+
+/** @param errors the parts that name a file which the owner has not sent, or which is no longer kept */
+export function filesMissing(errors: FieldError[]): QueryError {
+  return new QueryError('file_missing', sentenceOf(errors), { errors });
+}
+
+/**
  * The process that executed the run does not own it any more.
  *
  * @example

@@ -8,9 +8,6 @@ import type { FileContent } from './content.js';
 import { BodyContents, type ContentWriter } from './body-contents.js';
 import type { Spool } from './spool.js';
 
-/** The most bytes that a writer takes at once. */
-const PIECE_BYTES = 64 * 1024;
-
 /** A file that a handler has emitted, with its whole content. */
 export interface ReceivedFile {
   name: string;
@@ -75,7 +72,7 @@ export class AnswerFiles {
       for (;;) {
         const { done, value } = await this.#next(source);
         if (done) return;
-        write(writer, bytesOf(value));
+        writer.add(bytesOf(value));
         if (contents.isCongested) await contents.settled();
       }
     } catch (error) {
@@ -99,14 +96,6 @@ export class AnswerFiles {
     const { filesBytes } = this.limits;
     this.#totalBytes += bytes;
     if (this.#totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes);
-  }
-}
-
-function write(writer: ContentWriter, bytes: Uint8Array): void {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
-    const piece = bytes.subarray(start, start + PIECE_BYTES);
-    writer.reserve(piece.length).set(piece, writer.offset);
-    writer.commit(piece.length);
   }
 }
 

@@ -8,6 +8,9 @@ import type { Upload } from './uploads.js';
 /** One body keeps at most so many contents of the largest size for memory there. Further ones are written to disk. */
 const FULL_CONTENTS_IN_MEMORY = 64;
 
+/** The most bytes that a writer takes at once. */
+const PIECE_BYTES = 64 * 1024;
+
 /** Steps that may wait for the disk before the sender is held back. */
 const MAX_WAITING_STEPS = 4;
 
@@ -40,6 +43,18 @@ export class BodyContents {
   /** Begins a content. @param part the index of its part, if it belongs to one */
   begin(part?: number): ContentWriter {
     return new ContentWriter(this, part);
+  }
+
+  /** Receives a whole content. @throws {QueryError} as `count` and `settled` · what reading the bytes throws */
+  async receive(bytes: AsyncIterable<Uint8Array>, part: number): Promise<FileContent> {
+    const writer = this.begin(part);
+    for await (const chunk of bytes) {
+      writer.add(chunk);
+      if (this.isCongested) await this.settled();
+    }
+    const content = writer.finish();
+    await this.settled();
+    return content;
   }
 
   /** Counts `bytes` more of a content that now has `size` bytes. @throws {QueryError} `limit_exceeded` · `rate_limited` */
@@ -103,7 +118,7 @@ export class BodyContents {
 /**
  * Receives the bytes of one content: in a buffer at first, on disk as soon as they exceed the limit for memory.
  *
- * Put bytes into the buffer that `reserve` returns, from `offset` on, then call `commit`.
+ * Call `add`; or put bytes into the buffer that `reserve` returns, from `offset` on, then call `commit`.
  */
 export class ContentWriter {
   /** Index in the buffer at which the next byte belongs. */
@@ -117,6 +132,15 @@ export class ContentWriter {
     private readonly contents: BodyContents,
     private readonly part: number | undefined,
   ) {}
+
+  /** Adds any number of bytes. @throws {QueryError} `limit_exceeded` · `rate_limited` */
+  add(bytes: Uint8Array): void {
+    for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+      const piece = bytes.subarray(start, start + PIECE_BYTES);
+      this.reserve(piece.length).set(piece, this.offset);
+      this.commit(piece.length);
+    }
+  }
 
   /** Returns the buffer, with space for so many bytes from `offset` on: at most 64 KiB. */
   reserve(bytes: number): Buffer {

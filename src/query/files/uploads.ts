@@ -71,6 +71,11 @@ export class Uploads {
     };
   }
 
+  /** Called by Nest once all requests have ended. */
+  onApplicationShutdown(): void {
+    this.close();
+  }
+
   /** Reserves nothing from now on. What is reserved ends with the process. */
   close(): void {
     this.#isClosed = true;

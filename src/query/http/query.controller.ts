@@ -3,6 +3,7 @@ import {
   type ControllerOptions,
   Delete,
   Get,
+  Head,
   HttpCode,
   Param,
   Post,
@@ -20,11 +21,13 @@ import type {
   RunInputs,
   RunList,
   RunView,
+  SentFile,
   SessionList,
   SessionPage,
   SessionView,
 } from 'nest-agent-query-client';
 import type { Observable } from 'rxjs';
+import type { ReadFile } from '../body/read-file.js';
 import { RunStream } from '../event-log/run-stream.js';
 import type { QueryModuleExtras } from '../options/query.options.js';
 import type { HostRequest, HostResponse } from '../platform/host.js';
@@ -33,6 +36,7 @@ import { prefersEventStream } from '../sse/accept.js';
 import { SseInterceptor } from '../sse/sse.interceptor.js';
 import { StreamsEnvelopes } from '../sse/streams-envelopes.js';
 import { type Caller, FromCaller, Owner } from './caller.js';
+import { FileBody } from './file.reader.js';
 import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
 import type { ForkDto } from './fork.dto.js';
@@ -85,6 +89,23 @@ export class QueryController {
   @Get('inputs')
   openInputs(@Owner() owner: string, @Query() parameters: object): Promise<InputList> {
     return this.agent.inputs.open(owner, validated(ListDto, parameters));
+  }
+
+  /** Keeps a file for the queries of its owner. */
+  @Post('files')
+  @HttpCode(201)
+  async keepFile(@FileBody() file: ReadFile, @FromCaller() { owner }: Caller): Promise<SentFile> {
+    try {
+      return await this.agent.sentFiles.keep(owner, file);
+    } finally {
+      await file.discard();
+    }
+  }
+
+  /** Whether the caller has sent a file: 200 or 404. */
+  @Head('files/:sha256')
+  async hasFile(@Owner() owner: string, @Param('sha256') sha256: string): Promise<void> {
+    await this.agent.sentFiles.find(owner, sha256);
   }
 
   /** Follows a run, or returns it as JSON. */

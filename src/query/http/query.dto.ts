@@ -5,7 +5,9 @@ import {
   IsIn,
   IsObject,
   IsString,
+  Matches,
   ValidateBy,
+  ValidateIf,
   ValidateNested,
   validateSync,
 } from 'class-validator';
@@ -74,11 +76,16 @@ export class FilePartDto implements FilePart {
   @HasNoFault('mediaType', faultOfMediaType)
   mimeType!: string;
 
-  /** The content, decoded while it arrived. Absent when the file is open. */
+  /** The content, decoded while it arrived. Absent when the file is open, and where the query only names the content. */
+  @ValidateIf(({ base64, sha256 }: FilePartDto) => base64 !== undefined || sha256 === undefined)
   @HasNoFault('content', faultOfContent)
   base64?: FileContent;
 
-  declare sha256: string;
+  @Expose()
+  @ValidateIf(({ base64, sha256 }: FilePartDto) => base64 === undefined && sha256 !== undefined)
+  @Matches(/^[0-9a-f]{64}$/, { message: 'must be a SHA-256: 64 lower-case hexadecimal digits' })
+  sha256!: string;
+
   declare file: File;
   declare detectedMimeType?: string;
 }

@@ -1,11 +1,13 @@
 import { MIMEType } from 'node:util';
-import { Injectable, type OnApplicationShutdown, type PipeTransform } from '@nestjs/common';
+import { Injectable, type PipeTransform } from '@nestjs/common';
 import { refuseByLength } from '../body/request-bytes.js';
 import { readBody, type ReadDocument, readParsed } from '../body/read-body.js';
+import type { FieldError } from 'nest-agent-query-client';
 import { QueryError } from '../contract/errors.js';
+import { filesMissing, refusalOfFiles } from '../contract/refusals.js';
 import { filePartOf } from '../files/content.js';
 import { Spool } from '../files/spool.js';
-import { type Reserve, type Upload, Uploads } from '../files/uploads.js';
+import { type Upload, Uploads } from '../files/uploads.js';
 import { Settings } from '../options/settings.js';
 import { header, type HostRequest, rawRequest } from '../platform/host.js';
 import { sendContinue } from '../platform/host-parsers.js';
@@ -22,31 +24,20 @@ import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 /** What a query would have as the content of a file is refused at its first byte. */
 const NO_FILES = { fileBytes: 0, filesBytes: 0 };
 
+const NOT_SENT = 'is the digest of no file that you have sent, or it is no longer kept: send the file again';
+
 type WithBody = { body?: unknown };
 
 /** Reads the query of a request: checks the headers, reads the body as it arrives, validates it, and opens the files. */
 @Injectable()
-export class QueryReader
-  implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>>, OnApplicationShutdown
-{
-  readonly #uploads: Uploads;
-
+export class QueryReader implements PipeTransform<PendingRequest, Promise<QueryDto | undefined>> {
   constructor(
     private readonly callers: CallerPipe,
     private readonly settings: Settings,
     private readonly spool: Spool,
-    store: RunStore,
-  ) {
-    const reserve: Reserve = async (...of) => store.reserveUploads(...of);
-    this.#uploads = new Uploads(
-      settings.limits.filesBytesPerOwner,
-      store.signals.isShared ? reserve : undefined,
-    );
-  }
-
-  onApplicationShutdown(): void {
-    this.#uploads.close();
-  }
+    private readonly uploads: Uploads,
+    private readonly store: RunStore,
+  ) {}
 
   /**
    * The body of a caller without access is not read, and neither is that of a request that resumes a run: it has no query.
@@ -64,7 +55,8 @@ export class QueryReader
     }
     requireJson(header(request, 'content-type'));
     refuseByLength(rawRequest(request).headers, this.settings.limits);
-    const upload = this.#uploads.begin(storedOwner(this.settings.name, caller.owner));
+    const owner = storedOwner(this.settings.name, caller.owner);
+    const upload = this.uploads.begin(owner);
     let document: ReadDocument | undefined;
     const release = async () => {
       upload.end();
@@ -73,6 +65,7 @@ export class QueryReader
     try {
       document = await readDocument(request, this.settings, this.spool, upload);
       const query = await validateQuery(document.value, this.settings.kwargs);
+      await this.#receiveSent(query, owner, document);
       await this.#openFiles(query);
       // Called when the run no longer needs the files.
       caller.release = () => void release().catch((error) => this.#notRemoved(error));
@@ -87,6 +80,18 @@ export class QueryReader
     loggerOf('Query', this.settings.name).warn(
       `The files of a query could not be removed: ${(error as Error).message}`,
     );
+  }
+
+  /** Receives the contents that the query only names from the store. @throws {QueryError} `file_missing` */
+  async #receiveSent({ parts }: QueryDto, owner: string, document: ReadDocument): Promise<void> {
+    const missing: FieldError[] = [];
+    for (const [index, part] of parts.entries()) {
+      if (!(part instanceof FilePartDto) || part.base64) continue;
+      const sent = await this.store.uploads?.find(owner, part.sha256);
+      if (sent) part.base64 = await document.receive(sent.read(), index).catch(throwRefusal);
+      else missing.push({ pointer: `/parts/${index}/sha256`, detail: NOT_SENT });
+    }
+    if (missing.length > 0) throw filesMissing(missing);
   }
 
   async #openFiles({ parts }: QueryDto): Promise<void> {
@@ -167,6 +172,10 @@ export const ForkBody = () => OfBothParameters(ForkReader);
 
 /** A parameter of a route: the query in the body. Undefined where the caller resumes a run. */
 export const QueryBody = () => OfBothParameters(QueryReader);
+
+function throwRefusal(error: unknown): never {
+  throw refusalOfFiles(error);
+}
 
 function requireJson(contentType: string | undefined): void {
   if (isJson(contentType)) return;

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Spool, type SpoolFile } from '../files/spool.js';
 import { bytesIn, type ByteRange, FileStore } from '../ports/file-store.js';
+import type { SentContent } from '../ports/upload-store.js';
 
 /** A content of more than this share of the limit is in a temporary file. */
 const LARGE = 1 / 16;
@@ -33,10 +34,17 @@ export class MemoryFileStore extends FileStore {
     super();
   }
 
-  async keep(runId: string, sha256: string, content: Blob): Promise<void> {
+  /** @param isWritten whether the content is written also if it is there already. Default false */
+  async keep(
+    runId: string,
+    sha256: string,
+    content: Blob,
+    _isAdmitted?: boolean,
+    isWritten = false,
+  ): Promise<void> {
     const uses = this.#uses.get(runId) ?? new Set();
     this.#uses.set(runId, uses.add(sha256));
-    if (!this.#contents.has(sha256)) await this.#store(sha256, content);
+    if (isWritten || !this.#contents.has(sha256)) await this.#store(sha256, content);
     // The run may have been released meanwhile, or another one may have stored the same content.
     if (this.#uses.get(runId)?.has(sha256)) this.#contents.get(sha256)?.runs.add(runId);
     this.#dropUnused(sha256);
@@ -46,17 +54,31 @@ export class MemoryFileStore extends FileStore {
   release(runId: string): void {
     const digests = this.#uses.get(runId) ?? [];
     this.#uses.delete(runId);
-    for (const sha256 of digests) {
-      this.#contents.get(sha256)?.runs.delete(runId);
-      this.#dropUnused(sha256);
-    }
+    for (const sha256 of digests) this.drop(runId, sha256);
   }
 
   read(runId: string, sha256: string, range?: ByteRange): AsyncIterable<Uint8Array> | undefined {
     const content = this.#contents.get(sha256);
+    return content?.runs.has(runId) ? readSource(content, range) : undefined;
+  }
+
+  /** A content that a run uses; undefined if it is not kept. */
+  content(runId: string, sha256: string): SentContent | undefined {
+    const content = this.#contents.get(sha256);
     if (!content?.runs.has(runId)) return undefined;
-    const { source } = content;
-    return source instanceof Uint8Array ? bytesIn(source, range) : createReadStream(source.path, range);
+    return { size: content.size, read: () => readSource(content) };
+  }
+
+  /** What uses a content: runs, their turns, and uploads. */
+  usersOf(sha256: string): Iterable<string> {
+    return this.#contents.get(sha256)?.runs ?? [];
+  }
+
+  /** One use of a content is over. */
+  drop(runId: string, sha256: string): void {
+    this.#uses.get(runId)?.delete(sha256);
+    this.#contents.get(sha256)?.runs.delete(runId);
+    this.#dropUnused(sha256);
   }
 
   async close(): Promise<void> {
@@ -101,4 +123,8 @@ export class MemoryFileStore extends FileStore {
     this.#bytes[isInMemory ? 'memory' : 'disk'] -= size;
     if (!isInMemory) source.remove().catch(() => undefined);
   }
+}
+
+function readSource({ source }: Content, range?: ByteRange): AsyncIterable<Uint8Array> {
+  return source instanceof Uint8Array ? bytesIn(source, range) : createReadStream(source.path, range);
 }

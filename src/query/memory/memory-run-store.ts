@@ -22,6 +22,7 @@ import { OPTIONS, withDefaults } from '../options/table.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { MemoryInputStore } from './memory-input-store.js';
 import { OwnerQueues } from './owner-queues.js';
+import { MemoryUploadStore } from './memory-upload-store.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
 import { Run } from './run.js';
 import { Runs } from './runs.js';
@@ -37,6 +38,7 @@ export class MemoryRunStore extends RunStore {
   override readonly changesSessions = true;
   override readonly files: MemoryFileStore;
   override readonly inputs: MemoryInputStore;
+  override readonly uploads: MemoryUploadStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions;
   readonly #queues = new Map<string, OwnerQueues>();
@@ -57,6 +59,7 @@ export class MemoryRunStore extends RunStore {
       if (sessionId === undefined) this.files.release(id);
     });
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
+    this.uploads = new MemoryUploadStore(this.files, (...of) => this.part(...of)?.type === 'file');
     this.inputs = new MemoryInputStore({
       find: (run) => this.#run(run),
       withId: (runId) => this.#runs.withId(runId),
@@ -240,6 +243,7 @@ export class MemoryRunStore extends RunStore {
   #sweep(): void {
     this.#runs.sweep();
     this.#sessions.sweep();
+    this.uploads.sweep();
   }
 }
 

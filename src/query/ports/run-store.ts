@@ -20,6 +20,7 @@ import type {
 import { sessionsUnchangeable } from '../contract/refusals.js';
 import type { InputsResolved, InputStore } from './input-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
+import type { UploadStore } from './upload-store.js';
 
 export type { Awaitable };
 export * from './run-record.js';
@@ -208,6 +209,9 @@ export abstract class RunStore {
 
   /** The contents of files. Default: the memory of this process has them, within a limit. */
   readonly files?: FileStore;
+
+  /** Keeps files that are sent before their query. Default: they are sent with it. */
+  readonly uploads?: UploadStore;
 
   /** Tells other processes that share the store about runs. Default: there are none. */
   readonly signals: Signals = new LocalSignals();

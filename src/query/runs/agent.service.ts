@@ -20,6 +20,7 @@ import { Processes } from './processes.js';
 import { RunHandler } from './run-handler.js';
 import { RunnerServices } from './runner-services.js';
 import { Scheduler, STORE_DEADLINE_MS } from './scheduler.js';
+import { SentFiles } from './sent-files.js';
 import { newRunId, sessionIdOf } from './submitted-query.js';
 import {
   downloadOf,
@@ -56,6 +57,8 @@ const END_READING_MS = 1_000;
 export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   /** What runs ask, and the answers. */
   readonly inputs: Inputs;
+  /** Files that callers send before their query. */
+  readonly sentFiles: SentFiles;
   readonly #services: RunnerServices;
   readonly #scheduler: Scheduler;
   readonly #processes: Processes;
@@ -77,6 +80,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#processes = new Processes(this.#services, this.#scheduler);
     this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes);
     this.inputs = new Inputs(this.#services, this.#processes);
+    this.sentFiles = new SentFiles(this.#services, () => this.#admissions.isDraining);
     this.#logger = loggerOf('AgentService', settings.name);
   }
 

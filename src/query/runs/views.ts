@@ -71,7 +71,7 @@ export interface Totals {
   envelopes: number;
   /** The characters of JSON of these envelopes. */
   length: number;
-  /** Files that queries of callers have brought, also those of queries that were refused afterwards. */
+  /** Files that callers have sent, with queries or before them, also those of queries that were refused afterwards. */
   files: number;
   /** The bytes of these files, decoded. */
   fileBytes: number;

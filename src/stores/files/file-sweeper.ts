@@ -1,17 +1,13 @@
 import { sql } from 'kysely';
+import { UPLOAD_MS } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import { rowsAtOnce, totalOf } from '../drivers/totals.js';
 import type { Db } from '../schema/tables.js';
 import type { SqlFileStore } from './sql-file-store.js';
+import { removeExpired } from './sql-upload-store.js';
 
 /** How many contents one statement selects, and how many uses of a content one statement removes. */
 const BATCH = 100;
-
-/**
- * How long a content stays pinned for a query that is not admitted, in milliseconds. After that the query counts as
- * abandoned: its process was killed before the admission.
- */
-const PIN_MS = 60 * 60_000;
 
 /** Drops contents of files: old ones, the oldest of too many, unused ones, and remains of processes that are gone. */
 export class FileSweeper {
@@ -23,10 +19,9 @@ export class FileSweeper {
 
   async sweep(): Promise<void> {
     const now = this.database.now();
-    const abandoned = now - PIN_MS;
-    await this.database.attempt((db) =>
-      db.deleteFrom('file_uses').where('pinned_at', '<', abandoned).execute(),
-    );
+    // Uploads that expire, and queries that were not admitted for so long: their process was killed before.
+    const abandoned = now - UPLOAD_MS;
+    await this.database.attemptTransaction((db) => removeExpired(db, abandoned));
     await this.#dropOldest(now - this.retention.fileMs);
     await this.#removeUnused();
     await this.#removeUnfinished(abandoned);

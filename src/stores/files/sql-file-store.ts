@@ -8,6 +8,7 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Work } from '../drivers/driver.js';
+import { ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import type { ContentStorage } from './content-storage.js';
 
@@ -29,7 +30,14 @@ export class SqlFileStore extends FileStore {
     super();
   }
 
-  async keep(runId: string, sha256: string, content: Blob, isAdmitted = false): Promise<void> {
+  /** @param isWritten whether the content is written also if it is there already. Default false */
+  async keep(
+    runId: string,
+    sha256: string,
+    content: Blob,
+    isAdmitted = false,
+    isWritten = false,
+  ): Promise<void> {
     const pin = { run_id: runId, sha256, pinned_at: isAdmitted ? null : this.database.now() };
     await this.database.attempt((db) =>
       db
@@ -38,7 +46,7 @@ export class SqlFileStore extends FileStore {
         .onConflict((conflict) => conflict.columns(['run_id', 'sha256']).doNothing())
         .execute(),
     );
-    await this.#store(sha256, content);
+    await this.#store(sha256, content, isWritten);
   }
 
   async release(runId: string): Promise<void> {
@@ -130,9 +138,9 @@ export class SqlFileStore extends FileStore {
     await this.database.attempt((db) => db.deleteFrom('contents').where('id', '=', id).execute());
   }
 
-  /** Stores a content, unless a complete content has its digest. */
-  async #store(sha256: string, content: Blob): Promise<void> {
-    if (await this.#locked(sha256, (db) => complete(db, sha256).executeTakeFirst())) return;
+  /** Stores a content. Unless it is written in any case, it is not where a complete content has its digest. */
+  async #store(sha256: string, content: Blob, isWritten: boolean): Promise<void> {
+    if (!isWritten && (await this.#locked(sha256, (db) => complete(db, sha256).executeTakeFirst()))) return;
 
     const id = randomUUID();
     const row = {
@@ -188,6 +196,7 @@ export async function insertFiles(db: Db, owner: string, runId: string, files: T
         run_id: runId,
         sha256,
         owner: JSON.stringify(owner),
+        owner_hash: ownerHashOf(owner),
         name: JSON.stringify(name),
         mime_type: mimeType,
         size,

@@ -122,8 +122,3 @@ export async function findRun(db: Db, owner: string, runId: string): Promise<Run
 export function isRunId(id: string): boolean {
   return /^[\w-]{1,100}$/.test(id);
 }
-
-/** Whether a string may be a SHA-256. Other strings are not looked up, for the same reason. */
-export function isDigest(digest: string): boolean {
-  return /^[0-9a-f]{64}$/.test(digest);
-}

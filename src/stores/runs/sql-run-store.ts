@@ -23,11 +23,12 @@ import {
 import { Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import { EndedLength } from '../drivers/totals.js';
-import { keyOf } from '../schema/keys.js';
+import { isDigest, keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { DirectoryStorage, TableStorage } from '../files/content-storage.js';
 import { FileSweeper } from '../files/file-sweeper.js';
 import { findFile, SqlFileStore } from '../files/sql-file-store.js';
+import { SqlUploadStore } from '../files/sql-upload-store.js';
 import { reserveUploads } from '../files/upload-reservations.js';
 import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
@@ -39,7 +40,7 @@ import { OwnerLimits } from './owner-limits.js';
 import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './retention-options.js';
-import { findRun, isDigest, isRunId } from './run-rows.js';
+import { findRun, isRunId } from './run-rows.js';
 import { forkSession } from './session-changes.js';
 import { queueOf } from './session-queues.js';
 import { RunStarter } from './run-starter.js';
@@ -68,6 +69,7 @@ export class SqlRunStore extends RunStore {
   override readonly changesSessions = true;
   override readonly files: SqlFileStore;
   override readonly inputs: SqlInputStore;
+  override readonly uploads: SqlUploadStore;
   override readonly signals: Signals;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
@@ -97,6 +99,7 @@ export class SqlRunStore extends RunStore {
     const storage =
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
     this.files = new SqlFileStore(database, storage, () => lease.processId);
+    this.uploads = new SqlUploadStore(database, this.files, storage);
     this.#erasure = new Erasure(database, localRuns, this.files);
     const files = new FileSweeper(database, this.files, retention);
     this.#sweeper = new Sweeper(database, lease, localRuns, this.#erasure, files, retention);

@@ -14,3 +14,8 @@ export function entryKey(owner: string, [key, text]: [string, string]): string {
 export function ownerHashOf(owner: string): number {
   return hash('sha256', JSON.stringify(owner), 'buffer').readUIntBE(0, 6);
 }
+
+/** Whether a string may be a SHA-256. Other strings are not looked up, because Postgres takes no NUL. */
+export function isDigest(digest: string): boolean {
+  return /^[0-9a-f]{64}$/.test(digest);
+}

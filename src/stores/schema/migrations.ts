@@ -166,6 +166,12 @@ const LIST_IN_POSTGRES = [
      when (new.metadata_entries is not null) execute function list_metadata()`,
 ];
 
+/** For files that are sent before their query: which files an owner has. */
+const UPLOADS = [
+  `alter table files add column owner_hash bigint`,
+  `create index files_owned on files (owner_hash, sha256)`,
+];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
@@ -174,6 +180,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
     sqlite: [...METADATA, LIST_IN_SQLITE],
     postgres: [...METADATA, ...LIST_IN_POSTGRES],
   },
+  '0006_uploads': { sqlite: UPLOADS, postgres: UPLOADS },
 };
 
 const MIGRATION_TABLE = 'migrations';

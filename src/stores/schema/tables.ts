@@ -164,10 +164,20 @@ export interface Tables {
   /** The texts that are cut in the turns, or in the queries of unfinished runs. */
   texts: { run_id: string; sha256: string; owner: Json; length: Length; text: Json };
   /** The files of queries and answers, as long as the run or its turn is kept: also those whose content is not kept any more. */
-  files: { run_id: string; sha256: string; owner: Json; name: Json; mime_type: string; size: Bytes };
+  files: {
+    /** Of a file that was sent before its query: what `uploadOf` says. */
+    run_id: string;
+    sha256: string;
+    owner: Json;
+    /** See `ownerHashOf`. Null where a version before 0006 has recorded the file. */
+    owner_hash: number | null;
+    name: Json;
+    mime_type: string;
+    size: Bytes;
+  };
   /**
    * Which run or turn needs which content. `pinned_at` says when the content was pinned for a run that is not admitted yet; it is
-   * null once the run is admitted.
+   * null once the run is admitted. Of an upload, when it was sent.
    */
   file_uses: { run_id: string; sha256: string; pinned_at: Time | null };
   /** Bytes of files in transit that a process has reserved for an owner. Gone when the lease of the process ends. */

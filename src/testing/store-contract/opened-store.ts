@@ -55,6 +55,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | `modules` | several modules share it, each with runs of its own |
  * | `ownerLimits` | it gives slots to owners in turn, and has `RecoveryEvents.maxRunningPerOwner` |
  * | `retention` | it drops runs and sessions some time after their last use |
+ * | `uploads` | it has `uploads`: files can be sent before their query |
  */
 export type StoreCapability =
   | 'changesSessions'
@@ -65,7 +66,8 @@ export type StoreCapability =
   | 'logLength'
   | 'modules'
   | 'ownerLimits'
-  | 'retention';
+  | 'retention'
+  | 'uploads';
 
 /** The store of the present test. Tests are executed one after another. */
 export let store: RunStore;

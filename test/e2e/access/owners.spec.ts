@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -297,6 +298,30 @@ describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, wi
     }
     agent.calls.at(-1)!.finish();
     await running.whole();
+  });
+
+  it(promise('access.isolation', 'files that were sent before their query'), async () => {
+    const bytes = 'a file of one owner';
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const all = async (headers: OutgoingHttpHeaders, digest: string) => {
+      const part = { type: 'file', name: 'a', mimeType: 'a/b', sha256: digest };
+      const path = `/query/files/${digest}`;
+      const asked = await request(host.url, { method: 'HEAD', path, headers, agent: connections });
+      const query = JSON.stringify({ parts: [part] });
+      return [await seen(asked), await seen(await request(host.url, { headers, agent: connections }, query))];
+    };
+    const send = (headers: OutgoingHttpHeaders) =>
+      request(host.url, { path: '/query/files', headers, agent: connections }, bytes);
+    const [own, ...others] = Object.values(credentials);
+    expect((await send(own!)).status).toBe(201);
+    for (const other of others) expect(await all(other, sha256)).toEqual(await all(other, UNKNOWN_SHA256));
+    expect(agent.calls).toHaveLength(0);
+    // Each owner has a file of its own after it has sent that.
+    for (const [index, other] of others.entries()) {
+      expect((await send(other)).status).toBe(201);
+      const rest = others.slice(index + 1)[0];
+      if (rest) expect(await all(rest, sha256)).toEqual(await all(rest, UNKNOWN_SHA256));
+    }
   });
 
   it(promise('access.idempotency'), async () => {

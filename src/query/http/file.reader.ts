@@ -1,0 +1,59 @@
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import { type ReadFile, readFile, refuseFileByLength } from '../body/read-file.js';
+import { unusedFilesExceeded } from '../contract/refusals.js';
+import { Spool } from '../files/spool.js';
+import { type Upload, Uploads } from '../files/uploads.js';
+import { Settings } from '../options/settings.js';
+import { rawRequest } from '../platform/host.js';
+import { sendContinue } from '../platform/host-parsers.js';
+import { AgentService } from '../runs/agent.service.js';
+import { storedOwner } from '../sharing/owners.js';
+import { CallerPipe, OfBothParameters, type PendingRequest } from './caller.js';
+
+/** Reads the file of a request as it arrives. The body of a caller without access is not read. */
+@Injectable()
+export class FileReader implements PipeTransform<PendingRequest, Promise<ReadFile>> {
+  constructor(
+    private readonly callers: CallerPipe,
+    private readonly agent: AgentService,
+    private readonly settings: Settings,
+    private readonly spool: Spool,
+    private readonly uploads: Uploads,
+  ) {}
+
+  /** @throws the errors of `CallerPipe`, `SentFiles.room`, `refuseFileByLength` and `readFile` */
+  async transform(pending: PendingRequest): Promise<ReadFile> {
+    const { owner } = await this.callers.transform(pending);
+    const room = await this.agent.sentFiles.room(owner);
+    const raw = rawRequest(pending().request);
+    const { limits, name } = this.settings;
+    refuseFileByLength(raw.headers, limits);
+    const upload = this.uploads.begin(storedOwner(name, owner));
+    try {
+      sendContinue(raw);
+      const file = await readFile(raw, limits, this.spool, within(room, upload, limits.unusedBytesPerOwner));
+      const discard = async () => {
+        upload.end();
+        await file.discard();
+      };
+      return { ...file, discard };
+    } catch (error) {
+      upload.end();
+      throw error;
+    }
+  }
+}
+
+/** Counts bytes also against the room that an owner has left. */
+function within(room: number, upload: Upload, maxBytes: number): Upload {
+  let left = room;
+  const count = (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw unusedFilesExceeded(maxBytes);
+    return upload.count(bytes);
+  };
+  return { ...upload, count };
+}
+
+/** A parameter of a route: the file in the body. To be discarded by the route. */
+export const FileBody = () => OfBothParameters(FileReader);
