@@ -35,6 +35,7 @@ import {
 import { ServiceAgents } from './service-agents.js';
 import { documentControllerOf, type ServiceFeatures } from './service-document.js';
 import { openStore, postgresPool } from './stores/index.js';
+import { readWebhooks } from './webhooks-file.js';
 import {
   HealthController,
   MetricsModule,
@@ -53,7 +54,7 @@ class UnknownRouteFilter extends ProblemFilter {}
 export class AppModule {
   /**
    * @throws {ConfigurationError} `AGENT` names no handler, `COMMAND` cannot be executed, `SPOOL_DIRECTORY` cannot be written,
-   * `API_KEYS_FILE` names no keys, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
+   * `API_KEYS_FILE` names no keys, `WEBHOOKS_FILE` no endpoints, `DATABASE_URL` names no database that can be opened, or `QUEUE_URL` names no queue
    */
   static async of(environment: Environment, agents: ServiceAgent[]): Promise<DynamicModule> {
     const answering: AnsweringOptions[] = [];
@@ -62,6 +63,7 @@ export class AppModule {
     const { API_KEYS_FILE: keysFile, DATABASE_URL: database } = environment;
     if (keysFile !== '')
       await configured('API_KEYS_FILE names no file of keys.', () => readKeysFile(keysFile));
+    const webhooks = await readWebhooks(environment);
     const dispatchers = await Promise.all(
       agents.map(({ name }) => loadDispatcher(environment.QUEUE_URL, name)),
     );
@@ -88,6 +90,7 @@ export class AppModule {
         ...(dispatchers[index] && { dispatcher: dispatchers[index] }),
         ...(name !== undefined && { name }),
         path: pathOf(agents[index]!),
+        webhooks,
         listeners: hasMetrics ? [QueryMetrics, QueryLog] : [QueryLog],
       }),
     );

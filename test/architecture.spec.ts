@@ -93,6 +93,7 @@ const LAYERS: Record<string, string[]> = {
     'http',
     'sse',
     'runs',
+    'webhooks',
     'memory',
     'sharing',
     'event-log',

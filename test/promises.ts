@@ -14,6 +14,7 @@ export type Section =
   | '2.11'
   | '2.12'
   | '2.13'
+  | '2.15'
   | '2.16'
   | '2.17'
   | 'module'
@@ -1959,6 +1960,67 @@ export const PROMISES = {
   'expiry.late': {
     section: '2.13',
     sentence: 'An answer after the expiry changes nothing; one at the same time has one outcome.',
+  },
+
+  'service.webhooks': {
+    section: 'service',
+    sentence:
+      'WEBHOOKS_FILE names the endpoints of all agents; the command line lists webhooks and sends them again.',
+  },
+  'service.webhooks-crash': {
+    section: 'service',
+    sentence: 'A webhook that was not answered when the process was killed is sent again by the next one.',
+  },
+  'service.webhooks-file': {
+    section: 'service',
+    sentence: 'A file of endpoints with faults ends the start, which names all of them, and no secret.',
+  },
+  'webhook.sent': {
+    section: '2.15',
+    sentence:
+      'Each event of a run is sent to the endpoints that want it, with the run as it was then, and the ids of what it asks.',
+  },
+  'webhook.signed': {
+    section: '2.15',
+    sentence: 'A webhook is signed as Standard Webhooks 1.0 says, with each secret of its endpoint.',
+  },
+  'webhook.retried': {
+    section: '2.15',
+    sentence:
+      'A webhook that is not answered with 2xx is sent again, with the same id and body: ten times over three days.',
+  },
+  'webhook.retry-after': { section: '2.15', sentence: 'A pause is not shorter than Retry-After asks for.' },
+  'webhook.gone': {
+    section: '2.15',
+    sentence: 'An endpoint that answers 410 gets nothing more, until a webhook is sent to it again by hand.',
+  },
+  'webhook.redirects': { section: '2.15', sentence: 'A redirect is not followed: it is a failure.' },
+  'webhook.private': {
+    section: '2.15',
+    sentence:
+      'Nothing is sent to an address that is not public, however it is written, unless that is allowed.',
+  },
+  'webhook.slow': {
+    section: '2.15',
+    sentence:
+      'An endpoint that does not answer in time has not got the webhook, and holds up no other endpoint.',
+  },
+  'webhook.long-response': { section: '2.15', sentence: 'Of a response, no more than 64 KiB are read.' },
+  'webhook.order': {
+    section: '2.15',
+    sentence: 'The webhooks of one run arrive at an endpoint in the order of its events.',
+  },
+  'webhook.listed': {
+    section: '2.15',
+    sentence: 'A caller lists the webhooks of a run, with what has become of each.',
+  },
+  'webhook.again': {
+    section: '2.15',
+    sentence: 'A caller sends a webhook of a run again, whatever has become of it.',
+  },
+  'webhook.owner': {
+    section: '2.15',
+    sentence: 'Nobody else sees the webhooks of a run or sends them again: they do not exist.',
   },
 } as const satisfies Record<string, PromiseOfInterface>;
 

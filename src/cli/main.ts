@@ -6,6 +6,7 @@ import { askCommand } from './ask.js';
 import { cancelCommand } from './cancel.js';
 import { chatCommand } from './chat/index.js';
 import { completeCommand, completionCommand } from './completion.js';
+import { deliveriesCommand } from './deliveries.js';
 import { doctorCommand } from './doctor/index.js';
 import { followCommand } from './follow.js';
 import { inputsCommand } from './inputs.js';
@@ -61,6 +62,7 @@ add(
   [
     runsCommand(),
     inputsCommand(),
+    deliveriesCommand(),
     sessionsCommand(),
     sessionCommand(),
     forkCommand(),

@@ -144,6 +144,12 @@ export const VARIABLES = {
   ),
   LOG_LEVEL: service(oneOf(LOG_LEVELS, 'info'), 'the least important level that is logged', 'level'),
   PLAYGROUND: service(oneOf(['on', 'off'], ''), '`on` or `off`: [the page](playground.md)', 'on|off'),
+  WEBHOOKS_FILE: service(text(), 'a file of endpoints for [webhooks](webhooks.md)', 'file'),
+  WEBHOOKS_ALLOW_PRIVATE: service(
+    oneOf(['true', 'false'], 'false'),
+    'send webhooks to private addresses too',
+    '',
+  ),
   METRICS_PORT: service(whole([0, 65_535]), 'a port for the metrics alone', 'number'),
 
   AGENT: agent(text(), 'who answers', 'agent', OF_SERVICE),

@@ -8,6 +8,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { DELIVERY_OPERATIONS } from './delivery-operations.js';
 import { FILE_OPERATIONS } from './file-operations.js';
 import { INPUT_OPERATIONS } from './input-operations.js';
 import {
@@ -143,6 +144,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
   ...INPUT_OPERATIONS,
+  ...DELIVERY_OPERATIONS,
   ...FILE_OPERATIONS,
   run: () =>
     applyDecorators(

@@ -178,7 +178,9 @@ function storeProvider(name = ''): Provider {
       const used = store ?? new MemoryRunStore();
       // A store in memory keeps its large files where the temporary files of queries are.
       if (used instanceof MemoryRunStore) used.files.spoolDirectory ??= spoolDirectory;
-      const own = store ? SharedStore.of(modules, store).join(name, handler) : used;
+      const own = store
+        ? SharedStore.of(modules, store).join(name, { handler, webhooks: settings.webhooks })
+        : used;
       return observers.want('storeAnswered') ? observeStore(own, observers) : own;
     },
   };

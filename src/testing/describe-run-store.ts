@@ -1,6 +1,7 @@
 import { describeAdmission } from './store-contract/admission.js';
 import { describeAttempts } from './store-contract/attempts.js';
 import { describeCheckpoints } from './store-contract/checkpoints.js';
+import { describeDeliveries, describeRestartedDeliveries } from './store-contract/deliveries.js';
 import { describeEnd } from './store-contract/end.js';
 import { describeFiles } from './store-contract/files.js';
 import { describeIdempotencyKeys } from './store-contract/idempotency-keys.js';
@@ -77,7 +78,9 @@ export function describeRunStore(
       describeWith('durable', describeParkedRuns);
       describeWith('ownerLimits', describeAskingOwners);
     });
+    describeWith('deliveries', describeDeliveries);
     describeWith('durable', () => {
+      describeWith('deliveries', describeRestartedDeliveries);
       describeRestart();
       describeAttempts();
       describeCheckpoints();

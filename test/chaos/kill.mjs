@@ -8,7 +8,7 @@
  * moments of their own; `--kills` ends the program after so many kills. Then each run is read at a random process.
  *
  * Every envelope that a client received must be in the log of its run, unchanged. The numbers of a log must have no gaps.
- * Each run must end with exactly one `done`. Each session must answer another query. The database must pass its integrity
+ * Each run must end with exactly one `done`, and a webhook must tell that end, and no webhook anything else. Each session must answer another query. The database must pass its integrity
  * check. The exit code is 1 if a check fails.
  */
 import { spawn } from 'node:child_process';
@@ -23,6 +23,7 @@ import { parseArgs } from 'node:util';
 import Database from 'libsql';
 import { eventsOf, isDone } from './caller.mjs';
 import { addressIn } from './service.mjs';
+import { receiveWebhooks } from './webhooks.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -40,6 +41,7 @@ const RUNS = Number(values.runs);
 const RUNS_PER_SESSION = 5;
 const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-chaos-'));
 const postgres = values.postgres || values.processes ? await startServer() : undefined;
+const receiver = await receiveWebhooks();
 const database = postgres?.url ?? `file:${join(directory, 'runs.db')}`;
 
 const failures = [];
@@ -58,6 +60,7 @@ async function start() {
   const options = JSON.stringify({ leaseMs: PROCESSES > 1 ? 1_500 : 500 });
   const child = spawn(process.execPath, [join(import.meta.dirname, 'server.mjs'), database, options], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, WEBHOOK_URL: receiver.url },
   });
   const exited = once(child, 'exit');
   const address = await addressIn(child.stdout);
@@ -142,7 +145,7 @@ async function verify(url, { runId, received, sessionId }) {
   return end.status;
 }
 
-const counts = { runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
+const counts = { webhooks: 0, runs: 0, received: 0, completed: 0, failed: 0, refused: 0 };
 let kills = 0;
 /** The processes that run. */
 let services = [];
@@ -216,12 +219,15 @@ function checkIntegrity() {
 try {
   services = await Promise.all(Array.from({ length: PROCESSES }, start));
   for (let round = 1; round <= ROUNDS && kills < KILLS; round++) await runRound(round);
+  for (const fault of await receiver.faultsOf(anyUrl())) failures.push(fault);
+  counts.webhooks = receiver.count();
   await Promise.all(services.map((service) => service.end('SIGTERM')));
   if (!postgres) checkIntegrity();
 } finally {
   // After a failure too, no process and no file may remain.
   await Promise.all(services.map((service) => service.end('SIGKILL')));
   await postgres?.close();
+  receiver.close();
   await rm(directory, { recursive: true });
 }
 console.log(JSON.stringify(counts));

@@ -1,6 +1,6 @@
 /**
  * The service that the programs of this directory disturb. `node server.mjs <database URL> [<store options as JSON>]` prints
- * the URL of the service when it listens.
+ * the URL of the service when it listens. `WEBHOOK_URL` gets all webhooks.
  */
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -38,10 +38,17 @@ async function* handler(query, context) {
 handler.restarts = Number(process.env.RESTARTS ?? 0);
 const store = await openStore(database, { leaseMs: 500, ...JSON.parse(options) });
 const runs = { disconnect: 'continue' };
+const { WEBHOOK_URL: url } = process.env;
+const endpoint = {
+  name: 'chaos',
+  secret: `whsec_${Buffer.alloc(32).toString('base64')}`,
+  events: ['run.completed', 'run.failed', 'run.cancelled', 'run.input_required'],
+};
+const webhooks = { endpoints: url ? [{ ...endpoint, url }] : [], allowPrivate: true };
 const module = {
   module: Service,
   controllers: [HealthController],
-  imports: [QueryModule.forRoot({ handler, store, runs })],
+  imports: [QueryModule.forRoot({ handler, store, runs, webhooks })],
 };
 const app = await NestFactory.create(module, new FastifyAdapter(), {
   logger: ['error', 'warn'],

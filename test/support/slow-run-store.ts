@@ -1,4 +1,5 @@
 import {
+  type DeliveryStore,
   type FileStore,
   type InputStore,
   MemoryRunStore,
@@ -18,6 +19,7 @@ export class SlowRunStore extends RunStore {
   override readonly files: FileStore;
   override readonly inputs: InputStore;
   override readonly uploads: UploadStore;
+  override readonly deliveries: DeliveryStore;
 
   /**
    * @param wait returns the number of ticks of a wait; called for each wait
@@ -31,8 +33,10 @@ export class SlowRunStore extends RunStore {
   ) {
     super();
     this.files = memory.files;
+    const late = (runId: string, step: () => unknown) => this.#inOrder(runId, step);
+    this.inputs = slowly(memory.inputs, late);
+    this.deliveries = slowly(memory.deliveries, late);
     this.uploads = memory.uploads;
-    this.inputs = slowly(memory.inputs, (runId, step) => this.#inOrder(runId, step));
   }
 
   override open(events: RecoveryEvents): void {
@@ -148,17 +152,17 @@ function copyOf(run: RunRecord): RunRecord {
 }
 
 /** The same, but each method answers late, and those of one run in order. */
-function slowly(
-  inputs: InputStore,
+function slowly<Part extends object>(
+  part: Part,
   late: (runId: string, step: () => unknown) => Promise<unknown>,
-): InputStore {
+): Part {
   type Methods = Record<string, (...parameters: unknown[]) => unknown>;
-  return new Proxy(inputs, {
+  return new Proxy(part, {
     get:
       (_, name: string) =>
       (...parameters: unknown[]) => {
         const { id = '' } = Object(parameters[0]) as { id?: string };
-        return late(id, () => (inputs as unknown as Methods)[name]!(...parameters));
+        return late(id, () => (part as unknown as Methods)[name]!(...parameters));
       },
   });
 }

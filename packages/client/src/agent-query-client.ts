@@ -1,6 +1,8 @@
 import type {
+  DeliveryView,
   InputAnswer,
   InputList,
+  RunDeliveries,
   RunInputs,
   RunList,
   RunStatus,
@@ -147,6 +149,25 @@ export class AgentQueryClient {
   /** Lists the open requests of all runs of the caller, newest first. */
   openInputs(options: PageOptions = {}): Promise<InputList> {
     return this.#connection.json('GET', options, 'inputs');
+  }
+
+  /**
+   * Returns the webhooks of a run, in the order of their events.
+   *
+   * @throws {AgentQueryError} `not_found`
+   */
+  deliveries(runId: string, { signal }: CallOptions = {}): Promise<RunDeliveries> {
+    return this.#connection.json('GET', { signal }, runId, 'deliveries');
+  }
+
+  /**
+   * Sends a webhook of a run again, whatever has become of it. Its endpoint is no longer disabled.
+   *
+   * @returns the delivery, which waits now
+   * @throws {AgentQueryError} `not_found`: no such run or delivery, or its endpoint is not configured any more
+   */
+  sendAgain(runId: string, id: string, { signal }: CallOptions = {}): Promise<DeliveryView> {
+    return this.#connection.json('POST', { signal }, runId, 'deliveries', id);
   }
 
   /** Lists the runs of the caller, newest first. */

@@ -48,6 +48,9 @@ function notFound(what: string): QueryError {
   return new QueryError('not_found', `There is no such ${what}, or it is no longer kept.`);
 }
 
+/** A run has no such delivery, or its endpoint is not configured any more. */
+export const deliveryNotFound = (): QueryError => notFound('delivery');
+
 /** The run has the file, but its content is no longer kept. */
 export function fileExpired(cause?: unknown): QueryError {
   return new QueryError('file_expired', 'The content of this file is no longer kept.', {}, { cause });

@@ -16,8 +16,10 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import type {
+  DeliveryView,
   Envelope,
   InputList,
+  RunDeliveries,
   RunInputs,
   RunList,
   RunView,
@@ -159,6 +161,23 @@ export class QueryController {
     const { run, before } = await this.agent.inputs.answer(owner, runId, answers, options);
     if (!follows || before === undefined) return run;
     return this.agent.follow(owner, runId, after ?? before, { request: request as never });
+  }
+
+  /** Returns the webhooks of a run. */
+  @Get(':runId/deliveries')
+  deliveries(@Owner() owner: string, @Param('runId') runId: string): Promise<RunDeliveries> {
+    return this.agent.deliveries.of(owner, runId);
+  }
+
+  /** Sends a webhook of a run again. */
+  @Post(':runId/deliveries/:id')
+  @HttpCode(202)
+  sendAgain(
+    @Owner() owner: string,
+    @Param('runId') runId: string,
+    @Param('id') id: string,
+  ): Promise<DeliveryView> {
+    return this.agent.deliveries.sendAgain(owner, runId, id);
   }
 
   /** Returns a file of the query or of its answer, or a long text of a turn, which a page of the session shows cut. */

@@ -25,7 +25,8 @@ export interface AskingRuns {
   find(run: RunRef): Run | undefined;
   withId(runId: string): Run | undefined;
   append(run: Run, envelope: string): void;
-  pause(run: Run): void;
+  /** The run asks for these, at this time. */
+  pause(run: Run, ids: string[], at: number): void;
   wait(run: Run): void;
   expire(run: Run): InputsResolved;
 }
@@ -50,7 +51,11 @@ export class MemoryInputStore extends InputStore {
     const { requests, text } = askedAt(now, asking);
     this.runs.append(run, text);
     run.inputs = [...run.inputs, ...requests.map((request) => this.#inputOf(run, request, now))];
-    this.runs.pause(run);
+    this.runs.pause(
+      run,
+      requests.map(({ id }) => id),
+      now,
+    );
     this.#asking.add(run);
     this.#timer ??= setInterval(() => this.#expire(), EXPIRY_MS).unref();
     return { text, seq: run.lastSeq };

@@ -19,6 +19,7 @@ import {
 } from '../ports/run-store.js';
 import type { RunEnd, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import { OPTIONS, withDefaults } from '../options/table.js';
+import { MemoryDeliveryStore } from './memory-delivery-store.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { MemoryInputStore } from './memory-input-store.js';
 import { OwnerQueues } from './owner-queues.js';
@@ -39,6 +40,7 @@ export class MemoryRunStore extends RunStore {
   override readonly files: MemoryFileStore;
   override readonly inputs: MemoryInputStore;
   override readonly uploads: MemoryUploadStore;
+  override readonly deliveries: MemoryDeliveryStore;
   readonly #runs: Runs;
   readonly #sessions: Sessions;
   readonly #queues = new Map<string, OwnerQueues>();
@@ -54,17 +56,22 @@ export class MemoryRunStore extends RunStore {
     const limits = withDefaults('retention', retention, MEMORY_RETENTION_DEFAULTS, OPTIONS.retention, faults);
     if (faults.length > 0) throw new TypeError(`MemoryRunStore: ${faults.join(' ')}`);
     this.files = new MemoryFileStore(limits.filesBytes);
-    this.#runs = new Runs(limits, ({ id, sessionId }) => {
+    this.#runs = new Runs(limits, (run) => {
+      this.deliveries.forget(run);
       // The turn still needs the files.
-      if (sessionId === undefined) this.files.release(id);
+      if (run.sessionId === undefined) this.files.release(run.id);
     });
+    this.deliveries = new MemoryDeliveryStore((run) => this.#run(run));
     this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
     this.uploads = new MemoryUploadStore(this.files, (...of) => this.part(...of)?.type === 'file');
     this.inputs = new MemoryInputStore({
       find: (run) => this.#run(run),
       withId: (runId) => this.#runs.withId(runId),
       append: (run, envelope) => this.#runs.append(run, envelope),
-      pause: (run) => this.#queuesOf(run.module).pause(run),
+      pause: (run, ids, at) => {
+        this.#queuesOf(run.module).pause(run);
+        this.deliveries.add(run, 'input_required', at, ids);
+      },
       wait: (run) => void this.#queuesOf(run.module).wait(run),
       expire: (run) => {
         const { lastSeq: before } = run;
@@ -76,6 +83,7 @@ export class MemoryRunStore extends RunStore {
 
   override open(events: RecoveryEvents): void {
     this.#limitOf = (module) => events.maxRunningPerOwner(module);
+    this.deliveries.endpointsOf = (module, event) => events.endpoints(module, event);
     this.inputs.onExpired = (resolved) => events.resolved(resolved);
   }
 
@@ -171,6 +179,7 @@ export class MemoryRunStore extends RunStore {
     const inputs = this.inputs.close(run, outcome);
     const kept = isOfLog ? this.#runs.answerOf(run) : answer!;
     this.#runs.end(run, end);
+    this.deliveries.add(run, end.status, run.endedAt!);
     const next = queues.promote(run.owner, this.#sessions.finish(run, kept));
     return { run, next, inputs };
   }

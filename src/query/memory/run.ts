@@ -1,6 +1,7 @@
 import type { RunEnd, RunStatus, TurnFile } from 'nest-agent-query-client';
 import type { Metadata } from '../contract/metadata.js';
 import { EventLog } from '../event-log/event-log.js';
+import type { StoredDelivery } from '../ports/delivery-store.js';
 import type { Admission, RunRecord, StoredInput } from '../ports/run-store.js';
 
 /** What a run costs besides its log and its metadata, in characters: its fields and the entries of the maps. */
@@ -11,8 +12,15 @@ export interface NumberedInput extends StoredInput {
   readonly number: number;
 }
 
+/** A webhook as it is kept. */
+export type MemoryDelivery = StoredDelivery & {
+  /** Whether it is being tried. */
+  isTaken: boolean;
+};
+
 /** Most runs ask nothing. */
 const NONE: NumberedInput[] = [];
+const NO_DELIVERIES: readonly MemoryDelivery[] = [];
 
 export class Run implements RunRecord {
   readonly id: string;
@@ -40,6 +48,8 @@ export class Run implements RunRecord {
   isDropped = false;
   /** What it has asked, in this order. */
   inputs: NumberedInput[] = NONE;
+  /** Its webhooks, in the order of the events. */
+  deliveries: readonly MemoryDelivery[] = NO_DELIVERIES;
   /** The place in the order of admissions. */
   number = 0;
   readonly attempt = 1;

@@ -7,6 +7,7 @@ import type { RunListener } from '../ports/run-listener.js';
 import type { OnAsking, RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
 import { type BodyLimits, defaultsOf, OPTIONS, type ValuesOf } from './table.js';
+import type { WebhookOptions } from './webhook-options.js';
 
 /**
  * What happens to a run when its last follower leaves: it continues, it is cancelled, or it is cancelled unless it has a
@@ -112,6 +113,8 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
   runs?: Partial<RunOptions>;
   /** How streams are written. */
   streams?: Partial<StreamOptions>;
+  /** Where the events of runs are sent. A query cannot name a URL. Default: nowhere. */
+  webhooks?: WebhookOptions;
   /** Refuse a file whose bytes are clearly of another type than its `mimeType` (400). Default false: only report it. */
   rejectMismatchedTypes?: boolean;
   /** The directory for large files while their run needs them. Default: in the system's directory for temporary files. */

@@ -24,6 +24,7 @@ import {
   withDefaults,
 } from './table.js';
 import { TypedKwargs } from './typed-kwargs.js';
+import { Webhooks } from './webhook-options.js';
 
 const GRACE = OPTIONS.disconnect.graceMs.range;
 
@@ -68,6 +69,7 @@ export class Settings {
   /** The name of the module; undefined for the module without a name. */
   readonly name: string | undefined;
   readonly role: Role;
+  readonly webhooks: Webhooks;
   readonly rejectMismatchedTypes: boolean;
   readonly spoolDirectory: string | undefined;
   readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
@@ -83,7 +85,8 @@ export class Settings {
    * @throws {TypeError} with a line for each option that is unknown or out of its range; or the handler is given twice
    */
   constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
-    const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, ...others } = options;
+    const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, webhooks, ...others } =
+      options;
     const { owner, admit, canAnswer, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
     const { name, path = 'query', role } = extras;
     if (handler !== undefined && extras.handler !== undefined) {
@@ -103,6 +106,7 @@ export class Settings {
     this.tracer = tracer;
     this.name = name;
     this.role = role ?? 'all';
+    this.webhooks = new Webhooks(webhooks ?? {}, name, faults);
     this.path = `/${path.replace(/^\/+|\/+$/g, '')}`;
     this.rejectMismatchedTypes = rejectMismatchedTypes ?? false;
     this.spoolDirectory = spoolDirectory;
@@ -124,6 +128,8 @@ export class Settings {
     }
     if (['api', 'worker'].includes(this.role) && !store?.signals.isShared)
       faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
+    if (this.webhooks.endpoints.length > 0 && store && !store.deliveries)
+      faults.push('webhooks.endpoints needs a store that keeps deliveries; this one has none.');
     if (faults.length > 0)
       throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
   }

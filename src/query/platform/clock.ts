@@ -1,6 +1,14 @@
 /** The options whose times a clock measures. */
 export type TimedOption =
-  'timeoutMs' | 'backpressureMs' | 'graceMs' | 'stopDeadlineMs' | 'keepAliveMs' | 'holdMs' | 'parkMs';
+  | 'timeoutMs'
+  | 'backpressureMs'
+  | 'graceMs'
+  | 'stopDeadlineMs'
+  | 'keepAliveMs'
+  | 'holdMs'
+  | 'parkMs'
+  | 'webhookMs'
+  | 'webhookLookMs';
 
 /** What a clock has started. */
 export type Timer = object;

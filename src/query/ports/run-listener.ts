@@ -1,4 +1,12 @@
-import type { ErrorCode, HostCode, InputKind, InputOutcome, RunEnd } from 'nest-agent-query-client';
+import type {
+  DeliveryView,
+  ErrorCode,
+  HostCode,
+  InputKind,
+  InputOutcome,
+  RunEnd,
+  WebhookEvent,
+} from 'nest-agent-query-client';
 
 /** A run, as listeners are told about it: without contents of the query and of the answer. */
 export interface ObservedRun {
@@ -114,6 +122,19 @@ export interface InputResolved {
   waitedMs: number;
 }
 
+/** A webhook was tried. */
+export interface WebhookTried {
+  /** The name of the endpoint. */
+  endpoint: string;
+  event: WebhookEvent;
+  /** What has become of it: `waiting` if it is tried again. */
+  status: DeliveryView['status'];
+  /** How often it was tried by now. */
+  tries: number;
+  /** In milliseconds. */
+  durationMs: number;
+}
+
 /** A follower of a run has come or gone. */
 export interface FollowerChanged {
   runId: string;
@@ -150,6 +171,7 @@ export interface RunListener {
   ended?(event: RunEnded): unknown;
   asked?(event: RunAsked): unknown;
   resolved?(event: InputResolved): unknown;
+  webhookTried?(event: WebhookTried): unknown;
   followed?(event: FollowerChanged): unknown;
   unfollowed?(event: FollowerChanged): unknown;
   storeAnswered?(event: StoreAnswered): unknown;

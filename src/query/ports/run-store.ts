@@ -1,4 +1,5 @@
-import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
+import type { RunEnd, Turn, TurnAnswer, TurnFile, TurnText, WebhookEvent } from 'nest-agent-query-client';
+import type { DeliveryStore } from './delivery-store.js';
 import type { Awaitable, FileStore } from './file-store.js';
 import type {
   Admission,
@@ -43,6 +44,8 @@ export interface RecoveryEvents {
    * for a module that this process does not know. Asked again and again.
    */
   maxRunningPerOwner(module: string): number | undefined;
+  /** The keys of the endpoints of a module that get a webhook of an event: see `DeliveryStore`. */
+  endpoints(module: string, event: WebhookEvent): readonly string[];
   /** Another process has asked something of a run of this process: see `RunStore.request`. Told again while the run executes. */
   asked(runId: string, what: 'cancel' | 'detach'): void;
   /** This process does not own the run any more. Its handler must stop; nothing that it emits is kept. */
@@ -206,6 +209,9 @@ export abstract class RunStore {
 
   /** Keeps what runs ask. Default: runs cannot ask. */
   readonly inputs?: InputStore;
+
+  /** Keeps the webhooks of runs. Default: there are none. */
+  readonly deliveries?: DeliveryStore;
 
   /** The contents of files. Default: the memory of this process has them, within a limit. */
   readonly files?: FileStore;

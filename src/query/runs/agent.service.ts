@@ -14,6 +14,7 @@ import type { AgentHandler, Query } from '../ports/agent-handler.js';
 import { type RunRecord, RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { Admissions, ANONYMOUS, draining, type QueryOptions } from './admissions.js';
+import { Deliveries } from './deliveries.js';
 import { Inputs } from './inputs.js';
 import { observed, Observers } from './observers.js';
 import { Processes } from './processes.js';
@@ -59,6 +60,8 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   readonly inputs: Inputs;
   /** Files that callers send before their query. */
   readonly sentFiles: SentFiles;
+  /** The webhooks of runs. */
+  readonly deliveries: Deliveries;
   readonly #services: RunnerServices;
   readonly #scheduler: Scheduler;
   readonly #processes: Processes;
@@ -79,6 +82,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     this.#scheduler = new Scheduler(this.#services);
     this.#processes = new Processes(this.#services, this.#scheduler);
     this.#admissions = new Admissions(this.#services, this.#scheduler, this.#processes);
+    this.deliveries = new Deliveries(this.#services);
     this.inputs = new Inputs(this.#services, this.#processes);
     this.sentFiles = new SentFiles(this.#services, () => this.#admissions.isDraining);
     this.#logger = loggerOf('AgentService', settings.name);
@@ -263,6 +267,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   /** Recovers the runs of processes that are gone, and begins to listen to the other processes. */
   async onApplicationBootstrap(): Promise<void> {
     await this.#processes.join();
+    this.deliveries.start();
   }
 
   /** Drains: the server stops listening, runs have `runs.drainMs` to end, and are then stopped or handed over. */
@@ -272,6 +277,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
+    await this.deliveries.close();
     const warn = (why: string) => this.#logger.warn(`The store was not closed${why}`);
     const closing = Promise.all([this.store.close(), this.#services.contents?.close()]);
     const closed = closing.catch((error: Error) => warn(`: ${error.message}`));

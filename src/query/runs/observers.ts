@@ -25,6 +25,7 @@ const CHANNELS: Record<keyof Messages, ReturnType<typeof channel>> = {
   unfollowed: channelOf('unfollowed'),
   asked: channelOf('asked'),
   resolved: channelOf('resolved'),
+  webhookTried: channelOf('webhookTried'),
   storeAnswered: channelOf('storeAnswered'),
 };
 
@@ -37,7 +38,12 @@ export class Observers {
   /** Requests whose refusal was told with the query that they have submitted. */
   readonly #refused = new WeakSet<object>();
 
-  constructor(private readonly listeners: readonly RunListener[]) {}
+  constructor(private listeners: readonly RunListener[]) {}
+
+  /** Tells one more listener. */
+  listen(listener: RunListener): void {
+    this.listeners = [...this.listeners, listener];
+  }
 
   want(name: keyof Messages): boolean {
     return CHANNELS[name].hasSubscribers || this.listeners.some((listener) => listener[name] !== undefined);

@@ -36,6 +36,7 @@ export class Processes implements SignalReceiver {
     await store.open({
       restarts: () => restarts,
       maxRunningPerOwner: () => options.maxRunningPerOwner,
+      endpoints: (_, event) => settings.webhooks.keysFor(event),
       asked: (runId, what) => this.receive({ type: what, runId }),
       lost: (runId) => this.scheduler.lose(runId),
       recovered: (runId, ended) => this.#hasNews(runId, ended),

@@ -216,6 +216,6 @@ export async function downloadOf(
   };
 }
 
-function timeText(at: number): string {
+export function timeText(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,11 +1,13 @@
 import type { AgentHandler } from '../ports/agent-handler.js';
 import type { RecoveryEvents, RunRecord, RunStore } from '../ports/run-store.js';
 import type { SignalReceiver } from '../ports/other-processes.js';
+import type { Webhooks } from '../options/webhook-options.js';
 import { overriding } from '../platform/overriding.js';
 import { ownerOfModule } from './owners.js';
 
 interface SharingModule {
   handler: Pick<AgentHandler, 'restarts'>;
+  webhooks: Pick<Webhooks, 'keysFor'>;
   /** Undefined until the module has started. */
   events: RecoveryEvents | undefined;
   /** The runs that were ended before. */
@@ -41,14 +43,14 @@ export class SharedStore {
    *
    * @throws {TypeError} another module of this name uses the store
    */
-  join(name: string, handler: SharingModule['handler']): RunStore {
+  join(name: string, { handler, webhooks }: Pick<SharingModule, 'handler' | 'webhooks'>): RunStore {
     if (this.#members.has(name)) {
       const modules = name === '' ? 'Two modules without a name' : `Two modules with the name "${name}"`;
       throw new TypeError(
         `QueryModule: ${modules} have the same store. Give each a name of its own, or a store of its own.`,
       );
     }
-    this.#members.set(name, { handler, events: undefined, held: [] });
+    this.#members.set(name, { handler, webhooks, events: undefined, held: [] });
     const { signals } = this.store;
     return overriding(this.store, {
       open: (events) => this.#recover(name, events),
@@ -85,6 +87,8 @@ export class SharedStore {
       // A module that this process does not have may have no handler that can continue.
       maxRunningPerOwner: (module) => this.#members.get(module)?.events?.maxRunningPerOwner(module),
       restarts: (module) => this.#members.get(module)?.handler.restarts ?? 0,
+      // Runs of a module may be ended before it has started.
+      endpoints: (module, event) => this.#members.get(module)?.webhooks.keysFor(event) ?? [],
       asked: (runId, what) => this.#tellAll((events) => events.asked(runId, what)),
       lost: (runId) => this.#tellAll((events) => events.lost(runId)),
       recovered: (runId, ended) => this.#recoveredRun(runId, ended),

@@ -44,7 +44,8 @@ export class SqlUploadStore extends UploadStore {
       return await this.database.attemptTransaction(async (db) => {
         await this.database.driver.lock(db, id);
         const now = this.database.now();
-        if ((await unusedBytes(db, owner, now, sha256)) + size > maxBytes) throw unusedFilesExceeded(maxBytes);
+        if ((await unusedBytes(db, owner, now, sha256)) + size > maxBytes)
+          throw unusedFilesExceeded(maxBytes);
         await insertFiles(db, owner, id, [file]);
         await db
           .insertInto('file_uses')

@@ -31,6 +31,7 @@ import { newestTurn, replaceTurns } from './session-changes.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
+import type { Outbox } from './outbox.js';
 import { insertSegments, segmentsOf } from './segments.js';
 import { endingOfIdle, finish } from './transitions.js';
 import { removeParts } from './turn-removal.js';
@@ -61,6 +62,7 @@ export async function admit(
   started: NewRun,
   texts: LongText[],
   limit: number,
+  outbox: Outbox,
 ): Promise<Admitted> {
   const { created_at: now, idempotency_key: idempotencyKey, session_key: sessionKey } = started;
   const owner = ownerRefOf(admission.owner, started.module);
@@ -95,7 +97,7 @@ export async function admit(
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
   if (!starts) await mayWait(db, driver, owner, admission);
 
-  const superseded = isSuperseded ? await supersede(db, driver, first, now, limit) : undefined;
+  const superseded = isSuperseded ? await supersede(db, driver, first, now, limit, outbox) : undefined;
   // Its caller was asked to send the query again: the idempotency key starts a new run.
   if (interrupted)
     await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();
@@ -134,9 +136,10 @@ async function supersede(
   run: RunRecord,
   endedAt: number,
   limit: number,
+  outbox: Outbox,
 ): Promise<Superseded | undefined> {
   const ending = endingOfIdle(run, { status: 'cancelled' }, endedAt);
-  const ended = await finish(db, driver, { ...ending, outcome: 'superseded' }, () => limit);
+  const ended = await finish(db, driver, { ...ending, outcome: 'superseded' }, () => limit, outbox);
   return ended && { run: ended.run, inputs: ended.inputs ?? [] };
 }
 
@@ -188,11 +191,12 @@ export async function interruptAdmission(
   process: string,
   endedAt: number,
   limit: number,
+  outbox: Outbox,
 ): Promise<boolean> {
   const waiting = endingOfIdle({ id, attempt: 1 }, INTERRUPTED, endedAt);
   const ended =
-    (await finish(db, driver, waiting, () => limit)) ??
-    (await finish(db, driver, { ...waiting, process }, () => limit));
+    (await finish(db, driver, waiting, () => limit, outbox)) ??
+    (await finish(db, driver, { ...waiting, process }, () => limit, outbox));
   return ended?.next !== undefined;
 }
 

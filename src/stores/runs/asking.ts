@@ -22,6 +22,7 @@ import type { Db } from '../schema/tables.js';
 import { appendTo, inputsOf, insertInputs, setResolved } from './input-rows.js';
 import { expiredRequests } from './lease.js';
 import type { LocalRun } from './local-runs.js';
+import { insertDeliveries, type Outbox } from './outbox.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { findRun, type OwnedAttempt, valueOf } from './run-rows.js';
 import { insertSegments, readLogExtent } from './segments.js';
@@ -44,6 +45,7 @@ export async function ask(
   run: LocalRun,
   asking: Asking,
   limit: number,
+  outbox: Outbox,
   now: number,
 ): Promise<{ text: string; seq: number }> {
   const { id, process, attempt, record, logExtent: log } = run;
@@ -72,6 +74,14 @@ export async function ask(
   if (numUpdatedRows === 0n) throw interrupted();
   await appendTo(db, driver, id, log, [text]);
   await insertInputs(db, record, requests, known.length, now);
+  const event = {
+    runId: id,
+    status: 'input_required' as const,
+    seq,
+    at: now,
+    inputs: requests.map((each) => each.id),
+  };
+  await insertDeliveries(db, driver, outbox.rowsOf(run.module, event));
   if (limit !== Infinity) await balance(db, driver, owner, limit, now);
   return { text, seq };
 }
@@ -124,7 +134,11 @@ export async function answer(
 }
 
 /** Resolves the requests that have expired, and ends the runs that fail by that. Of several processes, one does it. */
-export async function expireInputs(database: Database, limitOf: LimitOf): Promise<InputsResolved[]> {
+export async function expireInputs(
+  database: Database,
+  limitOf: LimitOf,
+  outbox: Outbox,
+): Promise<InputsResolved[]> {
   const now = database.now();
   const late = await database.attempt((db) =>
     expiredRequests(db, now).select('run_id').distinct().limit(BATCH).execute(),
@@ -132,7 +146,7 @@ export async function expireInputs(database: Database, limitOf: LimitOf): Promis
   const all: InputsResolved[] = [];
   for (const { run_id } of late) {
     const expired = await database.attemptTransaction((db) =>
-      expire(db, database.driver, run_id, limitOf, now),
+      expire(db, database.driver, run_id, limitOf, outbox, now),
     );
     if (expired) all.push(expired);
   }
@@ -144,6 +158,7 @@ async function expire(
   driver: Driver,
   id: string,
   limitOf: LimitOf,
+  outbox: Outbox,
   now: number,
 ): Promise<InputsResolved | undefined> {
   const found = await db.selectFrom('runs').select('owner').where('id', '=', id).executeTakeFirst();
@@ -157,7 +172,7 @@ async function expire(
     (await expiredRequests(db, now).select('key').where('run_id', '=', id).execute()).length > 0;
   if (resolved?.length === 0 && !(await isDamaged())) return undefined;
   if (resolved && resolved.length > 0) return resolve(db, driver, run, inputs, resolved, limitOf, now, true);
-  const ended = await finish(db, driver, endingOfIdle(run, EXPIRED, now), limitOf);
+  const ended = await finish(db, driver, endingOfIdle(run, EXPIRED, now), limitOf, outbox);
   return (
     ended && {
       run: ended.run,

@@ -190,6 +190,7 @@ async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
   await removeParts(db, alone);
   await db.deleteFrom('requests').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('metadata').where('run_id', 'in', runIds).execute();
+  await db.deleteFrom('deliveries').where('run_id', 'in', runIds).execute();
   await db.deleteFrom('runs').where('id', 'in', runIds).execute();
   return true;
 }

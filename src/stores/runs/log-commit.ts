@@ -5,6 +5,7 @@ import type { Driver } from '../drivers/driver.js';
 import { tableOf } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { selectLeases } from './lease.js';
+import { insertDeliveries, type NewDelivery } from './outbox.js';
 import { deferredOf } from './queues.js';
 import { type OwnedAttempt, statementWith } from './run-rows.js';
 import {
@@ -23,6 +24,8 @@ export interface LogCommit {
   checkpoints: Checkpoint[];
   /** Runs without a session that end, behind these segments. */
   endings: RunEnding[];
+  /** The webhooks of these ends. */
+  deliveries: NewDelivery[];
 }
 
 export interface Written {
@@ -90,9 +93,9 @@ export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise
 /** Writes a commit, if all these leases are valid, however long an outage lasts. */
 export function writeCommit(database: Database, leases: string[], commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { segments, checkpoints, endings } = commit;
+  const { segments, checkpoints, endings, deliveries } = commit;
   if (!driver.isShared) return database.persistAtOnce((db) => writeAtOnce(db, driver, commit));
-  if (checkpoints.length === 0 && statementsOf(segments).length <= 1) {
+  if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
     return database.persistAtOnce((db) => writeUnder(db, leases, commit));
   }
   return database.persistTransaction(async (db) => {
@@ -101,6 +104,7 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
     if (written.expired.length > 0) return written;
     await insertSegments(db, driver, segments);
     for (const checkpoint of checkpoints) await storeCheckpoint(db, checkpoint);
+    await insertDeliveries(db, driver, deliveries);
     return written;
   });
 }
@@ -154,13 +158,14 @@ async function writeUnder(
 async function writeAtOnce(
   db: Db,
   driver: Driver,
-  { segments, checkpoints, endings }: LogCommit,
+  { segments, checkpoints, endings, deliveries }: LogCommit,
 ): Promise<Written> {
   const [, ended] = await Promise.all([
     insertingDone.execute(db, driver, endings),
     updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
     insertSegments(db, driver, segments),
     ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
+    insertDeliveries(db, driver, deliveries),
   ]);
   return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
 }

@@ -2,6 +2,7 @@ import { QueryError, type RunEnd } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
 import { endingOf, type LogCommit, writeCommit } from './log-commit.js';
+import type { Outbox } from './outbox.js';
 import { segmentsOf } from './segments.js';
 
 /**
@@ -55,6 +56,7 @@ export class LogWriter {
 
   constructor(
     private readonly database: Database,
+    private readonly outbox: Outbox,
     private readonly onCommitted: (run: LocalRun) => void,
   ) {}
 
@@ -137,7 +139,7 @@ export class LogWriter {
   async #write(taken: [LocalRun, Waiting][]): Promise<Map<string, boolean>> {
     if (taken.length === 0) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const { expired, ended } = await writeCommit(this.database, leases, commitOf(taken));
+    const { expired, ended } = await writeCommit(this.database, leases, commitOf(taken, this.outbox));
     if (expired.length === 0) return ended;
     for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
       run.isLost = true;
@@ -157,8 +159,8 @@ export class LogWriter {
 }
 
 /** What is to be written: the envelopes as segments, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][]): LogCommit {
-  const commit: LogCommit = { segments: [], checkpoints: [], endings: [] };
+function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): LogCommit {
+  const commit: LogCommit = { segments: [], checkpoints: [], endings: [], deliveries: [] };
   for (const [run, { envelopes, checkpoint, ending }] of taken) {
     const { last, endOffset, length } = run.logExtent;
     const segments = segmentsOf(run.id, run.logExtent, envelopes);
@@ -167,6 +169,9 @@ function commitOf(taken: [LocalRun, Waiting][]): LogCommit {
       const added = (segments.at(-1)?.end_offset ?? endOffset) - endOffset;
       const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };
       commit.endings.push(endingOf(run, log, ending.end, ending.endedAt));
+      const { status } = ending.end;
+      const event = { runId: run.id, status, seq: log.last + 1, at: ending.endedAt };
+      commit.deliveries.push(...outbox.rowsOf(run.module, event));
     } else if (checkpoint) {
       const { id, process, attempt } = run;
       const { state, after } = checkpoint;

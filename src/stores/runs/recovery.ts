@@ -13,6 +13,7 @@ import type { Selectable } from 'kysely';
 import type { Db, Tables } from '../schema/tables.js';
 import { type Heartbeat, type Lease, orphanedRuns, unfinishedRuns } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
+import type { Outbox } from './outbox.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { expireInputs, park } from './asking.js';
 import { readAnswer, voidRanges } from './read-log.js';
@@ -50,6 +51,7 @@ export class Recovery {
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
     private readonly limits: OwnerLimits,
+    private readonly outbox: Outbox,
     private readonly isStarting: (runId: string) => boolean,
   ) {}
 
@@ -58,6 +60,7 @@ export class Recovery {
     await this.lease.acquire();
     this.#events = events;
     this.limits.of = (module) => events.maxRunningPerOwner(module);
+    this.outbox.endpointsOf = (module, event) => events.endpoints(module, event);
     await this.#recoverOrphaned();
     await this.limits.balanceAll();
     this.#watching = this.#watch();
@@ -133,7 +136,7 @@ export class Recovery {
     // A file has no heartbeat. The clock of the machine may have been set, or have stood still during a suspension.
     if (!this.database.driver.isShared) await this.database.synchronize();
     await this.#recoverOrphaned();
-    for (const resolved of await expireInputs(this.database, this.limits.of))
+    for (const resolved of await expireInputs(this.database, this.limits.of, this.outbox))
       this.#events!.resolved(resolved);
     await this.#returnStrays();
     await this.limits.balanceAll();
@@ -199,7 +202,7 @@ export class Recovery {
     const endedAt = this.database.now();
     const ending = { id, process, attempt, log: undefined, end, endedAt, answer };
     const ended = await this.database.attemptTransaction((db) =>
-      finish(db, this.database.driver, ending, this.limits.of),
+      finish(db, this.database.driver, ending, this.limits.of, this.outbox),
     );
     // If not, another process was faster.
     if (ended) this.#tell(run, ended.run);

@@ -8,8 +8,10 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Db } from '../schema/tables.js';
 import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
+import type { Outbox } from './outbox.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './queues.js';
 import { findRun, isRunId } from './run-rows.js';
@@ -33,6 +35,7 @@ export class RunEnder {
     private readonly localRuns: LocalRuns,
     private readonly writer: LogWriter,
     private readonly limits: OwnerLimits,
+    private readonly outbox: Outbox,
   ) {}
 
   async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
@@ -105,8 +108,9 @@ export class RunEnder {
   /** A run whose end cannot be stored would block its session: then its failure is stored, however often that takes. */
   async #finish(ending: Ending): Promise<Ended | undefined> {
     const { driver } = this.database;
+    const finishIt = (db: Db, how: Ending) => finish(db, driver, how, this.limits.of, this.outbox);
     try {
-      return await this.database.persistTransaction((db) => finish(db, driver, ending, this.limits.of));
+      return await this.database.persistTransaction((db) => finishIt(db, ending));
     } catch (error) {
       if (error instanceof QueryError) throw error;
       RunEnder.#logger.error(
@@ -115,7 +119,7 @@ export class RunEnder {
       );
       const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
       return this.database.persistTransaction(
-        (db) => finish(db, driver, failed, this.limits.of),
+        (db) => finishIt(db, failed),
         () => true,
       );
     }

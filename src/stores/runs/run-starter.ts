@@ -14,6 +14,7 @@ import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun, type LocalRuns } from './local-runs.js';
 import { insertion, insertionWithinLimits, type LimitedRun, type NewRun, startedRun } from './new-runs.js';
+import type { Outbox } from './outbox.js';
 import { LOCKED_AT_ONCE, type OwnerLimits } from './owner-limits.js';
 import { lockOwners } from './queues.js';
 import { writtenQuery } from './stored-query.js';
@@ -42,6 +43,7 @@ export class RunStarter {
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
     private readonly limits: OwnerLimits,
+    private readonly outbox: Outbox,
     private readonly renewLate: () => Promise<void>,
   ) {}
 
@@ -134,7 +136,9 @@ export class RunStarter {
   #admitInTurn(admission: Admission, started: NewRun, texts: LongText[], limit: number): Promise<Admitted> {
     const { driver } = this.database;
     const admitIt = () =>
-      this.database.attemptTransaction((db) => admit(db, driver, admission, started, texts, limit));
+      this.database.attemptTransaction((db) =>
+        admit(db, driver, admission, started, texts, limit, this.outbox),
+      );
     const lock = driver.isShared ? longestLock(admission, limit) : undefined;
     return lock === undefined ? admitIt() : this.#inTurn.do(lock, admitIt);
   }
@@ -145,7 +149,8 @@ export class RunStarter {
     const { processId } = this.lease;
     const now = this.database.now();
     const undo = admission.session?.afterTurn === undefined ? undoAdmission : interruptAdmission;
-    const undoIt = (db: Db) => undo(db, driver, admission, processId, now, this.#limitOf(admission));
+    const limit = this.#limitOf(admission);
+    const undoIt = (db: Db) => undo(db, driver, admission, processId, now, limit, this.outbox);
     try {
       if (await this.database.persistTransaction(undoIt)) driver.signals.send({ type: 'ready' });
     } catch (error) {

@@ -17,6 +17,7 @@ import type { Lease } from './lease.js';
 import { listOpenInputs } from './lists.js';
 import type { LocalRun, LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
+import type { Outbox } from './outbox.js';
 import type { OwnerLimits } from './owner-limits.js';
 import { findRun, isRunId, valueOf } from './run-rows.js';
 
@@ -28,6 +29,7 @@ export class SqlInputStore extends InputStore {
     private readonly localRuns: LocalRuns,
     private readonly writer: LogWriter,
     private readonly limits: OwnerLimits,
+    private readonly outbox: Outbox,
   ) {
     super();
   }
@@ -51,7 +53,7 @@ export class SqlInputStore extends InputStore {
     const now = database.now();
     const limit = limits.of(run.module) ?? Infinity;
     const asked = await database.persistTransaction((db) =>
-      ask(db, database.driver, run, asking, limit, now),
+      ask(db, database.driver, run, asking, limit, this.outbox, now),
     );
     this.localRuns.drop(run.id);
     return asked;

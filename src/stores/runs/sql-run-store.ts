@@ -36,6 +36,7 @@ import { Lease } from './lease.js';
 import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
 import { LogWriter } from './log-writer.js';
+import { Outbox } from './outbox.js';
 import { OwnerLimits } from './owner-limits.js';
 import { LogReader } from './read-log.js';
 import { Recovery } from './recovery.js';
@@ -45,6 +46,7 @@ import { forkSession } from './session-changes.js';
 import { queueOf } from './session-queues.js';
 import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
+import { SqlDeliveryStore } from './sql-delivery-store.js';
 import { SqlInputStore } from './sql-input-store.js';
 import { Sweeper } from './sweeper.js';
 import { readText, readTurns } from './turns.js';
@@ -70,6 +72,7 @@ export class SqlRunStore extends RunStore {
   override readonly files: SqlFileStore;
   override readonly inputs: SqlInputStore;
   override readonly uploads: SqlUploadStore;
+  override readonly deliveries: SqlDeliveryStore;
   override readonly signals: Signals;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
@@ -105,15 +108,21 @@ export class SqlRunStore extends RunStore {
     this.#sweeper = new Sweeper(database, lease, localRuns, this.#erasure, files, retention);
 
     const limits = new OwnerLimits(database);
-    this.#starter = new RunStarter(database, lease, localRuns, limits, () => this.#recovery.renewLate());
-    this.#recovery = new Recovery(database, lease, localRuns, limits, (id) => this.#starter.isStarting(id));
+    const outbox = new Outbox();
+    this.#starter = new RunStarter(database, lease, localRuns, limits, outbox, () =>
+      this.#recovery.renewLate(),
+    );
+    this.#recovery = new Recovery(database, lease, localRuns, limits, outbox, (id) =>
+      this.#starter.isStarting(id),
+    );
     this.#reader = new LogReader(database);
-    this.#writer = new LogWriter(database, (run) => {
+    this.#writer = new LogWriter(database, outbox, (run) => {
       localRuns.limitTails(run);
       if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
     });
-    this.#ender = new RunEnder(database, localRuns, this.#writer, limits);
-    this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits);
+    this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox);
+    this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
+    this.deliveries = new SqlDeliveryStore(database, lease);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {

@@ -12,6 +12,7 @@ import { closeInputs } from './input-rows.js';
 import { selectLeases } from './lease.js';
 import { LocalRun } from './local-runs.js';
 import { endingOf, endRun } from './log-commit.js';
+import { insertDeliveries, type Outbox } from './outbox.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger, WAITING } from './queues.js';
 import { promoteAfter } from './session-queues.js';
 import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
@@ -178,6 +179,7 @@ export async function finish(
   driver: Driver,
   ending: Ending,
   limitOf: LimitOf,
+  outbox: Outbox,
 ): Promise<Ended | undefined> {
   let found = await selectEnding(db, ending);
   if (!found) return undefined;
@@ -206,6 +208,8 @@ export async function finish(
     inputs = closed?.inputs ?? [];
     if (!(await endRun(db, driver, endingOf({ ...ending, process }, extent, end, endedAt)))) return undefined;
     run = { ...run, status: end.status, end, endedAt, lastSeq: extent.last + 1 };
+    const event = { runId: run.id, status: end.status, seq: run.lastSeq, at: endedAt };
+    await insertDeliveries(db, driver, outbox.rowsOf(found.module, event));
     const hasPaused = !isExecuting && run.startedAt !== undefined && ending.answer !== undefined;
     const answer = hasPaused ? await readAnswer(db, run.id, voidRanges(found.void)) : ending.answer;
     if (sessionKey !== null)

@@ -166,6 +166,18 @@ const LIST_IN_POSTGRES = [
      when (new.metadata_entries is not null) execute function list_metadata()`,
 ];
 
+/** Of the deliveries that wait, those of an endpoint are found in the order in which they are due. */
+const WEBHOOKS = [
+  `create table deliveries (
+     id text primary key, run_id text not null, endpoint text not null, event text not null, seq bigint not null,
+     inputs text, created_at bigint not null, status text not null default 'waiting', tries bigint not null default 0,
+     tried_at bigint, due_at bigint, error text, process text not null default ''
+   )`,
+  `create index deliveries_run on deliveries (run_id, endpoint, seq)`,
+  `create index deliveries_due on deliveries (endpoint, due_at) where status = 'waiting'`,
+  `create table disabled_endpoints (address text primary key)`,
+];
+
 /** For files that are sent before their query: which files an owner has. */
 const UPLOADS = [
   `alter table files add column owner_hash bigint`,
@@ -180,6 +192,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
     sqlite: [...METADATA, LIST_IN_SQLITE],
     postgres: [...METADATA, ...LIST_IN_POSTGRES],
   },
+  '0005_webhooks': { sqlite: WEBHOOKS, postgres: WEBHOOKS },
   '0006_uploads': { sqlite: UPLOADS, postgres: UPLOADS },
 };
 

@@ -136,6 +136,29 @@ export interface Tables {
     /** The number of the envelope that says how it was resolved. */
     seq: number | null;
   };
+  /** Webhooks of runs. Gone with the run. */
+  deliveries: {
+    id: string;
+    run_id: string;
+    /** The key of the endpoint. */
+    endpoint: string;
+    event: string;
+    /** The number of the envelope that is the event. */
+    seq: number;
+    /** The ids of the requests, where the run asks. */
+    inputs: Json | null;
+    created_at: Time;
+    status: Generated<string>;
+    tries: Generated<number>;
+    tried_at: Time | null;
+    /** Null unless it waits. */
+    due_at: Time | null;
+    error: string | null;
+    /** The process that tries it; empty if none does. */
+    process: Generated<string>;
+  };
+  /** The addresses of endpoints that want no webhooks. */
+  disabled_endpoints: { address: string };
   /** How many runs of a module wait: the sum of its slots. Triggers of `runs` keep it. */
   waiting_counts: { module: string; slot: number; runs: number };
   /** Segments of event logs: consecutive envelopes that were committed together, up to about 64 KiB. */

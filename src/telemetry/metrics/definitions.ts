@@ -3,7 +3,7 @@ export interface Definition {
   name: string;
   help: string;
   /** The labels that it has besides `module`. Their values are of closed lists: no caller or handler chooses one. */
-  labels?: readonly ('status' | 'code' | 'operation' | 'kind' | 'outcome')[];
+  labels?: readonly ('status' | 'code' | 'operation' | 'kind' | 'outcome' | 'endpoint')[];
 }
 
 interface HistogramDefinition extends Definition {
@@ -51,6 +51,11 @@ export const COUNTERS = {
     name: 'agent_query_inputs_resolved_total',
     help: 'Requests of runs that were resolved, by kind and outcome.',
     labels: ['kind', 'outcome'],
+  },
+  webhooks: {
+    name: 'agent_query_webhook_tries_total',
+    help: 'Tries to deliver a webhook, by endpoint and what has become of it: waiting if it is tried again.',
+    labels: ['endpoint', 'status'],
   },
   envelopes: {
     name: 'agent_query_envelopes_emitted_total',

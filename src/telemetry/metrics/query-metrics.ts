@@ -14,6 +14,7 @@ import {
   settlesWithin,
   STATUS_OF_CODE,
   type StoreAnswered,
+  type WebhookTried,
 } from '../../query/index.js';
 import { Metrics, type ModuleMetrics } from './metrics.js';
 
@@ -23,6 +24,8 @@ const STORE_DEADLINE_MS = 1_000;
 const STATUSES = ['completed', 'failed', 'cancelled'];
 const KINDS: InputKind[] = ['approval', 'input', 'tool', 'auth'];
 const OUTCOMES: InputOutcome[] = ['answered', 'declined', 'expired', 'superseded', 'cancelled'];
+
+const RESULTS = ['waiting', 'delivered', 'failed'];
 
 /** The label of codes that hosts and their handlers choose: there may be any number of them. */
 const OTHER = 'other';
@@ -41,12 +44,12 @@ export class QueryMetrics implements RunListener {
 
   constructor(
     metrics: Metrics,
-    { name, role, runs }: Settings,
+    { name, role, runs, webhooks }: Settings,
     private readonly moduleRef: ModuleRef,
   ) {
     this.#metrics = metrics.of(name, () => this.#refresh());
     this.#slots = role === 'api' ? 0 : runs.maxRunning;
-    this.#showZeros();
+    this.#showZeros(webhooks.endpoints.map((endpoint) => endpoint.name));
   }
 
   admitted(): void {
@@ -81,12 +84,16 @@ export class QueryMetrics implements RunListener {
     if (by !== null) this.#metrics.observe('answer', waitedMs, [kind]);
   }
 
+  webhookTried({ endpoint, status }: WebhookTried): void {
+    this.#metrics.count('webhooks', [endpoint, status]);
+  }
+
   storeAnswered({ operation, durationMs }: StoreAnswered): void {
     this.#metrics.observe('store', durationMs, [operation]);
   }
 
   /** A counter that appears with 1 has no rate: Prometheus does not see that it was 0. */
-  #showZeros(): void {
+  #showZeros(endpoints: string[]): void {
     this.#metrics.count('admitted', [], 0);
     this.#metrics.count('repeated', [], 0);
     for (const status of STATUSES) this.#metrics.count('ended', [status], 0);
@@ -94,6 +101,8 @@ export class QueryMetrics implements RunListener {
       this.#metrics.count('refused', [code], 0);
       this.#metrics.count('failed', [code], 0);
     }
+    for (const endpoint of endpoints)
+      for (const result of RESULTS) this.#metrics.count('webhooks', [endpoint, result], 0);
     for (const kind of KINDS) {
       this.#metrics.count('asked', [kind], 0);
       for (const outcome of OUTCOMES) this.#metrics.count('resolved', [kind, outcome], 0);

@@ -47,6 +47,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | capability | what it is |
  * |---|---|
  * | `changesSessions` | it has `fork`, and admissions can replace turns |
+ * | `deliveries` | it has `deliveries`: webhooks of runs |
  * | `durable` | runs that wait survive the end of the process; it has `query`, `handOver` and states |
  * | `files` | it has `files`, and files of answers are kept with it |
  * | `inputs` | it has `inputs`: runs can ask |
@@ -59,6 +60,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  */
 export type StoreCapability =
   | 'changesSessions'
+  | 'deliveries'
   | 'durable'
   | 'files'
   | 'inputs'
@@ -148,6 +150,7 @@ export function eventsOf(events: Partial<RecoveryEvents> = {}): RecoveryEvents {
   return {
     restarts: () => 0,
     maxRunningPerOwner: () => Infinity,
+    endpoints: () => [],
     asked: nothing,
     lost: nothing,
     recovered: nothing,
