@@ -607,6 +607,35 @@ export const PROMISES = {
   'list.head': { section: '2.10', sentence: 'HEAD answers as GET does, without the list.' },
   'list.host': { section: 'module', sentence: 'A host lists the runs and sessions of an owner.' },
 
+  'usage.sums': {
+    section: '2.16',
+    sentence:
+      'GET adds up the usage envelopes of the caller by day, model or session, as soon as they are in the log, in pages.',
+  },
+  'usage.parameters': {
+    section: '2.16',
+    sentence: 'Parameters of the sums that are not valid are 400, with all faults.',
+  },
+  'usage.owners': { section: '2.16', sentence: 'Neither sums nor budgets count what another owner uses.' },
+  'usage.kept': {
+    section: '2.16',
+    sentence: 'What was used stays when its session is erased, and belongs to no session then.',
+  },
+  'usage.price': {
+    section: '2.16',
+    sentence: 'A host gives usage a price, which is added up too, exactly.',
+  },
+  'budget.reached': {
+    section: '2.16',
+    sentence:
+      'A query of an owner who has reached a budget is refused until the next day or month, but finds the run that it repeats.',
+  },
+  'budget.hard': {
+    section: '2.16',
+    sentence: 'A run that exceeds a hard budget fails, and its handler is stopped.',
+  },
+  'budget.options': { section: 'module', sentence: 'Budgets that are not valid end the start.' },
+
   'owner.isolation': {
     section: '2.6',
     sentence:
@@ -1679,6 +1708,10 @@ export const PROMISES = {
   'client.session-changes': {
     section: 'client',
     sentence: 'The client replaces turns of a session, and forks it.',
+  },
+  'client.usage': {
+    section: 'client',
+    sentence: 'The client returns what the caller has used.',
   },
   'client.any-cut': {
     section: 'client',

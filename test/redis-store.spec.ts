@@ -64,6 +64,7 @@ describeWithRedis('The example of a store on Redis', () => {
         logLength: 'It is not counted.',
         ownerLimits: 'The example has no rounds of owners.',
         uploads: 'Redis is no place for large files.',
+        usage: 'The example adds nothing up.',
       },
     },
   );

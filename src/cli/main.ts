@@ -16,6 +16,7 @@ import { runCommand } from './run-command.js';
 import { serveCommand } from './serve.js';
 import { addServiceOptions } from './service.js';
 import { eraseCommand, forkCommand, sessionCommand } from './session.js';
+import { usageCommand } from './usage.js';
 
 const AFTER_HELP = `
 Examples:
@@ -60,13 +61,15 @@ add(
 add(
   'Look after it:',
   [
-    runsCommand(),
-    inputsCommand(),
-    deliveriesCommand(),
-    sessionsCommand(),
-    sessionCommand(),
-    forkCommand(),
-    eraseCommand(),
+    ...[
+      runsCommand(),
+      inputsCommand(),
+      deliveriesCommand(),
+      sessionsCommand(),
+      sessionCommand(),
+      forkCommand(),
+    ],
+    ...[eraseCommand(), usageCommand()],
     doctorCommand(),
   ],
   clients,

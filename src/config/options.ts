@@ -1,5 +1,6 @@
 import {
   type BodyLimits,
+  type Budget,
   OPTIONS,
   type QueryModuleOptions,
   type RunOptions,
@@ -34,6 +35,7 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
   return {
     limits: chosen(environment, OPTIONS.limits) as Partial<BodyLimits>,
     ...(SPOOL_DIRECTORY && { spoolDirectory: SPOOL_DIRECTORY }),
+    budgets: budgets(environment),
     rejectMismatchedTypes: REJECT_MISMATCHED_TYPES === 'true',
     runs: {
       ...(chosen(environment, OPTIONS.runs) as Partial<RunOptions>),
@@ -43,6 +45,14 @@ export function queryOptions(environment: Environment): Omit<QueryModuleOptions,
     },
     streams: chosen(environment, OPTIONS.streams) as Partial<StreamOptions>,
   };
+}
+
+function budgets({ TOKENS_PER_DAY, TOKENS_PER_MONTH, HARD_BUDGETS }: Environment): Budget[] {
+  const hard = HARD_BUDGETS === 'true';
+  return [
+    ...(TOKENS_PER_DAY === undefined ? [] : [{ per: 'day' as const, tokens: TOKENS_PER_DAY, hard }]),
+    ...(TOKENS_PER_MONTH === undefined ? [] : [{ per: 'month' as const, tokens: TOKENS_PER_MONTH, hard }]),
+  ];
 }
 
 /** The options of the agent `remote`. */

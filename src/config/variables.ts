@@ -110,6 +110,8 @@ function numbers<G extends Record<string, NumberOption>>(
   };
 }
 
+const TOKENS: Range = [0, Number.MAX_SAFE_INTEGER];
+
 const { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner, ...others } = OPTIONS.runs;
 const { stopDeadlineMs, drainMs, ...ofRuns } = others;
 
@@ -221,6 +223,9 @@ export const VARIABLES = {
   ...numbers(runs, { maxRunning, maxRunningPerOwner, maxWaiting, maxWaitingPerOwner }),
   ...numbers(runs, ofRuns),
   ...numbers(runs, { stopDeadlineMs, drainMs }, OF_SERVICE),
+  TOKENS_PER_DAY: runs(whole(TOKENS), 'tokens that an owner may use in a day', 'number'),
+  TOKENS_PER_MONTH: runs(whole(TOKENS), 'tokens that an owner may use in a month', 'number'),
+  HARD_BUDGETS: runs(oneOf(['true', 'false'], 'false'), 'stop runs that exceed these budgets', ''),
   DISCONNECT: runs(
     oneOf(['continue', 'cancel', 'grace'], 'grace'),
     'what happens when the last follower leaves',

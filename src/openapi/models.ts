@@ -204,6 +204,23 @@ export const QuerySessionPage = model('QuerySessionPage', {
   next: orNull(count('`after` of the next page; null at the end.')),
 });
 
+const QueryUsageSum = model('QueryUsageSum', {
+  day: optional({ type: 'string', format: 'date', description: '`by=day`: the day, in UTC.' }),
+  model: optional(orNull(text('`by=model`: its name; null for usage that names none.'))),
+  session: optional(orNull(text('`by=session`: its id; null without one, or if it is no longer kept.'))),
+  runs: count('Runs whose first usage is here.'),
+  inputTokens: count('What the models were given.'),
+  outputTokens: count('What they have answered.'),
+  reasoningTokens: count('What they have reasoned.'),
+  cachedInputTokens: count('What they were given from a cache.'),
+  price: optional({ type: 'number', minimum: 0, description: 'Present where the host has prices.' }),
+});
+
+export const QueryUsageList = model('QueryUsageList', {
+  usage: { type: [QueryUsageSum], description: 'Last used first.' },
+  next,
+});
+
 const QueryFieldError = model('QueryFieldError', {
   pointer: { ...text('A JSON Pointer (RFC 6901).'), example: '/parts/0/base64' },
   detail: { ...text(), example: 'must be a string' },

@@ -23,6 +23,7 @@ const ROUTES = [
   'get {base}/inputs',
   'get {base}/sessions',
   'get {base}/sessions/{sessionId}',
+  'get {base}/usage',
   'get {base}/{runId}',
   'get {base}/{runId}/deliveries',
   'get {base}/{runId}/files/{sha256}',

@@ -23,6 +23,7 @@ import {
   QueryTextPart,
   QueryTurnFile,
   QueryTurnText,
+  QueryUsageList,
   TURN_ENVELOPES,
 } from './models.js';
 import {
@@ -43,6 +44,8 @@ import {
   streamResponse,
 } from './responses.js';
 import { RUN_STATUSES, unionOf } from './schemas.js';
+
+const DAY = { type: 'string', format: 'date' };
 
 /** The body of a query. `kwargs` is the class of the host; undefined where it has none. */
 function queryBody(kwargs: Type | undefined): MethodDecorator {
@@ -115,6 +118,7 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
         'cursor_expired',
         'idempotency_conflict',
         'session_full',
+        'budget_exceeded',
         'at_capacity',
         'draining',
         'storage_full',
@@ -141,6 +145,21 @@ export const OPERATIONS: Readonly<Record<string, (kwargs: Type | undefined) => M
       ApiOperation({ summary: 'List your sessions, last used first' }),
       ...LIST_PAGE,
       jsonResponse(200, 'A page of sessions.', QuerySessionList),
+      problemResponses(['invalid_query', ...ALWAYS]),
+    ),
+  usage: () =>
+    applyDecorators(
+      ApiOperation({ summary: 'Add up what the models have used for you' }),
+      parameter('by', 'What is added up in one sum.', {
+        type: 'string',
+        enum: ['session', 'model', 'day'],
+        default: 'day',
+      }),
+      parameter('from', 'The first day, in UTC. Default: the first of the month of the last one.', DAY),
+      parameter('to', 'The last day, in UTC. Default: today.', DAY),
+      parameter('session', 'Only the usage of this session.'),
+      ...LIST_PAGE,
+      jsonResponse(200, 'A page of sums, last used first.', QueryUsageList),
       problemResponses(['invalid_query', ...ALWAYS]),
     ),
   ...INPUT_OPERATIONS,

@@ -5,15 +5,18 @@
  * WARNING: other stores depend on every name below, as on those of the package root.
  */
 export {
+  addTokens,
   answersTo,
   askedAt,
   closedBy,
   cursorExpired,
   deliveryAgain,
+  dayOf,
   doneText,
   EXPIRED,
   expiredOf,
   expiresAt,
+  firstDayOf,
   hasMetadata,
   INTERRUPTED,
   interrupted,
@@ -44,4 +47,5 @@ export {
   turnOfRun,
   unusedFilesExceeded,
   UPLOAD_MS,
+  USAGE_DAYS,
 } from '../query/index.js';

@@ -24,6 +24,7 @@ import { describeRetention } from './store-contract/retention.js';
 import { describe, type TestRunner, useRunner } from './store-contract/runner.js';
 import { describeSessionChanges } from './store-contract/session-changes.js';
 import { describeTaking } from './store-contract/taking.js';
+import { describeUsage } from './store-contract/usage.js';
 import { describeTurns } from './store-contract/turns.js';
 import { describeUploads } from './store-contract/uploads.js';
 
@@ -72,6 +73,7 @@ export function describeRunStore(
     describeWith('retention', describeRetention);
     describeWith('files', describeFiles);
     describeWith('uploads', describeUploads);
+    describeWith('usage', describeUsage);
     describeWith('inputs', () => {
       describeInputs();
       describeAskingSessions();

@@ -7,6 +7,7 @@ import {
   type RunRecord,
   RunStore,
   type UploadStore,
+  type UsageStore,
 } from '../../src/index.js';
 
 /**
@@ -20,6 +21,7 @@ export class SlowRunStore extends RunStore {
   override readonly inputs: InputStore;
   override readonly uploads: UploadStore;
   override readonly deliveries: DeliveryStore;
+  override readonly usage: UsageStore;
 
   /**
    * @param wait returns the number of ticks of a wait; called for each wait
@@ -37,6 +39,7 @@ export class SlowRunStore extends RunStore {
     this.inputs = slowly(memory.inputs, late);
     this.deliveries = slowly(memory.deliveries, late);
     this.uploads = memory.uploads;
+    this.usage = slowly(memory.usage, (_, step) => this.#slowly(step));
   }
 
   override open(events: RecoveryEvents): void {

@@ -10,6 +10,7 @@ import type {
   SessionList,
   SessionPage,
   SessionView,
+  UsageList,
 } from './wire.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
@@ -65,6 +66,18 @@ export interface RunListOptions extends PageOptions {
   status?: RunStatus | undefined;
   /** Only runs that have all these entries in their metadata. */
   metadata?: Record<string, string> | undefined;
+}
+
+/** What is added up. Days are in UTC, such as `2026-11-25`. */
+export interface UsageOptions extends PageOptions {
+  /** What is added up in one sum. Default `day`. */
+  by?: 'session' | 'model' | 'day' | undefined;
+  /** The first day. Default: the first day of the month of the last one. */
+  from?: string | undefined;
+  /** The last day. Default: today. */
+  to?: string | undefined;
+  /** Only the usage of this session. */
+  session?: string | undefined;
 }
 
 /**
@@ -182,6 +195,11 @@ export class AgentQueryClient {
   /** Lists the sessions of the caller, last used first. */
   sessions(options: PageOptions = {}): Promise<SessionList> {
     return this.#connection.json('GET', options, 'sessions');
+  }
+
+  /** Adds up what the models have used for the caller, last used first. */
+  usage(options: UsageOptions = {}): Promise<UsageList> {
+    return this.#connection.json('GET', options, 'usage');
   }
 
   /** Returns turns of a session, oldest first; and the run to follow, if one executes. */

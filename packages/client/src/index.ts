@@ -3,7 +3,13 @@
  * version.
  */
 export { AgentQueryClient } from './agent-query-client.js';
-export type { AskOptions, CallOptions, PageOptions, RunListOptions } from './agent-query-client.js';
+export type {
+  AskOptions,
+  CallOptions,
+  PageOptions,
+  RunListOptions,
+  UsageOptions,
+} from './agent-query-client.js';
 export { AgentQueryError } from './agent-query-error.js';
 export type { ClientErrorCode } from './agent-query-error.js';
 export type { Answer, AnswerEnvelope, AnswerResult } from './answer.js';

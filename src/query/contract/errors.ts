@@ -26,6 +26,7 @@ export const STATUS_OF_CODE = {
   idempotency_conflict: 422,
   rate_limited: 429,
   session_full: 429,
+  budget_exceeded: 429,
   refused: 400,
   internal: 500,
   at_capacity: 503,

@@ -5,9 +5,11 @@ import type { RunStatus } from 'nest-agent-query-client';
 import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
 import { positionOf } from '../contract/list-page.js';
+import type { UsageGroup } from '../ports/usage-store.js';
 import { PAGE_ENTRIES } from '../runs/views.js';
 import { HasNoFault } from './query.dto.js';
 
+const USAGE_GROUPS: UsageGroup[] = ['session', 'model', 'day'];
 const STATUSES: RunStatus[] = ['waiting', 'running', 'input_required', 'completed', 'failed', 'cancelled'];
 
 const METADATA_PREFIX = 'metadata.';
@@ -29,6 +31,12 @@ function WholeNumber(min: number, max: number): PropertyDecorator {
 function faultOfCursor(value: unknown): string | undefined {
   const isCursor = typeof value === 'string' && positionOf(value) !== undefined;
   return isCursor ? undefined : 'must be "next" of the page before';
+}
+
+function faultOfDay(value: unknown): string | undefined {
+  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(value) : NaN;
+  const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(value as string);
+  return isDay ? undefined : 'must be a day such as 2026-11-25';
 }
 
 /** The parameters of `GET {base}/query/sessions`. */
@@ -73,6 +81,28 @@ function metadataIn(parameters: object): unknown {
   const named = Object.entries(parameters).filter(([name]) => name.startsWith(METADATA_PREFIX));
   const entries = named.map(([name, text]) => [name.slice(METADATA_PREFIX.length), text] as const);
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+}
+
+/** The parameters of `GET {base}/query/usage`. */
+export class UsageDto extends ListDto {
+  @Expose()
+  @IsIn(USAGE_GROUPS, { message: `must be one of ${USAGE_GROUPS.join(', ')}` })
+  by: UsageGroup = 'day';
+
+  @Expose()
+  @HasNoFault('day', faultOfDay)
+  @IsOptional()
+  from?: string;
+
+  @Expose()
+  @HasNoFault('day', faultOfDay)
+  @IsOptional()
+  to?: string;
+
+  @Expose()
+  @IsString({ message: 'must occur once' })
+  @IsOptional()
+  session?: string;
 }
 
 /** The parameters of `GET {base}/query/sessions/{session_id}`. */

@@ -27,6 +27,7 @@ import type {
   SessionList,
   SessionPage,
   SessionView,
+  UsageList,
 } from 'nest-agent-query-client';
 import type { Observable } from 'rxjs';
 import type { ReadFile } from '../body/read-file.js';
@@ -43,7 +44,7 @@ import { fileReply } from './file-reply.js';
 import type { AnswersDto } from './answers.dto.js';
 import type { ForkDto } from './fork.dto.js';
 import { cursorOfRun } from './headers.js';
-import { ListDto, runListOf, TurnsDto, validated } from './list.dto.js';
+import { ListDto, runListOf, TurnsDto, UsageDto, validated } from './list.dto.js';
 import { ProblemFilter } from './problem.filter.js';
 import type { QueryDto } from './query.dto.js';
 import { AnswersBody, ForkBody, QueryBody } from './query.reader.js';
@@ -108,6 +109,12 @@ export class QueryController {
   @Head('files/:sha256')
   async hasFile(@Owner() owner: string, @Param('sha256') sha256: string): Promise<void> {
     await this.agent.sentFiles.find(owner, sha256);
+  }
+
+  /** Adds up what the models have used for the caller. */
+  @Get('usage')
+  usage(@Owner() owner: string, @Query() parameters: object): Promise<UsageList> {
+    return this.agent.usage(owner, validated(UsageDto, parameters));
   }
 
   /** Follows a run, or returns it as JSON. */

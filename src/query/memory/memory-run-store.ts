@@ -17,11 +17,13 @@ import {
   type RunsPage,
   type TurnsPage,
 } from '../ports/run-store.js';
+import type { Used } from '../ports/usage-store.js';
 import type { RunEnd, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import { OPTIONS, withDefaults } from '../options/table.js';
 import { MemoryDeliveryStore } from './memory-delivery-store.js';
 import { MemoryFileStore } from './memory-file-store.js';
 import { MemoryInputStore } from './memory-input-store.js';
+import { MemoryUsageStore } from './memory-usage-store.js';
 import { OwnerQueues } from './owner-queues.js';
 import { MemoryUploadStore } from './memory-upload-store.js';
 import { MEMORY_RETENTION_DEFAULTS, type RetentionOptions } from './retention.js';
@@ -41,6 +43,7 @@ export class MemoryRunStore extends RunStore {
   override readonly inputs: MemoryInputStore;
   override readonly uploads: MemoryUploadStore;
   override readonly deliveries: MemoryDeliveryStore;
+  override readonly usage = new MemoryUsageStore(() => this.#sweep());
   readonly #runs: Runs;
   readonly #sessions: Sessions;
   readonly #queues = new Map<string, OwnerQueues>();
@@ -62,7 +65,11 @@ export class MemoryRunStore extends RunStore {
       if (run.sessionId === undefined) this.files.release(run.id);
     });
     this.deliveries = new MemoryDeliveryStore((run) => this.#run(run));
-    this.#sessions = new Sessions(limits, (runId) => this.files.release(runId));
+    this.#sessions = new Sessions(
+      limits,
+      (runId) => this.files.release(runId),
+      (owner, sessionId) => this.usage.forget(owner, sessionId),
+    );
     this.uploads = new MemoryUploadStore(this.files, (...of) => this.part(...of)?.type === 'file');
     this.inputs = new MemoryInputStore({
       find: (run) => this.#run(run),
@@ -138,9 +145,11 @@ export class MemoryRunStore extends RunStore {
     return true;
   }
 
-  append(name: RunRef, envelope: string): void {
+  append(name: RunRef, envelope: string, used?: Used): void {
     const run = this.#run(name);
-    if (run?.status === 'running') this.#runs.append(run, envelope);
+    if (run?.status !== 'running') return;
+    this.#runs.append(run, envelope);
+    if (used) this.usage.add(run, used);
   }
 
   async keep(name: AttemptRef, kept: Kept): Promise<void> {

@@ -55,7 +55,8 @@ export class Sessions {
 
   constructor(
     private readonly retention: RetentionOptions,
-    private readonly onDropped: (runId: string) => void,
+    private readonly onTurnDropped: (runId: string) => void,
+    private readonly onDropped: (owner: string, sessionId: string) => void,
   ) {}
 
   queue(owner: string, sessionId: string): readonly Run[] {
@@ -185,10 +186,11 @@ export class Sessions {
     }
   }
 
-  #drop({ key, turns }: Session): void {
+  #drop({ key, owner, id, turns }: Session): void {
     this.#sessions.delete(key);
     this.#length -= OVERHEAD + key.length;
     for (const turn of turns) this.#dropTurn(turn);
+    this.onDropped(owner, id);
   }
 
   #dropTurn(kept: KeptTurn): void {
@@ -196,7 +198,7 @@ export class Sessions {
     this.#length -= length;
     if (--kept.uses > 0) return;
     this.#turns.delete(turn.runId);
-    this.onDropped(turn.runId);
+    this.onTurnDropped(turn.runId);
   }
 }
 

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ControllerOptions, ModuleMetadata, Type } from '@nestjs/common';
-import type { InputRequest, RunView } from 'nest-agent-query-client';
+import type { InputRequest, RunView, UsageEnvelope } from 'nest-agent-query-client';
 import type { AgentHandler, HandlerFunction, Query } from '../ports/agent-handler.js';
 import type { Dispatcher } from '../ports/other-processes.js';
 import type { RunListener } from '../ports/run-listener.js';
 import type { OnAsking, RunStore, SessionPolicy } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
+import type { BudgetPeriod } from '../ports/usage-store.js';
 import { type BodyLimits, defaultsOf, OPTIONS, type ValuesOf } from './table.js';
 import type { WebhookOptions } from './webhook-options.js';
 
@@ -52,6 +53,22 @@ export interface AdmissionContext {
   idempotencyKey: string | undefined;
   /** Whether the caller does not wait for the answer (`Prefer: respond-async`). */
   detached: boolean;
+}
+
+/**
+ * How much an owner may use in a period: each limit is from 0, and one of them must be given.
+ *
+ * @example
+ * const budget: Budget = { per: 'day', tokens: 1_000_000, hard: true };
+ */
+export interface Budget {
+  per: BudgetPeriod;
+  /** Input and output tokens together. Default: no limit. */
+  tokens?: number;
+  /** In the unit of the option `price`. Default: no limit. */
+  price?: number;
+  /** Whether a run that executes fails as soon as it exceeds the budget. Default false: only new queries are refused. */
+  hard?: boolean;
 }
 
 /** The options of `QueryModule`: all but the handler have a default. `K` is the type of the kwargs that the handler receives. */
@@ -107,6 +124,26 @@ export interface QueryModuleOptions<K extends object = Record<string, unknown>> 
     run: RunView & { owner: string },
     request: InputRequest,
   ): boolean | Promise<boolean>;
+  /**
+   * How much an owner may use of this module, in all processes that share the store. A query of an owner who has reached a limit
+   * is refused (429 `budget_exceeded`). A function is asked at each query, and for hard budgets at each `usage` envelope. Default:
+   * no budget.
+   *
+   * @example
+   * budgets: [{ per: 'month', tokens: 10_000_000 }]
+   *
+   * @example
+   * budgets: (owner) => [{ per: 'day', price: plans.of(owner).euros, hard: true }]
+   */
+  budgets?: readonly Budget[] | ((owner: string) => readonly Budget[] | Promise<readonly Budget[]>);
+  /**
+   * What a use of a model costs, in any unit: a number from 0 to 1,000,000,000, of which six decimal places are kept. Anything else,
+   * or what it throws, fails the run. Default: nothing has a price.
+   *
+   * @example
+   * price: ({ inputTokens, outputTokens }) => (0.25 * inputTokens + 2 * outputTokens) / 1_000_000
+   */
+  price?(usage: UsageEnvelope['data'], owner: string): number;
   /** Limits of the body of a query. */
   limits?: Partial<BodyLimits>;
   /** How runs are executed. */

@@ -4,6 +4,7 @@ import type { RunStore } from '../ports/run-store.js';
 import type { RunTracer } from '../ports/run-tracer.js';
 import {
   type AdmissionContext,
+  type Budget,
   type CallerRequest,
   type QueryModuleExtras,
   type QueryModuleFactoryOptions,
@@ -28,6 +29,9 @@ import { Webhooks } from './webhook-options.js';
 
 const GRACE = OPTIONS.disconnect.graceMs.range;
 
+const BUDGET =
+  '{ per: "day" or "month", tokens and price: numbers from 0, at least one of them; hard: true or false }';
+
 /** What the options must be that are no numbers. */
 const RULES: [option: string, must: string, isValid: (value: unknown) => boolean][] = [
   ['runs.disconnect', `"continue", "cancel" or { graceMs: ${rangeText(GRACE)} }`, isDisconnectPolicy],
@@ -39,6 +43,8 @@ const RULES: [option: string, must: string, isValid: (value: unknown) => boolean
   ['owner', 'a function', isFunction],
   ['admit', 'a function', isFunction],
   ['canAnswer', 'a function', isFunction],
+  ['price', 'a function', isFunction],
+  ['budgets', `a function or an array of ${BUDGET}`, (value) => isFunction(value) || areBudgets(value)],
 ];
 
 function isDisconnectPolicy(value: unknown): boolean {
@@ -75,6 +81,10 @@ export class Settings {
   readonly admit: (query: Query, context: AdmissionContext) => void | Promise<void>;
   /** Undefined where only owners answer. */
   readonly canAnswer: QueryModuleOptions['canAnswer'];
+  /** Undefined where owners have no budgets. */
+  readonly budgets: ((owner: string) => Promise<readonly Budget[]>) | undefined;
+  /** Undefined where nothing has a price. */
+  readonly price: QueryModuleOptions['price'];
   readonly owner: (request: CallerRequest) => string | undefined | Promise<string | undefined>;
 
   /**
@@ -87,7 +97,8 @@ export class Settings {
   constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
     const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, webhooks, ...others } =
       options;
-    const { owner, admit, canAnswer, rejectMismatchedTypes, spoolDirectory, ...unknown } = others;
+    const { owner, admit, canAnswer, budgets, price, rejectMismatchedTypes, spoolDirectory, ...unknown } =
+      others;
     const { name, path = 'query', role } = extras;
     if (handler !== undefined && extras.handler !== undefined) {
       throw new TypeError(
@@ -112,6 +123,8 @@ export class Settings {
     this.spoolDirectory = spoolDirectory;
     this.owner = (request) => owner?.(request);
     this.admit = (query, context) => admit?.(query, context);
+    this.budgets = budgetsOf(budgets);
+    this.price = price && ((...used) => price(...used));
     this.canAnswer = canAnswer && ((...asked) => canAnswer(...asked));
 
     const values: Record<string, unknown> = {
@@ -130,9 +143,35 @@ export class Settings {
       faults.push(`role is "${role}"; this needs a store that several processes share, such as Postgres.`);
     if (this.webhooks.endpoints.length > 0 && store && !store.deliveries)
       faults.push('webhooks.endpoints needs a store that keeps deliveries; this one has none.');
+    if (this.budgets && store && !store.usage)
+      faults.push('budgets needs a store that adds up usage: the given one has no `usage`.');
     if (faults.length > 0)
       throw new TypeError(`QueryModule cannot start with these options:\n${faults.join('\n')}`);
   }
+}
+
+function budgetsOf(budgets: QueryModuleOptions['budgets']): Settings['budgets'] {
+  if (budgets === undefined || (budgets.length === 0 && typeof budgets !== 'function')) return undefined;
+  if (typeof budgets !== 'function') return async () => budgets;
+  return async (owner) => {
+    const found = await budgets(owner);
+    if (areBudgets(found)) return found;
+    throw new TypeError(
+      `The option "budgets" has returned ${shown(found)}; it must be an array of ${BUDGET}.`,
+    );
+  };
+}
+
+function areBudgets(value: unknown): value is Budget[] {
+  const isLimit = (limit: unknown) => limit === undefined || (Number.isFinite(limit) && Number(limit) >= 0);
+  return (
+    Array.isArray(value) &&
+    (value as Partial<Budget>[]).every(({ per, tokens, price, hard }) => {
+      const hasLimit = tokens !== undefined || price !== undefined;
+      const isValid = hasLimit && isLimit(tokens) && isLimit(price);
+      return isOneOf('day', 'month')(per) && isValid && isOneOf(undefined, true, false)(hard);
+    })
+  );
 }
 
 function kwargsOf(type: QueryModuleFactoryOptions['kwargs'], faults: string[]): TypedKwargs | undefined {

@@ -6,6 +6,7 @@ import type {
   InputOutcome,
   RunEnd,
   WebhookEvent,
+  UsageEnvelope,
 } from 'nest-agent-query-client';
 
 /** A run, as listeners are told about it: without contents of the query and of the answer. */
@@ -80,6 +81,15 @@ export interface RunStarted {
   run: ObservedRun;
   /** How long the run has waited since its admission, in milliseconds. */
   waitedMs: number;
+}
+
+/** The handler of a run has emitted a `usage` envelope. */
+export interface UsageAdded {
+  run: ObservedRun;
+  /** The data of the envelope. */
+  usage: UsageEnvelope['data'];
+  /** What the option `price` has returned for it; 0 without this option. */
+  price: number;
 }
 
 /** A run has ended. */
@@ -168,6 +178,7 @@ export interface RunListener {
   repeated?(event: QueryRepeated): unknown;
   refused?(event: RequestRefused): unknown;
   started?(event: RunStarted): unknown;
+  used?(event: UsageAdded): unknown;
   ended?(event: RunEnded): unknown;
   asked?(event: RunAsked): unknown;
   resolved?(event: InputResolved): unknown;

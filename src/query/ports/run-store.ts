@@ -20,6 +20,7 @@ import type {
 } from './run-record.js';
 import { sessionsUnchangeable } from '../contract/refusals.js';
 import type { InputsResolved, InputStore } from './input-store.js';
+import type { Used, UsageStore } from './usage-store.js';
 import { LocalSignals, type Signals } from './other-processes.js';
 import type { UploadStore } from './upload-store.js';
 
@@ -109,8 +110,10 @@ export abstract class RunStore {
   /**
    * Appends one envelope to the log of a run that this process executes; does nothing for any other run. Returns nothing if the
    * envelope is stored already, otherwise a promise of that, which envelopes may share. An envelope that can be read is stored.
+   *
+   * @param used what the envelope tells that models have used: `usage` adds it up in the same step. Default: nothing
    */
-  abstract append(run: RunRef, envelope: string): void | Promise<void>;
+  abstract append(run: RunRef, envelope: string, used?: Used): void | Promise<void>;
 
   /**
    * Keeps the state of a handler, together with everything that was appended before: the next attempt begins with it. A store
@@ -212,6 +215,8 @@ export abstract class RunStore {
 
   /** Keeps the webhooks of runs. Default: there are none. */
   readonly deliveries?: DeliveryStore;
+  /** Adds up what owners use. Default: nobody does, and nobody has a budget. */
+  readonly usage?: UsageStore;
 
   /** The contents of files. Default: the memory of this process has them, within a limit. */
   readonly files?: FileStore;

@@ -95,7 +95,7 @@ export class Admissions {
     trace: RunTrace | undefined,
   ): Promise<Admitted> {
     const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, release = () => undefined } = options;
-    const { store, files, settings } = this.services;
+    const { store, files, settings, budgets } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
     let hasSlot = false;
@@ -106,7 +106,9 @@ export class Admissions {
       const idempotency =
         key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn) };
       const refused = this.#refusal(typed, options);
-      const refusal = isThenable(refused) ? await refused : refused;
+      const refusedByHost = isThenable(refused) ? await refused : refused;
+      const overBudget = refusedByHost || !settings.budgets ? undefined : await budgets.reached(asked.owner);
+      const refusal = refusedByHost ?? overBudget;
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = isThenable(reserved) ? await reserved : reserved;
       const admission: Admission = {

@@ -1,6 +1,13 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Logger, OnApplicationBootstrap, OnApplicationShutdown, OnModuleDestroy } from '@nestjs/common';
-import type { RunList, RunView, SessionList, SessionPage, SessionView } from 'nest-agent-query-client';
+import type {
+  RunList,
+  RunView,
+  SessionList,
+  SessionPage,
+  SessionView,
+  UsageList,
+} from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
 import { sessionNotFound } from '../contract/refusals.js';
 import { type FollowedRun, RunStream } from '../event-log/run-stream.js';
@@ -34,10 +41,20 @@ import {
   sessionViewOf,
   viewOf,
 } from './views.js';
+import { usageList, type UsageListOptions } from './usage-list.js';
 import type { DownloadedFile, ListOptions, Load, RunListOptions, SpoolUse, Totals } from './views.js';
 
 export { ANONYMOUS };
-export type { DownloadedFile, ListOptions, Load, QueryOptions, RunListOptions, SpoolUse, Totals };
+export type {
+  DownloadedFile,
+  ListOptions,
+  Load,
+  QueryOptions,
+  RunListOptions,
+  SpoolUse,
+  Totals,
+  UsageListOptions,
+};
 
 /** How long the followers of a run may take to read its end before its session is erased. */
 const END_READING_MS = 1_000;
@@ -93,7 +110,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * the Observable only follows its log.
    *
    * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`, or `afterTurn`),
-   * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `at_capacity`, `draining`, `unavailable`,
+   * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `budget_exceeded`, `at_capacity`, `draining`, `unavailable`,
    * `storage_full`, or what the option `admit` throws.
    *
    * @param query kwargs as a caller would send them: values that JSON can hold
@@ -156,6 +173,16 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
   async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
     const { sessions, next } = await this.store.sessions(this.#stored(owner), listPageOf(options));
     return { sessions: sessions.map(sessionViewOf), next: nextOf(next) };
+  }
+
+  /**
+   * Adds up what the models have used for an owner, in pages: last used first.
+   *
+   * @param options what is added up, and which page of it. Default: by day, since the first day of this month
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   */
+  usage(owner: string, options: UsageListOptions = {}): Promise<UsageList> {
+    return usageList(this.store, this.settings, this.#stored(owner), options);
   }
 
   /**

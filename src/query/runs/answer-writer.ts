@@ -1,7 +1,8 @@
-import type { Envelope, TurnAnswer } from 'nest-agent-query-client';
+import type { Envelope, TurnAnswer, UsageEnvelope } from 'nest-agent-query-client';
 import { envelopeText, invalidEnvelope } from '../contract/envelope-text.js';
 import { QueryError } from '../contract/errors.js';
 import { KEPT_LENGTH, type RunRecord } from '../ports/run-store.js';
+import type { Used } from '../ports/usage-store.js';
 import { OrderedValues, isFile, MAX_UNSTORED_LENGTH, tooFast } from './ordered-values.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
@@ -105,7 +106,8 @@ export class AnswerWriter {
     if (envelope.type === 'result') this.#takeResult();
     if (this.record.sessionId !== undefined) this.#kept.add(envelope, text);
     this.run.observation.emitted(envelope, text.length);
-    this.#append(text);
+    if (envelope.type === 'usage') this.#appendUsage(text);
+    else this.#append(text);
     const unstored = this.#emittedLength - this.#storedLength;
     if (unstored >= CHECK_LENGTH && !this.#isChecking) void this.#check();
     if (unstored > MAX_UNSTORED_LENGTH) throw tooFast();
@@ -116,10 +118,27 @@ export class AnswerWriter {
     this.#hasResult = true;
   }
 
-  #append(text: string): void {
+  /** Before the answer goes on, or the run ends, a hard budget is looked at. */
+  #appendUsage(text: string): void {
+    const { budgets, settings } = this.services;
+    const { data } = JSON.parse(text) as UsageEnvelope;
+    const used = budgets.used(this.run.owner, data);
+    this.#append(text, used);
+    this.run.observation.used(this.record, data, used.price);
+    if (settings.budgets) void this.inTurn(() => this.#checkBudget());
+  }
+
+  async #checkBudget(): Promise<void> {
+    await this.#stored;
+    const exceeded = await this.services.budgets.exceeded(this.run.owner).catch((error: QueryError) => error);
+    // A run waits for the end of an outage. Its next usage is looked at after it.
+    if (exceeded && exceeded.code !== 'unavailable') this.run.stopFailed(exceeded);
+  }
+
+  #append(text: string, used?: Used): void {
     this.#emittedLength += text.length;
     const { followers } = this.run;
-    const commit = this.services.store.append(this.record, text);
+    const commit = this.services.store.append(this.record, text, used);
     if (!commit) return followers.notify();
     if (commit === this.#commit) return;
     this.#commit = commit;

@@ -1,12 +1,13 @@
 import { channel } from 'node:diagnostics_channel';
 import { Logger } from '@nestjs/common';
-import type { Envelope } from 'nest-agent-query-client';
+import type { Envelope, UsageEnvelope } from 'nest-agent-query-client';
 import type { Refusal } from '../contract/errors.js';
 import { traceIdOf } from '../contract/trace-context.js';
 import type { Query } from '../ports/agent-handler.js';
 import { isThenable } from '../ports/file-store.js';
 import type { NewRequest } from '../ports/input-store.js';
 import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-listener.js';
+import { PRICE_PARTS } from '../ports/usage-rules.js';
 import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
 
@@ -20,6 +21,7 @@ const CHANNELS: Record<keyof Messages, ReturnType<typeof channel>> = {
   repeated: channelOf('repeated'),
   refused: channelOf('refused'),
   started: channelOf('started'),
+  used: channelOf('used'),
   ended: channelOf('ended'),
   followed: channelOf('followed'),
   unfollowed: channelOf('unfollowed'),
@@ -123,6 +125,10 @@ export class Observation {
     this.#length += length;
     this.#firstEnvelopeMs ??= performance.now() - this.#startedAt!;
     if (type === 'usage') this.#addUsage(data);
+  }
+
+  used(run: RunRecord, usage: UsageEnvelope['data'], price: number): void {
+    this.observers.tell('used', () => ({ run: observed(run), usage, price: price / PRICE_PARTS }));
   }
 
   asked(run: RunRecord, requests: NewRequest[]): void {

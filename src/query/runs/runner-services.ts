@@ -12,6 +12,7 @@ import { loggerOf } from '../platform/module-logger.js';
 import type { AgentHandler, SessionRef } from '../ports/agent-handler.js';
 import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
+import { Budgets } from './budgets.js';
 import type { Observation, Observers } from './observers.js';
 import { Traces } from './traces.js';
 
@@ -24,6 +25,7 @@ export class RunnerServices {
   readonly files: Files;
   readonly groups: FollowerGroups;
   readonly traces: Traces;
+  readonly budgets: Budgets;
   readonly logger: Logger;
 
   constructor(
@@ -41,6 +43,7 @@ export class RunnerServices {
     this.files = new Files(store.files ?? this.contents!, spool, settings.limits);
     this.groups = new FollowerGroups(store.signals, (event, change) => observers.tell(event, () => change));
     this.traces = new Traces(settings.tracer);
+    this.budgets = new Budgets(store, settings);
     this.logger = loggerOf('Runner', settings.name);
   }
 

@@ -5,6 +5,7 @@ import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
 import { removeParts, removeTurns } from './turn-removal.js';
+import { removeSessionOfUsage } from './usage-rows.js';
 
 /**
  * The most that one transaction removes. Limits, because on SQLite every write waits for the transactions before it, and what
@@ -132,8 +133,13 @@ export class Erasure {
         .set({ owner: null, session_key: null, idempotency_key: null, ended_at: 0 })
         .where('session_key', '=', sessionKey)
         .execute();
-      const erased = await db.deleteFrom('sessions').where('key', '=', sessionKey).executeTakeFirst();
-      if (erased.numDeletedRows === 0n) return undefined;
+      const erased = await db
+        .deleteFrom('sessions')
+        .where('key', '=', sessionKey)
+        .returning('owner_hash')
+        .executeTakeFirst();
+      if (!erased) return undefined;
+      await removeSessionOfUsage(db, this.database.driver, erased.owner_hash, sessionKey);
       return { runIds: runs.map(({ id }) => id), digests };
     });
   }

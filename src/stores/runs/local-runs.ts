@@ -15,6 +15,8 @@ export class LocalRun {
   isUnwritable = false;
   /** The lease of this process has ended: another process decides about the run. */
   isLost = false;
+  /** An envelope of it has told what was used. */
+  hasUsage = false;
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
   /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */

@@ -17,11 +17,14 @@ import {
   segmentsOf,
   statementsOf,
 } from './segments.js';
+import { insertingNewUsage, insertNewUsage, type NewUsage } from './usage-rows.js';
 
 export interface LogCommit {
   segments: Segment[];
   /** The checkpoints of runs that do not end. */
   checkpoints: Checkpoint[];
+  /** What envelopes of these segments tell. */
+  usage: NewUsage[];
   /** Runs without a session that end, behind these segments. */
   endings: RunEnding[];
   /** The webhooks of these ends. */
@@ -93,14 +96,14 @@ export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise
 /** Writes a commit, if all these leases are valid, however long an outage lasts. */
 export function writeCommit(database: Database, leases: string[], commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { segments, checkpoints, endings, deliveries } = commit;
+  const { segments, checkpoints, usage, endings, deliveries } = commit;
   if (!driver.isShared) return database.persistAtOnce((db) => writeAtOnce(db, driver, commit));
   if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
     return database.persistAtOnce((db) => writeUnder(db, leases, commit));
   }
   return database.persistTransaction(async (db) => {
     // Locks the leases until the end of the transaction.
-    const written = await writeUnder(db, leases, { segments: [], endings });
+    const written = await writeUnder(db, leases, { segments: [], usage, endings });
     if (written.expired.length > 0) return written;
     await insertSegments(db, driver, segments);
     for (const checkpoint of checkpoints) await storeCheckpoint(db, checkpoint);
@@ -116,10 +119,10 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
 async function writeUnder(
   db: Db,
   leases: string[],
-  { segments, endings }: Pick<LogCommit, 'segments' | 'endings'>,
+  { segments, usage, endings }: Pick<LogCommit, 'segments' | 'usage' | 'endings'>,
 ): Promise<Written> {
   const isOwner = sql<boolean>`(select count(*) from leased) = ${leases.length}`;
-  const rows = await db
+  const written = db
     .with('leased', (of) => selectLeases(of, leases).forKeyShare())
     .with('ending', (of) => of.selectFrom(tableOf('row', ENDING_TYPES, endings)).selectAll())
     .with('ended', (of) => updateRuns(of).where(isOwner).returning('runs.id'))
@@ -140,7 +143,10 @@ async function writeUnder(
             ),
         )
         .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
-    )
+    );
+  const counted = () =>
+    written.with('counted', (of) => insertingNewUsage(of, usage, isOwner)) as unknown as typeof written;
+  const rows = await (usage.length === 0 ? written : counted())
     .selectFrom('leased')
     .select('id')
     .unionAll((of) => of.selectFrom('ended').select('id'))
@@ -158,12 +164,13 @@ async function writeUnder(
 async function writeAtOnce(
   db: Db,
   driver: Driver,
-  { segments, checkpoints, endings, deliveries }: LogCommit,
+  { segments, checkpoints, usage, endings, deliveries }: LogCommit,
 ): Promise<Written> {
   const [, ended] = await Promise.all([
     insertingDone.execute(db, driver, endings),
     updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
     insertSegments(db, driver, segments),
+    insertNewUsage(db, driver, usage),
     ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
     insertDeliveries(db, driver, deliveries),
   ]);

@@ -1,9 +1,11 @@
-import { QueryError, type RunEnd } from '../../query/index.js';
+import { randomUUID } from 'node:crypto';
+import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
 import { endingOf, type LogCommit, writeCommit } from './log-commit.js';
 import type { Outbox } from './outbox.js';
 import { segmentsOf } from './segments.js';
+import { newUsage, type UsedByRun } from './usage-rows.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -13,6 +15,8 @@ const WAITING_LENGTH = 256 * 1024 * 1024;
 
 interface Waiting {
   readonly envelopes: string[];
+  /** What some of these envelopes tell. */
+  used?: UsedByRun[];
   /** The state of the handler as JSON, and how many of these envelopes are before it. */
   checkpoint?: { state: string; after: number };
   /** The end of the run, behind these envelopes. */
@@ -51,6 +55,9 @@ class Commit {
  * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
  */
 export class LogWriter {
+  /** Names this writer in rows of the database. */
+  readonly #id = randomUUID();
+  #commits = 0;
   #next: Commit | undefined;
   #current: Commit | undefined;
 
@@ -61,14 +68,17 @@ export class LogWriter {
   ) {}
 
   /** Resolves when the envelope is committed; rejects if it, and with it the rest of the log, cannot be written. */
-  append(run: LocalRun, envelope: string): Promise<void> {
+  append(run: LocalRun, envelope: string, used?: Used): Promise<void> {
     if ((this.#next?.length ?? 0) + envelope.length > WAITING_LENGTH) {
       const detail = 'The run was stopped, because its answer came faster than it could be stored.';
       return Promise.reject(new QueryError('answer_too_fast', detail));
     }
     const next = this.#begin();
     next.length += envelope.length;
-    next.of(run).envelopes.push(envelope);
+    const waiting = next.of(run);
+    waiting.envelopes.push(envelope);
+    if (used) (waiting.used ??= []).push({ run: run.record, used, isFirst: !run.hasUsage });
+    if (used) run.hasUsage = true;
     return next.done;
   }
 
@@ -122,6 +132,7 @@ export class LogWriter {
 
   async #commit(commit: Commit): Promise<void> {
     try {
+      this.#commits++;
       commit.ended = await this.#write([...commit.runs]);
     } catch (error) {
       for (const run of commit.runs.keys()) this.#closeLog(run);
@@ -139,7 +150,10 @@ export class LogWriter {
   async #write(taken: [LocalRun, Waiting][]): Promise<Map<string, boolean>> {
     if (taken.length === 0) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const { expired, ended } = await writeCommit(this.database, leases, commitOf(taken, this.outbox));
+    const used = taken.flatMap(([, waiting]) => waiting.used ?? []);
+    const usage = newUsage(this.#id, this.#commits, dayOf(this.database.now()), used);
+    const commit = { ...commitOf(taken, this.outbox), usage };
+    const { expired, ended } = await writeCommit(this.database, leases, commit);
     if (expired.length === 0) return ended;
     for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
       run.isLost = true;
@@ -159,8 +173,8 @@ export class LogWriter {
 }
 
 /** What is to be written: the envelopes as segments, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): LogCommit {
-  const commit: LogCommit = { segments: [], checkpoints: [], endings: [], deliveries: [] };
+function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): Omit<LogCommit, 'usage'> {
+  const commit: Omit<LogCommit, 'usage'> = { segments: [], checkpoints: [], endings: [], deliveries: [] };
   for (const [run, { envelopes, checkpoint, ending }] of taken) {
     const { last, endOffset, length } = run.logExtent;
     const segments = segmentsOf(run.id, run.logExtent, envelopes);

@@ -457,7 +457,14 @@ describe('Postgres', () => {
     const { rows } = await sql<{ name: string }>`select name from together.migrations order by name`.execute(
       driver.db,
     );
-    const names = ['0001_tables', '0002_asking', '0003_metadata', '0005_webhooks', '0006_uploads'];
+    const names = [
+      '0001_tables',
+      '0002_asking',
+      '0003_metadata',
+      '0004_usage',
+      '0005_webhooks',
+      '0006_uploads',
+    ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();
   });

@@ -19,6 +19,7 @@ import {
   type TurnFile,
   type TurnText,
   type TurnsPage,
+  type Used,
 } from '../../query/index.js';
 import { Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
@@ -48,8 +49,10 @@ import { RunStarter } from './run-starter.js';
 import { readQuery } from './stored-query.js';
 import { SqlDeliveryStore } from './sql-delivery-store.js';
 import { SqlInputStore } from './sql-input-store.js';
+import { SqlUsageStore } from './sql-usage-store.js';
 import { Sweeper } from './sweeper.js';
 import { readText, readTurns } from './turns.js';
+import { UsageSums } from './usage-rows.js';
 
 const LEASE_MS = 8_000;
 
@@ -73,6 +76,7 @@ export class SqlRunStore extends RunStore {
   override readonly inputs: SqlInputStore;
   override readonly uploads: SqlUploadStore;
   override readonly deliveries: SqlDeliveryStore;
+  override readonly usage: SqlUsageStore;
   override readonly signals: Signals;
   readonly #database: Database;
   readonly #localRuns: LocalRuns;
@@ -105,7 +109,15 @@ export class SqlRunStore extends RunStore {
     this.uploads = new SqlUploadStore(database, this.files, storage);
     this.#erasure = new Erasure(database, localRuns, this.files);
     const files = new FileSweeper(database, this.files, retention);
-    this.#sweeper = new Sweeper(database, lease, localRuns, this.#erasure, files, retention);
+    this.#sweeper = new Sweeper(
+      database,
+      lease,
+      localRuns,
+      this.#erasure,
+      files,
+      new UsageSums(database),
+      retention,
+    );
 
     const limits = new OwnerLimits(database);
     const outbox = new Outbox();
@@ -123,6 +135,7 @@ export class SqlRunStore extends RunStore {
     this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox);
     this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
     this.deliveries = new SqlDeliveryStore(database, lease);
+    this.usage = new SqlUsageStore(database);
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
@@ -163,11 +176,11 @@ export class SqlRunStore extends RunStore {
     return this.#database.persist((db) => readQuery(db, owner, runId));
   }
 
-  append({ owner, id }: RunRef, envelope: string): void | Promise<void> {
+  append({ owner, id }: RunRef, envelope: string, used?: Used): void | Promise<void> {
     const run = this.#localRuns.findUnfinished(owner, id);
     if (!run || run.isFinishing) return;
     if (run.isUnwritable) return Promise.reject(interrupted());
-    return this.#writer.append(run, envelope);
+    return this.#writer.append(run, envelope, used);
   }
 
   async keep(ref: AttemptRef, kept: Kept): Promise<void> {

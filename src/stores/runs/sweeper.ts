@@ -8,6 +8,7 @@ import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
 import { type Erasure, firstOf, lengthOf, removeSegments } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
+import type { UsageSums } from './usage-rows.js';
 
 const SWEEP_MS = 60_000;
 const BATCH = 100;
@@ -30,6 +31,7 @@ export class Sweeper {
     private readonly localRuns: LocalRuns,
     private readonly erasure: Erasure,
     private readonly files: FileSweeper,
+    private readonly usage: UsageSums,
     private readonly retention: StoredRetention,
   ) {}
 
@@ -59,6 +61,7 @@ export class Sweeper {
         await this.#dropRuns(ANY_TIME, length - totalLength);
         await this.#dropSessions(ANY_TIME, (await totalOf(this.database, 'sessions')) - sessionsLength);
         await this.files.sweep();
+        await this.usage.addUp();
       } finally {
         await this.lease.endSweep();
       }

@@ -19,6 +19,7 @@ import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
 import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { addTurn } from './turns.js';
+import { hasUsage } from './usage-rows.js';
 
 /** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
 export async function startWaiting(
@@ -60,12 +61,15 @@ export async function startWaiting(
       'ready_at',
       newestOf(of, 'last').as('last_seq'),
       newestOf(of, 'end_offset').as('end_offset'),
+      hasUsage(of).as('has_usage'),
     ])
     .execute();
   rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
   return rows.map((row) => {
     const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
-    return new LocalRun(run, module, process, row.end_offset ?? 0);
+    const local = new LocalRun(run, module, process, row.end_offset ?? 0);
+    local.hasUsage = Boolean(row.has_usage);
+    return local;
   });
 }
 

@@ -166,6 +166,21 @@ const LIST_IN_POSTGRES = [
      when (new.metadata_entries is not null) execute function list_metadata()`,
 ];
 
+const USAGE_COLUMNS = `
+  owner_hash bigint not null, owner text not null, session_key text not null, session text, day bigint not null,
+  model_key text not null, model text, runs bigint not null, input_tokens bigint not null, output_tokens bigint not null,
+  reasoning_tokens bigint not null, cached_input_tokens bigint not null, price bigint not null`;
+
+/** @param ending of the tables: on SQLite, the rows are in their primary key, and are written once */
+const usageTables = (ending = '') => [
+  `create table new_usage (
+     writer text not null, number bigint not null, n bigint not null, ${USAGE_COLUMNS},
+     primary key (writer, number, n)
+   )${ending}`,
+  `create index new_usage_owner on new_usage (owner_hash, day)`,
+  `create table usage (${USAGE_COLUMNS}, primary key (owner_hash, session_key, day, model_key, owner))${ending}`,
+];
+
 /** Of the deliveries that wait, those of an endpoint are found in the order in which they are due. */
 const WEBHOOKS = [
   `create table deliveries (
@@ -192,6 +207,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
     sqlite: [...METADATA, LIST_IN_SQLITE],
     postgres: [...METADATA, ...LIST_IN_POSTGRES],
   },
+  '0004_usage': { sqlite: usageTables(' without rowid'), postgres: usageTables() },
   '0005_webhooks': { sqlite: WEBHOOKS, postgres: WEBHOOKS },
   '0006_uploads': { sqlite: UPLOADS, postgres: UPLOADS },
 };

@@ -186,6 +186,38 @@ export interface Tables {
   };
   /** The texts that are cut in the turns, or in the queries of unfinished runs. */
   texts: { run_id: string; sha256: string; owner: Json; length: Length; text: Json };
+  /**
+   * What `usage` envelopes tell that is not in `usage` yet: rows for each commit, which no other process changes, so that no
+   * commit waits for another one. The sweep adds them up.
+   */
+  new_usage: Tables['usage'] & {
+    /** Whoever commits: one commit after another. */
+    writer: string;
+    /** The number of the commit, and that of the row in it. */
+    number: number;
+    n: number;
+  };
+  /** The sums of what owners have used. */
+  usage: {
+    owner: Json;
+    owner_hash: number;
+    /** Empty for runs without a session, and when the session is not kept any more; `*` for the sum of all of these. */
+    session_key: string;
+    session: Json | null;
+    /** Days since 1970-01-01, in UTC. */
+    day: number;
+    /** A digest of the model; empty without one. */
+    model_key: string;
+    model: Json | null;
+    /** How many runs have their first usage here. */
+    runs: number;
+    input_tokens: number;
+    output_tokens: number;
+    reasoning_tokens: number;
+    cached_input_tokens: number;
+    /** In millionths. */
+    price: number;
+  };
   /** The files of queries and answers, as long as the run or its turn is kept: also those whose content is not kept any more. */
   files: {
     /** Of a file that was sent before its query: what `uploadOf` says. */

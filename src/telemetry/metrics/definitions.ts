@@ -2,8 +2,11 @@
 export interface Definition {
   name: string;
   help: string;
-  /** The labels that it has besides `module`. Their values are of closed lists: no caller or handler chooses one. */
-  labels?: readonly ('status' | 'code' | 'operation' | 'kind' | 'outcome' | 'endpoint')[];
+  /**
+   * The labels that it has besides `module`. Their values are of closed lists: no caller or handler chooses one, except for the
+   * first models that a handler names.
+   */
+  labels?: readonly ('status' | 'code' | 'operation' | 'kind' | 'outcome' | 'endpoint' | 'model')[];
 }
 
 interface HistogramDefinition extends Definition {
@@ -56,6 +59,11 @@ export const COUNTERS = {
     name: 'agent_query_webhook_tries_total',
     help: 'Tries to deliver a webhook, by endpoint and what has become of it: waiting if it is tried again.',
     labels: ['endpoint', 'status'],
+  },
+  tokens: {
+    name: 'agent_query_tokens_total',
+    help: 'Tokens that models have used, as usage envelopes tell, by model and kind.',
+    labels: ['model', 'kind'],
   },
   envelopes: {
     name: 'agent_query_envelopes_emitted_total',

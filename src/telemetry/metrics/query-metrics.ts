@@ -15,6 +15,7 @@ import {
   STATUS_OF_CODE,
   type StoreAnswered,
   type WebhookTried,
+  type UsageAdded,
 } from '../../query/index.js';
 import { Metrics, type ModuleMetrics } from './metrics.js';
 
@@ -28,7 +29,11 @@ const OUTCOMES: InputOutcome[] = ['answered', 'declined', 'expired', 'superseded
 const RESULTS = ['waiting', 'delivered', 'failed'];
 
 /** The label of codes that hosts and their handlers choose: there may be any number of them. */
+/** The label of codes and models that hosts and their handlers choose: there may be any number of them. */
 const OTHER = 'other';
+
+/** How many models have a label of their own: those that are used first. */
+const MODELS = 20;
 
 /**
  * Keeps the metrics of one query module: a listener. `MetricsModule` shows them.
@@ -41,6 +46,7 @@ const OTHER = 'other';
 export class QueryMetrics implements RunListener {
   readonly #metrics: ModuleMetrics;
   readonly #slots: number;
+  readonly #models = new Set<string>();
 
   constructor(
     metrics: Metrics,
@@ -73,6 +79,19 @@ export class QueryMetrics implements RunListener {
     if (errorCode !== undefined) this.#metrics.count('failed', [labelOf(errorCode)]);
     if (executedMs !== undefined) this.#metrics.observe('duration', executedMs, [status]);
     if (firstEnvelopeMs !== undefined) this.#metrics.observe('firstEvent', waitedMs + firstEnvelopeMs);
+  }
+
+  used({ usage }: UsageAdded): void {
+    const { model = '', inputTokens, outputTokens, reasoningTokens = 0, cachedInputTokens = 0 } = usage;
+    const tokens = {
+      input: inputTokens,
+      output: outputTokens,
+      reasoning: reasoningTokens,
+      cached_input: cachedInputTokens,
+    };
+    if (this.#models.size < MODELS) this.#models.add(model);
+    const label = this.#models.has(model) ? model : OTHER;
+    for (const [kind, count] of Object.entries(tokens)) this.#metrics.count('tokens', [label, kind], count);
   }
 
   asked({ kinds }: RunAsked): void {

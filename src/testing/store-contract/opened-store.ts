@@ -57,6 +57,7 @@ export type OpenStoreFor = (settings: StoreSettings) => OpenStore | Promise<Open
  * | `ownerLimits` | it gives slots to owners in turn, and has `RecoveryEvents.maxRunningPerOwner` |
  * | `retention` | it drops runs and sessions some time after their last use |
  * | `uploads` | it has `uploads`: files can be sent before their query |
+ * | `usage` | it has `usage`: it adds up what owners use |
  */
 export type StoreCapability =
   | 'changesSessions'
@@ -69,7 +70,8 @@ export type StoreCapability =
   | 'modules'
   | 'ownerLimits'
   | 'retention'
-  | 'uploads';
+  | 'uploads'
+  | 'usage';
 
 /** The store of the present test. Tests are executed one after another. */
 export let store: RunStore;

@@ -1,0 +1,113 @@
+import { hash } from 'node:crypto';
+import { pageFrom } from '../contract/list-page.js';
+import { addTokens, dayOf, firstDayOf, USAGE_DAYS } from '../ports/usage-rules.js';
+import {
+  type BudgetPeriod,
+  type UsagePage,
+  type UsageRecord,
+  UsageStore,
+  type Used,
+} from '../ports/usage-store.js';
+import type { Run } from './run.js';
+
+/** What an entry of a list costs besides its name, in characters. */
+const OVERHEAD = 256;
+
+/** What an owner has used on one day, in one session, with one model. */
+interface Sum extends Used {
+  readonly day: number;
+  readonly sessionId: string | undefined;
+  runs: number;
+}
+
+/** What owners have used, in the memory of this process. */
+export class MemoryUsageStore extends UsageStore {
+  /** By owner and session. */
+  readonly #sums = new Map<string, Map<string | undefined, Sum[]>>();
+
+  /** @param sweep drops the sessions that are no longer kept */
+  constructor(private readonly sweep: () => void) {
+    super();
+  }
+
+  add(run: Run, used: Used): void {
+    const { owner, sessionId, hasUsage } = run;
+    this.#add(owner, { ...used, day: dayOf(Date.now()), sessionId, runs: hasUsage ? 0 : 1 });
+    run.hasUsage = true;
+  }
+
+  /** The session is not kept any more: its usage belongs to no session. */
+  forget(owner: string, sessionId: string): void {
+    const sessions = this.#sums.get(owner);
+    const sums = sessions?.get(sessionId) ?? [];
+    sessions?.delete(sessionId);
+    for (const sum of sums) this.#add(owner, { ...sum, sessionId: undefined });
+  }
+
+  sums(owner: string, { from, to, sessionId, by, ...page }: UsagePage) {
+    this.sweep();
+    const groups = new Map<string, UsageRecord & { at: number; key: string }>();
+    for (const sum of this.#of(owner)) {
+      const { day, runs } = sum;
+      if (day < from || day > to || (sessionId !== undefined && sum.sessionId !== sessionId)) continue;
+      const of = { day, model: sum.model, session: sum.sessionId }[by];
+      const key = hash('sha256', JSON.stringify([of]), 'base64url');
+      const group = groups.get(key) ?? { ...NOTHING, of, at: day, key };
+      addTokens(group, sum);
+      group.runs += runs;
+      group.at = Math.max(group.at, day);
+      groups.set(key, group);
+    }
+    const { after } = page;
+    const isAfter = ({ at, key }: { at: number; key: string }) =>
+      !after || at < after.at || (at === after.at && key < after.key);
+    const listed = [...groups.values()]
+      .sort((a, b) => b.at - a.at || (a.key < b.key ? 1 : -1))
+      .filter(isAfter);
+    const { entries, next } = pageFrom(
+      listed,
+      page,
+      ({ of }) => OVERHEAD + String(of).length,
+      ({ at, key }) => ({ at, key }),
+    );
+    return { sums: entries.map(({ at: _at, key: _key, ...record }) => record), next };
+  }
+
+  spent(owner: string, per: BudgetPeriod): { tokens: number; price: number } {
+    const since = firstDayOf(per, Date.now());
+    const spent = { tokens: 0, price: 0 };
+    for (const { day, inputTokens, outputTokens, price } of this.#of(owner)) {
+      if (day < since) continue;
+      spent.tokens += inputTokens + outputTokens;
+      spent.price += price;
+    }
+    return spent;
+  }
+
+  #of(owner: string): Sum[] {
+    return [...(this.#sums.get(owner)?.values() ?? [])].flat();
+  }
+
+  #add(owner: string, added: Sum): void {
+    const { day, model, sessionId } = added;
+    const sessions = this.#sums.get(owner) ?? new Map<string | undefined, Sum[]>();
+    const sums = sessions.get(sessionId) ?? [];
+    const sum = sums.find((each) => each.day === day && each.model === model);
+    if (sum) {
+      addTokens(sum, added);
+      sum.runs += added.runs;
+      return;
+    }
+    const kept = sums.filter((each) => each.day >= day - USAGE_DAYS);
+    this.#sums.set(owner, sessions.set(sessionId, [...kept, added]));
+  }
+}
+
+const NOTHING = {
+  runs: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  cachedInputTokens: 0,
+  price: 0,
+};
