@@ -92,6 +92,7 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
     const asked = await ask(host.url, 'Hello', {
       headers: { 'x-caller': 'ann' },
       kwargs: { session_id: 's' },
+      metadata: { team: 'sales', project: 'x' },
     });
     const call = await agent.call(1);
     expect(call.context.owner).toBe('ann');
@@ -135,6 +136,14 @@ describeOnOneAdapter('What belongs to one caller, on %s', (adapter) => {
     expect(missing.map(([status]) => status)).toEqual(Array(12).fill(404));
     expect(await read(ways({ 'x-caller': 'bob' }, asked.runId, 's'))).toEqual(missing);
     expect(await read(ways({}, asked.runId, 's'))).toEqual(missing);
+
+    for (const filter of ['metadata.team=sales', 'metadata.team=sales&metadata.project=x']) {
+      const listed = async (caller: OutgoingHttpHeaders) =>
+        (await request(host.url, { method: 'GET', path: `/query?${filter}`, headers: caller })).whole();
+      expect(await listed({ 'x-caller': 'ann' })).toContain(asked.runId);
+      expect(await listed({ 'x-caller': 'bob' })).toBe('{"runs":[],"next":null}');
+      expect(await listed({})).toBe('{"runs":[],"next":null}');
+    }
 
     expect(call.context.signal.aborted).toBe(false);
     call.emit(message('for ann'));

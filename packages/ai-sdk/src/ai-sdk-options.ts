@@ -17,7 +17,7 @@ export interface AiSdkAgent {
     messages: ModelMessage[];
     abortSignal: AbortSignal;
     onStepFinish: (step: FinishedStep) => Promise<void>;
-  }): PromiseLike<{ fullStream: AsyncIterable<{ type: string }> }>;
+  }): PromiseLike<{ fullStream: AsyncIterable<{ type: string }>; output?: PromiseLike<unknown> }>;
 }
 
 /** The options of `streamText`, without those that the handler sets. `stopWhen` is by default 20 steps. */
@@ -63,6 +63,12 @@ export function aiSdkSettings<K extends object>(
 export function checkSource(source: AiSdkSource): void {
   if (isAgent(source) || (source as Partial<AiSdkOptions> | null | undefined)?.model) return;
   throw new TypeError('fromAiSdk needs an agent with a method "stream", or options with a "model".');
+}
+
+/** Whether the agent gives a structured output. `ToolLoopAgent` has its options as `settings`. */
+export function hasOutput(source: AiSdkSource): boolean {
+  const { output } = isAgent(source) ? ((source as { settings?: AiSdkOptions }).settings ?? {}) : source;
+  return output !== undefined && output.name !== 'text';
 }
 
 export function isAgent(source: AiSdkSource): source is AiSdkAgent {

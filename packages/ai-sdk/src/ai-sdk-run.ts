@@ -1,5 +1,5 @@
 import { type ModelMessage, stepCountIs, streamText, type ToolSet } from 'ai';
-import { type Envelope, log, message, type Query, type QueryContext } from 'nest-agent-query';
+import { type Envelope, log, message, type Query, type QueryContext, result } from 'nest-agent-query';
 import { cutModel, modelFailure, ModelGate } from 'nest-agent-query-adapters';
 import {
   type AiSdkChoice,
@@ -8,6 +8,7 @@ import {
   type AiSdkSource,
   checkSource,
   type FinishedStep,
+  hasOutput,
   isAgent,
 } from './ai-sdk-options.js';
 import { DecidedCalls } from './decided-calls.js';
@@ -30,6 +31,8 @@ export class AiSdkRun<K extends object> {
   #hasBegun = false;
   #lastReason: string | undefined;
   #failure: unknown;
+  /** The structured output of the stream that is read. */
+  #output: (() => PromiseLike<unknown> | undefined) | undefined;
 
   constructor(
     private readonly agent: AiSdkSource | AiSdkChoice<K>,
@@ -56,6 +59,8 @@ export class AiSdkRun<K extends object> {
       } while (this.#checkpoints.open.length > 0);
       if (this.#lastReason === 'tool-calls')
         yield log('The answer ends here because the agent may take no more steps');
+      if (this.#lastReason === 'stop' && hasOutput(source)) yield result(await this.#output!());
+      await this.#checkpoints.keepEnd();
     } catch (error) {
       if (!signal.aborted) throw modelFailure(error, this.#hasBegun) ?? error;
     } finally {
@@ -124,12 +129,13 @@ export class AiSdkRun<K extends object> {
     const { stepFinished } = this.#checkpoints;
     if (isAgent(source)) {
       const onStepFinish = async (step: FinishedStep) => stepFinished(step);
-      const { fullStream } = await source.stream({ ...call, onStepFinish, ...QUIET });
-      return fullStream as AsyncIterable<StreamPart>;
+      const stream = await source.stream({ ...call, onStepFinish, ...QUIET });
+      this.#output = () => stream.output;
+      return stream.fullStream as AsyncIterable<StreamPart>;
     }
     const { instructions, system = instructions, stopWhen = stepCountIs(MAX_STEPS), ...options } = source;
     const limit = new StepLimit(stopWhen, this.#checkpoints.state.steps);
-    const { fullStream } = streamText({
+    const stream = streamText({
       ...QUIET,
       ...options,
       ...(system !== undefined && { system }),
@@ -141,7 +147,8 @@ export class AiSdkRun<K extends object> {
         await stepFinished(step, limit.isReached);
       }),
     });
-    return fullStream;
+    this.#output = () => stream.output;
+    return stream.fullStream;
   }
 
   #fail(error: unknown): void {

@@ -62,6 +62,11 @@ export class StepCheckpoints {
     await keepSteps(this.context, { ...this.#before, messages });
   }
 
+  /** The answer is complete, and all was emitted: also the result, which the SDK has only after the last step. */
+  async keepEnd(): Promise<void> {
+    if (this.#state.isComplete) await keepSteps(this.context, this.#state);
+  }
+
   /** Everything of the newest step was emitted. */
   stepEmitted(): void {
     this.#resolveEmitted();
@@ -92,8 +97,8 @@ export class StepCheckpoints {
     const asks = mayAsk && openCalls(messages, this.#tools).length > 0;
     const isComplete = isLast || (!asks && messages.at(-1)?.role !== 'tool');
     this.#state = { messages, steps, isComplete };
-    // It is stored together with the questions.
-    if (asks) return;
+    // It is stored together with the questions, or with the end of the answer.
+    if (asks || isComplete) return;
     try {
       await keepSteps(this.context, this.#state);
     } catch (error) {

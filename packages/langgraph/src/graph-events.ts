@@ -64,3 +64,10 @@ export function isEnvelope(payload: unknown): payload is { type: string; data: u
   if (typeof payload !== 'object' || payload === null) return false;
   return 'type' in payload && typeof payload.type === 'string' && 'data' in payload;
 }
+
+/** The structured response in an update, as nodes of prebuilt agents return it. */
+export function structuredIn(update: Record<string, unknown>): unknown {
+  return Object.values(update)
+    .map((returned) => (returned as { structuredResponse?: unknown } | null)?.structuredResponse)
+    .findLast((value) => value !== undefined);
+}

@@ -1,12 +1,12 @@
 import { Logger } from '@nestjs/common';
-import { type Envelope, type Query, type QueryContext } from 'nest-agent-query';
+import { type Envelope, type Query, type QueryContext, result } from 'nest-agent-query';
 import { HandedOver } from 'nest-agent-query/agents';
 import { threadOf, toolFailure } from 'nest-agent-query-adapters';
 import { AnswerReader, isChunk, markOf, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
 import { langGraphFailure, threadLost } from './failures.js';
 import { configOf } from './graph-config.js';
-import { eventOf, isEnvelope, isOfSubgraph, type TaskEvent } from './graph-events.js';
+import { eventOf, isEnvelope, isOfSubgraph, structuredIn, type TaskEvent } from './graph-events.js';
 import { inputOf } from './graph-input.js';
 import { type CompiledGraph, hasMemory, type LangGraphSettings } from './graph-options.js';
 import { GraphStream } from './graph-stream.js';
@@ -34,6 +34,8 @@ export class GraphRun<K extends object> {
   /** Undefined if the graph has no memory. */
   readonly #thread: Thread | undefined;
   #position: Position = { before: null };
+  /** What the graph gives besides texts: `structuredResponse`, under which prebuilt agents have it. */
+  #structured: unknown;
   #hasBegunTask = false;
   #hasStep = false;
   /** Whether the graph has stopped, and goes on with an answer. */
@@ -80,6 +82,7 @@ export class GraphRun<K extends object> {
         }
         next = this.#hasStopped ? 'ask' : 'end';
       }
+      if (this.#structured !== undefined) yield result(this.#structured);
     } catch (error) {
       if (signal.aborted) return;
       yield* this.#watch.takeUsed();
@@ -95,6 +98,7 @@ export class GraphRun<K extends object> {
   async #begin(): Promise<Next> {
     const { query, context, settings } = this;
     const saved = context.resumed?.state as Position | undefined;
+    this.#structured = saved?.structured;
     if (saved?.isDone) return 'end';
     const state = await this.#thread?.state();
     if (saved && state && state.checkpoint !== saved.before) return this.#continue(state, saved);
@@ -135,7 +139,8 @@ export class GraphRun<K extends object> {
   async #ask(): Promise<{ input: unknown } | 'end'> {
     const state = await this.#thread!.state();
     if (!state) throw threadLost();
-    this.#position = { before: this.#position.before, at: state.checkpoint, asks: state.pending.map(markOf) };
+    const asks = state.pending.map(markOf);
+    this.#position = { ...this.#position, at: state.checkpoint, asks, structured: this.#structured };
     try {
       const next = await answered(state, this.context, this.#position, (reason) =>
         this.#refusals.add(reason),
@@ -175,7 +180,10 @@ export class GraphRun<K extends object> {
     }
     if (mode === 'custom' && isEnvelope(payload)) this.#reader.add(payload);
     if (mode === 'tasks') this.#readTask(payload);
-    if (mode === 'updates') this.#readUpdate(payload);
+    if (mode === 'updates') {
+      if (!isOfSubgraph(item)) this.#structured = structuredIn(payload) ?? this.#structured;
+      this.#readUpdate(payload);
+    }
     for (const used of this.#watch.takeUsed()) this.#reader.add(used);
   }
 
@@ -211,6 +219,7 @@ export class GraphRun<K extends object> {
     this.#position = {
       before: this.#position.before,
       at,
+      structured: this.#structured,
       ...(payload.next.length === 0 && { isDone: true }),
     };
     await this.#checkpoint();

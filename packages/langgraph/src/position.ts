@@ -6,6 +6,8 @@ export interface Position {
   at?: string;
   /** Present if that was the last step of the graph. */
   isDone?: true;
+  /** The structured response of the graph, as soon as a node has returned one. */
+  structured?: unknown;
   /**
    * Present if the graph asks in the next step: marks of the messages of that step that were passed on. Their ids do not say
    * that, because most get one only when the step has ended.

@@ -64,6 +64,38 @@ async function readUntil(
   return envelopes;
 }
 
+describe('A graph with a structured response', () => {
+  const State = Annotation.Root({
+    ...MessagesAnnotation.spec,
+    structuredResponse: Annotation<{ city: string }>(),
+  });
+  const graph = () =>
+    new StateGraph(State)
+      .addNode('answer', () => ({
+        messages: [new AIMessage('Paris')],
+        structuredResponse: { city: 'Paris' },
+      }))
+      .addNode('after', () => ({ messages: [] }))
+      .addEdge('__start__', 'answer')
+      .addEdge('answer', 'after')
+      .addEdge('after', '__end__');
+
+  it('gives it as the result at the end, once, also in another attempt', async () => {
+    const handler = fromLangGraph(graph().compile({ checkpointer: new MemorySaver() }));
+    const context = await contextOf({ sessionId: 's' });
+    const envelopes = await answer(handler, 'Which?', context);
+    expect(envelopes.at(-1)).toEqual({ type: 'result', data: { value: { city: 'Paris' } } });
+    expect(dataOf(envelopes, 'result')).toHaveLength(1);
+    for (const state of context.checkpoints.slice(-2)) {
+      const resumed = await contextOf({ sessionId: 's', resumed: { attempt: 2, state } });
+      expect(dataOf(await answer(handler, 'Which?', resumed), 'result')).toEqual([
+        { value: { city: 'Paris' } },
+      ]);
+    }
+    expect(dataOf(await answer(fromLangGraph(graph().compile()), 'Which?'), 'result')).toHaveLength(1);
+  });
+});
+
 describe('A graph with a checkpointer', () => {
   let saver: MemorySaver;
   let looked: string[];

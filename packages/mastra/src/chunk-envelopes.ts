@@ -6,6 +6,7 @@ import {
   message,
   QueryError,
   reasoning,
+  result,
   source,
   toolCall,
   toolResult,
@@ -19,6 +20,8 @@ export interface MastraChunk {
   payload?: unknown;
   /** Of chunks whose type begins with `data-`. */
   data?: unknown;
+  /** Of the chunk `object-result`. */
+  object?: unknown;
 }
 
 type Payload = Record<string, unknown>;
@@ -56,6 +59,8 @@ export class ChunkEnvelopes {
         return sourceOf(payload);
       case 'file':
         return this.#file(payload);
+      case 'object-result':
+        return result(chunk.object);
       case 'step-finish':
         return usageOf(payload);
       case 'tool-output':
@@ -74,11 +79,11 @@ export class ChunkEnvelopes {
   }
 
   #result(payload: Payload): Envelope {
-    const { result, isError } = payload;
+    const { result: returned, isError } = payload;
     if (this.refusals.has(idOf(payload))) return this.#refused(idOf(payload));
-    if (isToolFailure(result)) return this.#toolFailed(payload, result);
-    const isFaulty = isError === true || isInvalidCall(result);
-    return toolResult(idOf(payload), shownResult(result), { isError: isFaulty || undefined });
+    if (isToolFailure(returned)) return this.#toolFailed(payload, returned);
+    const isFaulty = isError === true || isInvalidCall(returned);
+    return toolResult(idOf(payload), shownResult(returned), { isError: isFaulty || undefined });
   }
 
   #refused(id: string): Envelope {

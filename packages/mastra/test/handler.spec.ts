@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { Agent } from '@mastra/core/agent';
+import { z } from 'zod';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import type { FakeTool } from '../../../test/contracts/adapters/harness.js';
 import { mastraAgent, mastraTool, WITHOUT_RETRIES } from './harness.js';
@@ -46,6 +47,15 @@ describe('An agent of Mastra', () => {
   // The framework writes errors of models to the console.
   beforeEach(() => void jest.spyOn(console, 'error').mockImplementation(() => undefined));
   afterEach(() => jest.restoreAllMocks());
+
+  it('gives its structured output as the result, once, also after a step with tools', async () => {
+    const structuredOutput = { schema: z.object({ city: z.string() }) };
+    const stream = () => ({ ...WITHOUT_RETRIES, structuredOutput });
+    const { handler } = agentOf([calls(), says('{"city":', '"Paris"}')], [act()], {}, { stream });
+    const envelopes = await ask(handler);
+    expect(textOf(envelopes)).toBe('{"city":"Paris"}');
+    expect(ofType(envelopes, 'result')).toEqual([{ value: { city: 'Paris' } }]);
+  });
 
   describe('with a memory', () => {
     const turns = [{ question: 'not from the service', answer: 'nor this' }];

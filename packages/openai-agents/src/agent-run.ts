@@ -1,5 +1,5 @@
 import type { AgentInputItem, RunContext, Runner } from '@openai/agents';
-import { type Envelope, message, type Query, type QueryContext } from 'nest-agent-query';
+import { type Envelope, message, type Query, type QueryContext, result } from 'nest-agent-query';
 import { keepSteps, toolFailure } from 'nest-agent-query-adapters';
 import { type AgentInput, AgentStream, type State } from './agent-stream.js';
 import { AnswerEvents } from './answer-events.js';
@@ -69,6 +69,10 @@ export class AgentRun<K extends object> {
         if (signal.aborted) return;
       }
       yield* this.#usageBesides();
+      if (signal.aborted) return;
+      const { finalOutput } = this.#stream.result;
+      // A text was said already.
+      if (typeof finalOutput !== 'string') yield result(finalOutput);
     } catch (error) {
       if (signal.aborted) return;
       const { framework } = this.equipment;

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
 import { Agent, handoff, MemorySession, type RunContext, Runner, tool } from '@openai/agents';
+import { z } from 'zod';
 import { FakeModel, type ModelAct, type ModelStep } from '../../../test/contracts/adapters/fake-model.js';
 import { FakeFrameworkModel } from './harness.js';
 import { deferred, eventually } from '../../../test/support/conditions.js';
@@ -71,6 +72,16 @@ async function failureOf(handler: AgentHandler, question = 'Hello'): Promise<unk
 }
 
 describe('An agent of OpenAI Agents', () => {
+  it('gives its structured output as the result, after the text of the model', async () => {
+    const outputType = z.object({ city: z.string() });
+    const { handler } = agentOf([says('{"city":', '"Paris"}')], { outputType });
+    const envelopes = await ask(handler);
+    expect(textOf(envelopes)).toBe('{"city":"Paris"}');
+    expect(ofType(envelopes, 'result')).toEqual([{ value: { city: 'Paris' } }]);
+    expect(envelopes.at(-1)!.type).toBe('result');
+    expect(ofType(await ask(agentOf([says('Paris')]).handler), 'result')).toEqual([]);
+  });
+
   describe('with a session of the framework', () => {
     const memories = new Map<string, MemorySession>();
     const refs: MemoryRef[] = [];

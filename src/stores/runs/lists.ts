@@ -21,7 +21,8 @@ interface Entry extends ListPosition {
 
 export async function listRuns(db: Db, owner: string, { sessionId, status, metadata, ...page }: RunsPage) {
   const ownerJson = JSON.stringify(owner);
-  const listed = Object.entries(metadata ?? {}).map((entry) => entryKey(owner, entry));
+  const keysOfEntries = Object.entries(metadata ?? {}).map((entry) => entryKey(owner, entry));
+  const listed = await rarestFirst(db, keysOfEntries, page);
   const isByEntry = listed.length > 0;
   const entries = db
     .selectFrom('runs')
@@ -75,6 +76,27 @@ export async function listSessions(db: Db, owner: string, page: ListPage) {
     asking: asking ?? undefined,
   }));
   return { sessions, next };
+}
+
+/** The entries, first the one that the newest runs of the page have most seldom: of each, as many as the page are looked at. */
+async function rarestFirst(db: Db, entries: string[], { after, limit }: ListPage): Promise<string[]> {
+  if (entries.length < 2) return entries;
+  const since = await db
+    .selectNoFrom((of) =>
+      entries.map((entry) =>
+        of
+          .selectFrom('metadata')
+          .select('created_at')
+          .where('entry', '=', entry)
+          .$if(after !== undefined, (each) => each.where('created_at', '<=', after!.at))
+          .orderBy('created_at', 'desc')
+          .limit(1)
+          .offset(limit)
+          .as(entry),
+      ),
+    )
+    .executeTakeFirstOrThrow();
+  return entries.toSorted((a, b) => Number(since[a]) - Number(since[b]));
 }
 
 type Runs = SelectQueryBuilder<Tables, 'runs', Entry>;

@@ -115,7 +115,9 @@ describe('However many runs there are,', () => {
 
   it.each(FILTERS)('a list of %j costs as much as its page, in a file', async (filter) => {
     const plans = await explained(file, 'explain query plan', (db) => listRuns(db, OWNER, page(filter)));
-    const [first] = (plans[0] as { detail: string }[]).map(({ detail }) => detail);
+    // The first statement of several entries finds the rarest.
+    const listing = filter.metadata === METADATA ? 1 : 0;
+    const [first] = (plans[listing] as { detail: string }[]).map(({ detail }) => detail);
     const equal = filter.metadata
       ? ['entry=?']
       : [filter.sessionId ? 'session_key=?' : 'owner_hash=?', ...(filter.status ? ['status=?'] : [])];
