@@ -59,7 +59,8 @@ export class MemoryUploadStore extends UploadStore {
   find(owner: string, sha256: string): SentContent | undefined {
     this.sweep();
     for (const user of this.files.usersOf(sha256))
-      if (user === userOf(owner) || this.hasFile(owner, user, sha256)) return this.files.content(user, sha256);
+      if (user === userOf(owner) || this.hasFile(owner, user, sha256))
+        return this.files.content(user, sha256);
     return undefined;
   }
 

@@ -64,7 +64,12 @@ export const OPTIONS = {
      * Bytes of the files that an owner has sent before a query, and that no run and no session of the owner uses. They expire
      * after an hour. Above it a file is refused with `rate_limited` (429). Default 4,294,967,296 (4 GiB).
      */
-    unusedBytesPerOwner: int(size, 4 * KiB * MiB, 'files of one owner that no query uses', 'MAX_UNUSED_BYTES_PER_OWNER'),
+    unusedBytesPerOwner: int(
+      size,
+      4 * KiB * MiB,
+      'files of one owner that no query uses',
+      'MAX_UNUSED_BYTES_PER_OWNER',
+    ),
     /** Bytes of UTF-8 in the `text` of one part, after its escapes are decoded. Default 8,388,608 (8 MiB). */
     textBytes: int(size, 8 * MiB, 'one text', 'MAX_TEXT_BYTES'),
     /** Bytes of the JSON itself: all but the characters inside the `base64` strings of parts. Default 16,777,216 (16 MiB). */
