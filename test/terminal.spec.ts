@@ -69,7 +69,7 @@ describeWithTerminal('The command line on a terminal', () => {
     start(['ask', 'Hello', '-f', path]);
     (await agent.call(1)).finish();
     expect(await terminal.ended).toEqual([0, null]);
-    expect(terminal.screen).toMatch(/Sending [\d.]+ \w+ of 64\.0 MiB [█░]{20} \d+%/);
+    expect(terminal.screen).toMatch(/Sending [\d.]+ \w+ of 48\.0 MiB [█░]{20} \d+%/);
   });
 
   it('keeps a line of the answer that is not ended when progress comes', async () => {
@@ -147,7 +147,7 @@ describeWithTerminal('The command line on a terminal', () => {
 
   it('gives up an upload at Ctrl-C, and shows the cursor again', async () => {
     const path = join(directory, 'large.bin');
-    await writeFile(path, Buffer.alloc(48 * 1024 * 1024));
+    await writeFile(path, Buffer.alloc(7 * 1024 * 1024));
     const deaf = createServer().listen(0, '127.0.0.1');
     const connected = once(deaf, 'connection') as Promise<[Socket]>;
     await once(deaf, 'listening');

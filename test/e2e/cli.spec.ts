@@ -159,7 +159,7 @@ describe('The command line', () => {
       const { stdout, stderr, code } = await command(['ask', 'Hello', '--url', service.url]);
       await Promise.all([service.stop(), other.stop()]);
       expect([stdout, code, other.requests]).toEqual(['', 3, []]);
-      expect(stderr).toContain(`/query redirects to ${Location}. A query could go to another host`);
+      expect(stderr).toContain(`/query redirects to ${Location}, which could be another host`);
     },
   );
 
