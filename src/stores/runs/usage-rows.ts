@@ -176,7 +176,7 @@ export class UsageSums {
     }
     if (this.#cleanedOn === today) return;
     const oldest = today - USAGE_DAYS;
-    await database.attemptTransaction((db) => db.deleteFrom('usage').where('day', '<', oldest).execute());
+    await database.attempt((db) => db.deleteFrom('usage').where('day', '<', oldest).execute());
     this.#cleanedOn = today;
   }
 }
