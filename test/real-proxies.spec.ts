@@ -12,6 +12,7 @@ import { codeBlocks, read } from './support/documents.js';
 import { TLS_FILE } from './support/faulty-proxy.js';
 import {
   hasProxy,
+  NGINX_DIRECTORIES,
   pathOf,
   type ProxyProgram,
   type RealProxy,
@@ -221,7 +222,7 @@ async function check(program: ProxyProgram): Promise<void> {
   const recipe = recipeOf(program).replace(/\/etc\/\S+\.pem/g, TLS_FILE);
   const directory = await mkdtemp(join(tmpdir(), `${program}-`));
   const path = join(directory, 'recipe.conf');
-  const wrapped = `pid nginx.pid; error_log stderr; events {} http { access_log off;\n${recipe} }`;
+  const wrapped = `pid nginx.pid; error_log stderr; events {} http { access_log off; ${NGINX_DIRECTORIES}\n${recipe} }`;
   await writeFile(path, program === 'nginx' ? wrapped : recipe);
   const checks = {
     nginx: ['-t', '-p', directory, '-c', path, '-e', 'stderr'],

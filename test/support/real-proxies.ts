@@ -31,6 +31,11 @@ export function hasProxy(program: ProxyProgram): boolean {
   }
 }
 
+/** Lets nginx keep its temporary files in its own directory: /var/lib/nginx exists only where nginx is installed. */
+export const NGINX_DIRECTORIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  .map((name) => `${name}_temp_path ${name};`)
+  .join(' ');
+
 /**
  * Starts nginx before a service.
  *
@@ -38,7 +43,6 @@ export function hasProxy(program: ProxyProgram): boolean {
  * @param tls the file of a key and a certificate, for https
  */
 export async function startNginx(service: string, location: string, tls?: string): Promise<RealProxy> {
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return start(
     'nginx',
     tls === undefined ? 'http' : 'https',
@@ -47,7 +51,7 @@ export async function startNginx(service: string, location: string, tls?: string
     events { worker_connections 256; }
     http {
       access_log off;
-      ${temporary.map((name) => `${name}_temp_path ${name};`).join(' ')}
+      ${NGINX_DIRECTORIES}
       map $upstream_http_content_location $prefixed { ~. /api$upstream_http_content_location; }
       server {
         listen 127.0.0.1:${port} ${tls === undefined ? '' : `ssl http2; ssl_certificate ${tls}; ssl_certificate_key ${tls}`};
