@@ -11,6 +11,7 @@ import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import { getAgentToken } from './agent-token.js';
 import { Spool } from './files/spool.js';
 import { type Reserve, Uploads } from './files/uploads.js';
+import { Bodies } from './http/bodies.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
@@ -62,6 +63,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     AgentService,
     OwnerPipe,
     CallerPipe,
+    Bodies,
     SseInterceptor,
     HostParsers,
     Connections,

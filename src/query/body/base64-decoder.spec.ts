@@ -28,7 +28,7 @@ describe('The base64 decoder', () => {
 
   /** Decodes the bytes of a string in pieces, as the scanner does. */
   function decode(pieces: Buffer[]): FileContent | Base64Fault {
-    const decoder = new Base64Decoder(new BodyContents(DEFAULT_BODY_LIMITS, spool).begin(0));
+    const decoder = new Base64Decoder(new BodyContents(DEFAULT_BODY_LIMITS, spool).begin());
     for (const piece of pieces) {
       const end = decoder.decode(piece, 0, piece.length);
       if (decoder.fault) break;

@@ -3,7 +3,8 @@ import { limitExceeded } from '../contract/refusals.js';
 import type { BodyContents } from '../files/body-contents.js';
 import { NumberToken } from './json-number.js';
 import { StringToken } from './json-string.js';
-import { QueryDocument } from './query-document.js';
+import { JsonDocument } from './json-document.js';
+import { type BodyPlace, QUERY_PLACES } from './places.js';
 
 /**
  * What the grammar of RFC 8259 allows next, in words for an error: `{closer}` stands for the bracket that closes the array or
@@ -42,8 +43,8 @@ const BYTE_ORDER_MARK = { text: '\u00ef\u00bb\u00bf', value: undefined, expected
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Reads a query's JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the `base64` of parts into contents,
- * and builds the rest of the document, with the outcome of `JSON.parse` for every text.
+ * Reads JSON as its bytes arrive, in chunks that may be cut anywhere. It decodes the strings of files into contents, and builds the
+ * rest of the document, with the outcome of `JSON.parse` for every text.
  *
  * It is our own because a file of 256 MiB is a string of the document: `JSON.parse` needs it whole in memory, and other
  * incremental parsers build each string.
@@ -58,16 +59,20 @@ export class JsonScanner {
   private chunkOffset = 0;
   /** Bytes of the document so far, without those of contents. */
   private documentBytes = 0;
-  private readonly document: QueryDocument;
+  private readonly document: JsonDocument;
   private readonly string: StringToken;
   private readonly number = new NumberToken();
   private literal: (typeof LITERALS)[number] | typeof BYTE_ORDER_MARK = BYTE_ORDER_MARK;
   /** How many bytes of the literal have come. */
   private literalLength = 0;
 
-  constructor(private readonly contents: BodyContents) {
+  /** @param body where the strings of files are. Default: where a query has them */
+  constructor(
+    private readonly contents: BodyContents,
+    body: BodyPlace = QUERY_PLACES,
+  ) {
     this.string = new StringToken(contents, (index, expected) => this.fail(index, expected));
-    this.document = new QueryDocument(contents.limits, (content) => contents.drop(content));
+    this.document = new JsonDocument(contents.limits, body, (content) => contents.drop(content));
   }
 
   /**
@@ -90,8 +95,8 @@ export class JsonScanner {
     if (this.documentBytes > documentBytes) throw limitExceeded('documentBytes', documentBytes);
   }
 
-  /** Ends the body, and returns the document: see `QueryDocument.end`. @throws {QueryError} `invalid_json` if something is missing */
-  end(): ReturnType<QueryDocument['end']> {
+  /** Ends the body, and returns the document: see `JsonDocument.end`. @throws {QueryError} `invalid_json` if something is missing */
+  end(): ReturnType<JsonDocument['end']> {
     this.chunk = EMPTY;
     // Outside of arrays and objects, a number ends with the body.
     if (this.state === State.InNumber) this.endNumber(0);
@@ -189,8 +194,8 @@ export class JsonScanner {
   }
 
   private beginString(index: number): number {
-    const { partMember } = this.document;
-    if (partMember) this.string.begin(partMember, this.document.partIndex);
+    const kind = this.document.place?.kind;
+    if (kind) this.string.begin(kind, this.document.pointer);
     else this.string.begin();
     this.state = State.InString;
     return index + 1;

@@ -3,6 +3,8 @@ import { limitExceeded } from '../contract/refusals.js';
 import type { BodyContents } from '../files/body-contents.js';
 import type { FileContent } from '../files/content.js';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
+import { DataUrl, DataUrlHeader } from './data-url.js';
+import type { StringKind } from './places.js';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -26,8 +28,8 @@ for (const digit of '0123456789abcdefABCDEF') HEX_DIGITS[digit.charCodeAt(0)] = 
 const LONGEST_ESCAPE = 6;
 
 /**
- * A string (RFC 8259 §7) after its opening quote, in chunks that may be cut anywhere: checks it, counts the `text` of a part
- * against its limit, and decodes the `base64` of a part.
+ * A string (RFC 8259 §7) after its opening quote, in chunks that may be cut anywhere: checks it, and counts it as a text or decodes
+ * it as the content of a file, as its place says.
  */
 export class StringToken {
   /** Indexes in the current chunk; -1 if they are not known. */
@@ -38,11 +40,16 @@ export class StringToken {
   /** The code unit that the escape stands for, as far as its digits have come. */
   private code = 0;
   private readonly utf8 = new Utf8Sequence();
-  /** The part whose `text` the string is; -1 for any other string. */
-  private textPart = -1;
+  private kind: StringKind | undefined;
+  /** The JSON Pointer of a string that is counted or decoded. */
+  private pointer = '';
   private textBytes = 0;
   private isAfterHighSurrogate = false;
   private decoder: Base64Decoder | undefined;
+  /** Until it is known whether the string is a `data:` URL. */
+  private header: DataUrlHeader | undefined;
+  /** The media type of the `data:` URL that the string is. */
+  private mimeType: string | undefined;
   private text = '';
   /** Whether there was an escape, or a part of one, in the bytes that the text does not have yet. */
   private hasEscape = false;
@@ -72,25 +79,33 @@ export class StringToken {
     this.nextQuote = this.nextBackslash = -1;
   }
 
-  /** @param member the member of a part that the string is the value of, if it is counted or decoded */
-  begin(member?: 'text' | 'base64', part = -1): void {
+  /** @param pointer the JSON Pointer of the string, if its place has a kind */
+  begin(kind?: StringKind, pointer = ''): void {
     this.text = '';
     this.hasEscape = false;
-    this.textPart = -1;
-    this.decoder = undefined;
-    if (member === 'base64') {
-      this.decoder = new Base64Decoder(this.contents.begin(part));
-    } else if (member === 'text') {
-      this.textPart = part;
+    this.kind = kind;
+    this.pointer = pointer;
+    this.decoder = this.header = this.mimeType = undefined;
+    if (kind === 'base64') {
+      this.beginContent();
+    } else if (kind === 'text') {
       this.textBytes = 0;
       this.isAfterHighSurrogate = false;
+    } else if (kind !== undefined) {
+      this.header = new DataUrlHeader();
     }
+  }
+
+  private beginContent(): void {
+    this.decoder = new Base64Decoder(this.contents.begin(this.pointer));
   }
 
   /** Scans from an index of the chunk on. Returns the index of the closing quote, or the end of the chunk if it has not come. */
   scan(bytes: Buffer, from: number): number {
+    let index = this.header ? this.scanHeader(this.header, bytes, from) : from;
+    if (this.header) return index;
+    const begin = index;
     const { decoder } = this;
-    let index = from;
     while (index < bytes.length) {
       if (this.escapeLength > 0) {
         this.scanEscape(bytes[index]!, index);
@@ -110,13 +125,48 @@ export class StringToken {
       this.hasEscape = true;
       index++;
     }
-    if (!decoder) this.append(bytes, from, index);
+    if (!decoder) this.append(bytes, begin, index);
     return index;
   }
 
   /** Ends the string at its closing quote, and returns its value. */
-  end(): string | FileContent | Base64Fault {
-    return this.decoder ? this.decoder.end() : this.text;
+  end(): string | FileContent | Base64Fault | DataUrl {
+    if (this.header) this.endHeader(this.header);
+    if (!this.decoder) return this.text;
+    const content = this.decoder.end();
+    return this.mimeType === undefined ? content : new DataUrl(this.mimeType, content);
+  }
+
+  /** Returns the index after the last character that was needed, of the closing quote, or of the end of the chunk. */
+  private scanHeader(header: DataUrlHeader, bytes: Buffer, from: number): number {
+    let index = from;
+    for (; this.header && index < bytes.length; index++) {
+      const byte = bytes[index]!;
+      if (this.escapeLength > 0) this.scanEscape(byte, index);
+      else if (byte === QUOTE) break;
+      else if (byte === BACKSLASH) this.escapeLength = 1;
+      else if (!UNESCAPED[byte]) {
+        // Refused, or the beginning of a character that is not ASCII: no such string is a `data:` URL.
+        this.endHeader(header);
+        break;
+      } else this.takeHeader(header, byte);
+    }
+    return index;
+  }
+
+  private takeHeader(header: DataUrlHeader, code: number): void {
+    if (header.take(code)) this.endHeader(header);
+  }
+
+  /** It is known what the string is: a content from here on, or a text. */
+  private endHeader({ text, mimeType }: DataUrlHeader): void {
+    this.header = undefined;
+    this.mimeType = mimeType ?? undefined;
+    if (this.mimeType !== undefined || this.kind === 'file') this.beginContent();
+    else this.text = text;
+    if (this.mimeType !== undefined || !this.decoder) return;
+    for (let index = 0; index < text.length && !this.decoder.fault; index++)
+      this.decoder.decodeCharacter(text.charCodeAt(index));
   }
 
   /** Returns the index of the closing quote, of a backslash, or of the end of the chunk. */
@@ -166,10 +216,11 @@ export class StringToken {
   }
 
   private endEscape(): void {
-    const { decoder } = this;
+    const { decoder, header } = this;
     this.escapeLength = 0;
-    if (decoder && !decoder.fault) decoder.decodeCharacter(this.code);
-    else if (this.textPart >= 0) this.countEscaped(this.code);
+    if (header) this.takeHeader(header, this.code);
+    else if (decoder && !decoder.fault) decoder.decodeCharacter(this.code);
+    else if (this.kind === 'text') this.countEscaped(this.code);
     else this.count(1);
   }
 
@@ -191,7 +242,7 @@ export class StringToken {
   private count(bytes: number): void {
     if (this.decoder) {
       this.decoder.skip(bytes);
-    } else if (this.textPart >= 0 && bytes > 0) {
+    } else if (this.kind === 'text' && bytes > 0) {
       this.isAfterHighSurrogate = false;
       this.countText(bytes);
     }
@@ -208,7 +259,7 @@ export class StringToken {
   private countText(bytes: number): void {
     const { textBytes } = this.contents.limits;
     this.textBytes += bytes;
-    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.textPart);
+    if (this.textBytes > textBytes) throw limitExceeded('textBytes', textBytes, this.pointer);
   }
 }
 

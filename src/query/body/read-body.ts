@@ -6,12 +6,13 @@ import type { BodyLimits } from '../options/table.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { jsonPieces } from '../platform/write-json.js';
 import { JsonScanner } from './json-scanner.js';
+import type { BodyPlace } from './places.js';
 import { type BodyRequest, receiveBytes } from './request-bytes.js';
 
 export interface ReadDocument {
   /**
-   * What `JSON.parse` returns for the body, except the `base64` strings of file parts. In their places are a
-   * `FileContent` each, or a `Base64Fault` if the string is not base64.
+   * What `JSON.parse` returns for the body, except the strings of files. In their places are a `FileContent` each, or a
+   * `Base64Fault` if the string is not base64, or a `DataUrl` with one of both.
    */
   value: unknown;
   /** The contents in `value`. */
@@ -19,10 +20,10 @@ export interface ReadDocument {
   /**
    * Receives another content of the query, which the body has only named: it counts like those that the body has.
    *
-   * @param part the index of its part
+   * @param pointer the JSON Pointer of its part
    * @throws {QueryError} `limit_exceeded` · `storage_full` · `rate_limited` · `unavailable`
    */
-  receive(bytes: AsyncIterable<Uint8Array>, part: number): Promise<FileContent>;
+  receive(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent>;
   /** Frees all contents and removes their files. Can be called again; does not reject for a file that is gone. */
   discard(): Promise<void>;
 }
@@ -37,6 +38,7 @@ const STEP_BYTES = 64 * 1024;
  * `drain` or destroy it.
  *
  * @param upload counts the bytes of the files. Default: they are not counted
+ * @param places where the strings of files are. Default: where a query has them
  * @throws {QueryError} `invalid_json` · `limit_exceeded` · `unsupported_encoding` · `body_timeout` · `storage_full` ·
  * `rate_limited`
  * @throws {BodyAborted} if the sender left
@@ -47,8 +49,9 @@ export function readBody(
   limits: BodyLimits,
   spool: Spool,
   upload?: Upload,
+  places?: BodyPlace,
 ): Promise<ReadDocument> {
-  const body = new ScannedBody(new BodyContents(limits, spool, upload));
+  const body = new ScannedBody(new BodyContents(limits, spool, upload), places);
   return body.read(receiveBytes(request, limits.idleMs, (bytes) => body.receive(bytes)));
 }
 
@@ -58,6 +61,7 @@ export function readBody(
  *
  * @param value what the host's parser returned; it is not changed. A string or bytes are read as JSON text
  * @param upload counts the bytes of the files. Default: they are not counted
+ * @param places where the strings of files are. Default: where a query has them
  * @throws {QueryError} `invalid_json` (text only) · `limit_exceeded` · `storage_full` · `rate_limited`
  */
 export function readParsed(
@@ -65,8 +69,9 @@ export function readParsed(
   limits: BodyLimits,
   spool: Spool,
   upload?: Upload,
+  places?: BodyPlace,
 ): Promise<ReadDocument> {
-  const body = new ScannedBody(new BodyContents(limits, spool, upload));
+  const body = new ScannedBody(new BodyContents(limits, spool, upload), places);
   return body.read(body.scanAll(piecesOf(value)));
 }
 
@@ -86,8 +91,11 @@ class ScannedBody {
   readonly #share = new EventLoopShare();
   readonly #scanner: JsonScanner;
 
-  constructor(private readonly contents: BodyContents) {
-    this.#scanner = new JsonScanner(contents);
+  constructor(
+    private readonly contents: BodyContents,
+    places: BodyPlace | undefined,
+  ) {
+    this.#scanner = new JsonScanner(contents, places);
   }
 
   /** Returns the document once all bytes are `scanned`. If the body cannot be read, all that it brought is removed. */
@@ -102,7 +110,7 @@ class ScannedBody {
         for (const content of contents) await content.discard();
         await all.discard();
       };
-      return { value, contents, receive: (bytes, part) => all.receive(bytes, part), discard };
+      return { value, contents, receive: (bytes, pointer) => all.receive(bytes, pointer), discard };
     } catch (error) {
       await all.discard().catch(() => undefined);
       throw error;

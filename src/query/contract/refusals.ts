@@ -189,11 +189,19 @@ const LIMIT_SENTENCES = {
   depth: (value: number) => `The body nests arrays and objects more than ${value} deep.`,
 };
 
-/** @param part the index of the part that exceeds the limit, if one part does */
-export function limitExceeded(limit: CallerLimit, value: number, part?: number): QueryError {
-  const where = part === undefined ? '' : `Part ${part}: `;
-  const extras = { limit, value, ...(part !== undefined && { part }) };
-  return new QueryError('limit_exceeded', where + LIMIT_SENTENCES[limit](value), extras);
+/** @param pointer the JSON Pointer of what exceeds the limit, if it is one value of the body: `/parts/2` or something inside of it */
+export function limitExceeded(limit: CallerLimit, value: number, pointer = ''): QueryError {
+  const sentence = LIMIT_SENTENCES[limit](value);
+  const [, part] = /^\/parts\/(\d+)/.exec(pointer) ?? [];
+  if (part !== undefined)
+    return new QueryError('limit_exceeded', `Part ${part}: ${sentence}`, {
+      limit,
+      value,
+      part: Number(part),
+    });
+  const where = pointer && `"${pointer}": `;
+  const errors = pointer ? { errors: [{ pointer, detail: sentence }] } : {};
+  return new QueryError('limit_exceeded', where + sentence, { limit, value, ...errors });
 }
 
 /** The rules of class-validator about the type of a value. Where one is broken, the other rules say nothing of use. */

@@ -31,7 +31,7 @@ describe('The content of a file part', () => {
   });
 
   function write(contents: BodyContents, bytes: Buffer): FileContent {
-    const writer = contents.begin(0);
+    const writer = contents.begin('/parts/0/base64');
     for (let offset = 0; offset < bytes.length; offset += 40_000) {
       const piece = bytes.subarray(offset, offset + 40_000);
       piece.copy(writer.reserve(piece.length), writer.offset);

@@ -40,14 +40,14 @@ export class BodyContents {
     return this.#waitingSteps >= MAX_WAITING_STEPS || this.#failure !== undefined || this.#isDiscarded;
   }
 
-  /** Begins a content. @param part the index of its part, if it belongs to one */
-  begin(part?: number): ContentWriter {
-    return new ContentWriter(this, part);
+  /** Begins a content. @param pointer the JSON Pointer of its string */
+  begin(pointer?: string): ContentWriter {
+    return new ContentWriter(this, pointer);
   }
 
   /** Receives a whole content. @throws {QueryError} as `count` and `settled` · what reading the bytes throws */
-  async receive(bytes: AsyncIterable<Uint8Array>, part: number): Promise<FileContent> {
-    const writer = this.begin(part);
+  async receive(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent> {
+    const writer = this.begin(pointer);
     for await (const chunk of bytes) {
       writer.add(chunk);
       if (this.isCongested) await this.settled();
@@ -58,11 +58,11 @@ export class BodyContents {
   }
 
   /** Counts `bytes` more of a content that now has `size` bytes. @throws {QueryError} `limit_exceeded` · `rate_limited` */
-  count(bytes: number, size: number, part: number | undefined): void {
+  count(bytes: number, size: number, pointer: string | undefined): void {
     const { fileBytes, filesBytes } = this.limits;
     this.#totalBytes += bytes;
-    if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, part);
-    if (this.#totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, part);
+    if (size > fileBytes) throw limitExceeded('fileBytes', fileBytes, pointer);
+    if (this.#totalBytes > filesBytes) throw limitExceeded('filesBytes', filesBytes, pointer);
     const counted = this.upload?.count(bytes);
     if (counted) this.addStep(() => counted);
   }
@@ -130,7 +130,7 @@ export class ContentWriter {
 
   constructor(
     private readonly contents: BodyContents,
-    private readonly part: number | undefined,
+    private readonly pointer: string | undefined,
   ) {}
 
   /** Adds any number of bytes. @throws {QueryError} `limit_exceeded` · `rate_limited` */
@@ -164,7 +164,7 @@ export class ContentWriter {
   /** Counts bytes against the limits. @throws {QueryError} `limit_exceeded` · `rate_limited` */
   count(bytes: number): void {
     this.#size += bytes;
-    this.contents.count(bytes, this.#size, this.part);
+    this.contents.count(bytes, this.#size, this.pointer);
   }
 
   /** Ends the content. A content on disk is complete once `BodyContents.settled` has resolved. */

@@ -1,19 +1,14 @@
 import { OutgoingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Follower, Sink } from '../event-log/follower.js';
-import { asciiFrames, type Frames, framesOf } from './frames.js';
+import { asciiFrames, type Frames } from './frames.js';
+import type { Interruption, StreamForm } from './stream-form.js';
 import type { StreamOptions } from '../options/query.options.js';
 import type { Clock, Timer } from '../platform/clock.js';
 import type { LogSlice } from '../ports/run-store.js';
 
 /** How many ticks of the keep-alive timer a stream may be idle. */
 export const IDLE_TICKS = 10;
-
-/** How long clients wait before they resume a run that asks, in milliseconds. */
-const ASKING_RETRY_MS = 15_000;
-
-/** How a stream is written: `plain` has `data:` lines only, `full` also has `id:`, `retry:` and comments. */
-type Profile = 'plain' | 'full';
 
 /**
  * One response that follows a run (WHATWG HTML §9.2, "Server-sent events"). It writes each slice of the log with one call, and
@@ -30,14 +25,13 @@ export class SseResponse implements Sink {
 
   constructor(
     private readonly response: ServerResponse,
-    private readonly profile: Profile,
-    private readonly runId: string | undefined,
-    private readonly options: StreamOptions,
+    private readonly form: StreamForm,
+    private readonly options: Pick<StreamOptions, 'holdMs'>,
     private readonly clock: Clock,
   ) {}
 
-  /** Sends the headers, with the path of the run where there is one, and the beginning of the stream. */
-  open(location: string | undefined): void {
+  /** Sends these headers and those of every stream, and the beginning of the stream. */
+  open(headers: Record<string, string>): void {
     // The headers leave at the end of this tick, in one write with the envelopes that the log has by then.
     const { socket } = this.response;
     socket?.cork();
@@ -46,23 +40,26 @@ export class SseResponse implements Sink {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
       'X-Accel-Buffering': 'no',
-      ...(location !== undefined && { 'Content-Location': location }),
+      ...headers,
     });
     this.response.flushHeaders();
     this.#socket = chunkSocket(this.response);
-    this.#retry();
+    this.#write(this.form.beginning());
   }
 
   write(slice: LogSlice): boolean {
     // The last events leave in one write with the end of the response.
     if (slice.ended) this.response.socket?.cork();
-    return this.#send(framesOf(slice, this.profile === 'plain' ? undefined : this.runId));
+    const frames = this.form.framesOf(slice);
+    const takesMore = frames.bytes === 0 || this.#send(frames);
+    if (this.form.isOver && this.follower?.leave()) this.end();
+    return takesMore;
   }
 
   /** Sends a keep-alive after `IDLE_TICKS` ticks without a write. A blocked connection is not idle. */
   keepAlive(): void {
     if (++this.#idleTicks < IDLE_TICKS || this.#isBlocked) return;
-    this.#send(asciiFrames(this.profile === 'plain' ? '\n\n' : ':\n'));
+    this.#write(this.form.keepAlive);
   }
 
   end(): void {
@@ -77,8 +74,7 @@ export class SseResponse implements Sink {
   }
 
   disconnect(): void {
-    this.#retry();
-    this.response.end();
+    this.#interrupt('disconnected');
   }
 
   /** While the run asks, the stream stays open for some time, and then ends without `done`. */
@@ -88,9 +84,7 @@ export class SseResponse implements Sink {
       return;
     }
     this.#holdTimer ??= this.clock.start('holdMs', this.options.holdMs, () => {
-      if (!this.follower?.leave()) return;
-      this.#retry(ASKING_RETRY_MS);
-      this.response.end();
+      if (this.follower?.leave()) this.#interrupt('asking');
     });
   }
 
@@ -104,9 +98,13 @@ export class SseResponse implements Sink {
     this.response.destroy();
   }
 
-  /** Tells a client of the full profile how long to wait before it connects again. */
-  #retry(ms = this.options.retryMs): void {
-    if (this.profile === 'full') this.#send(asciiFrames(`retry: ${ms}\n`));
+  #interrupt(why: Interruption): void {
+    this.#write(this.form.interruption(why));
+    this.response.end();
+  }
+
+  #write(text: string): void {
+    if (text !== '') this.#send(asciiFrames(text));
   }
 
   #send(frames: Frames): boolean {

@@ -7,6 +7,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { RunView } from 'nest-agent-query-client';
 import { concatMap, from, of, type Observable } from 'rxjs';
 import { RunStream } from '../event-log/run-stream.js';
 import { Settings } from '../options/settings.js';
@@ -17,6 +18,7 @@ import { type HostRequest, type HostResponse, requestPath, takeResponse, turnOf 
 import { jsonOf } from '../platform/write-json.js';
 import { acceptsEventStream } from './accept.js';
 import { IDLE_TICKS, SseResponse } from './sse-response.js';
+import { EnvelopeForm, type StreamForm } from './stream-form.js';
 import { EventStream } from './streams-envelopes.js';
 
 /** At shutdown, when clients have had their time to read: how long it may take to end the streams that are left. */
@@ -66,11 +68,11 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     await this.connections.close();
   }
 
-  async #stream({ envelopes }: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
-    const { run, follow } = await RunStream.from(envelopes).admitted;
+  async #stream(stream: EventStream, request: HostRequest, response: HostResponse): Promise<void> {
+    const { run, follow } = await RunStream.from(stream.envelopes).admitted;
     const raw = takeResponse(response);
-    const profile = acceptsEventStream(request) ? 'full' : 'plain';
-    const sse = new SseResponse(raw, profile, run?.id, this.settings.streams, this.clock);
+    const form = stream.form ?? this.#envelopeForm(request, run);
+    const sse = new SseResponse(raw, form, this.settings.streams, this.clock);
     const follower = follow(sse);
     sse.follower = follower;
     if (raw.destroyed) return void follower.leave();
@@ -81,8 +83,13 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
       if (this.#open.size === 0) this.#onAllClosed?.();
     });
     this.#keepAlive(sse);
-    sse.open(run && pathOfRun(requestPath(request), run.id));
+    sse.open(form.headers(run));
     follower.notify();
+  }
+
+  #envelopeForm(request: HostRequest, run: RunView | undefined): StreamForm {
+    const named = run && { id: run.id, path: pathOfRun(requestPath(request), run.id) };
+    return new EnvelopeForm(acceptsEventStream(request), named, this.settings.streams.retryMs);
   }
 
   /** Ends a response whose status the route has set. Nest's `JSON.stringify` would hold the event loop for a page of turns. */

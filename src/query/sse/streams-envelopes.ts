@@ -1,6 +1,7 @@
 import { Res } from '@nestjs/common';
 import type { Envelope } from 'nest-agent-query-client';
 import { isObservable, type Observable } from 'rxjs';
+import type { StreamForm } from './stream-form.js';
 import { UnparsedBody } from '../platform/host-parsers.js';
 
 type Route = (this: unknown, ...parameters: unknown[]) => unknown;
@@ -10,7 +11,11 @@ type Route = (this: unknown, ...parameters: unknown[]) => unknown;
  * returns, and would handle every envelope on its own: see `RunStream` for why the interceptor does not subscribe.
  */
 export class EventStream {
-  constructor(readonly envelopes: Observable<Envelope>) {}
+  /** @param form how the response shows the run. Default: in envelopes, as the request accepts them */
+  constructor(
+    readonly envelopes: Observable<Envelope>,
+    readonly form?: StreamForm,
+  ) {}
 }
 
 /**
