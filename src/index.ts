@@ -65,6 +65,7 @@ export type {
   BudgetPeriod,
   ByteRange,
   CallerRequest,
+  ContentFile,
   Deliveries,
   DeliveryResult,
   DeliveryView,

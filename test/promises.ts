@@ -561,6 +561,11 @@ export const PROMISES = {
     section: '2.17',
     sentence: 'A file that is refused, or whose sender leaves, leaves nothing on disk.',
   },
+  'uploads.drain': {
+    section: '2.17',
+    sentence:
+      'A file that arrives while its process is stopped is refused as draining, or cut with it, and leaves nothing on disk.',
+  },
   'uploads.expire': {
     section: '2.17',
     sentence: 'A file that no query uses expires after an hour.',
@@ -1305,6 +1310,11 @@ export const PROMISES = {
     section: '2.11',
     sentence:
       'When the connection for signals is lost, followers at other processes continue, and runs of other processes are cancelled.',
+  },
+  'cluster.uploads': {
+    section: '2.17',
+    sentence:
+      'A file that was sent through one process can be queried through any, and is read in the process that executes the run.',
   },
   'cluster.clocks': {
     section: '2.11',

@@ -4,8 +4,9 @@ import { type ConformantHost, startConformantHost, targetAt } from './conformant
 import { DefectiveService } from './defective-service.js';
 import { OF_RUNS } from './defects/runs.js';
 import { OF_STREAMS } from './defects/streams.js';
+import { OF_UPLOADS } from './defects/uploads.js';
 
-const DEFECTS = [...OF_STREAMS, ...OF_RUNS];
+const DEFECTS = [...OF_STREAMS, ...OF_RUNS, ...OF_UPLOADS];
 
 describe('A service with one defect', () => {
   let host: ConformantHost;

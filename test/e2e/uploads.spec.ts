@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { Agent, type OutgoingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -86,7 +86,10 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
   /** The temporary files that exist now. */
   const spooled = async () => {
     const own = await readdir(directory);
-    return (await Promise.all(own.map((name) => readdir(join(directory, name))))).flat();
+    const files = own.map(async (name) =>
+      (await readdir(join(directory, name))).map((file) => join(directory, name, file)),
+    );
+    return (await Promise.all(files)).flat();
   };
 
   it(promise('uploads.keep', 'as the body'), async () => {
@@ -178,6 +181,31 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
     const path = `/query/${turns[0]!.runId}/files/${digestOf(TEXT)}`;
     expect(await (await request(host.url, { method: 'GET', path, headers })).whole()).toBe(TEXT);
   });
+
+  it(
+    promise('uploads.query', 'of which no copy is made, and which the handler can read when it has expired'),
+    async () => {
+      const [called, expired] = [deferred(), deferred()];
+      await start({
+        handler: async function* ({ parts: [, part] }) {
+          called.resolve();
+          await expired.promise;
+          if (part?.type === 'file') yield message(digestOf(Buffer.from(await part.file.arrayBuffer())));
+        },
+      });
+      await send(LARGE);
+      const reply = await queryWith([partOf(LARGE)]);
+      await called.promise;
+      const files = (await spooled()).map((path) => stat(path));
+      expect(new Set((await Promise.all(files)).map(({ ino }) => ino)).size).toBe(1);
+      const now = Date.now.bind(Date);
+      const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + HOUR);
+      expect(await head(LARGE)).toBe(200);
+      expired.resolve();
+      expect((await reply.answer()).text).toBe(digestOf(LARGE));
+      clock.mockRestore();
+    },
+  );
 
   it(promise('uploads.query', 'whose bytes show another type'), async () => {
     await send('%PDF-1.7', { 'content-type': 'text/plain' });

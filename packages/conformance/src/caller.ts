@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Envelope, type Part, say, type Step } from './script.js';
+import { type Envelope, type Part, say, type SentFile, type Step } from './script.js';
 import { equal, holds, shown, Unmet } from './unmet.js';
 import type { Frame } from './wire/frames.js';
 import type { Reply } from './wire/reply.js';
@@ -13,7 +13,7 @@ export const JSON_TYPE = { accept: 'application/json' };
 /** A query to the scripted agent. */
 export interface AskOptions extends RequestOptions {
   /** The parts before the script. */
-  parts?: Part[];
+  parts?: (Part | SentFile)[];
   kwargs?: Record<string, unknown> | null;
 }
 

@@ -51,6 +51,14 @@ export function say(content: string): Step {
 export type Part =
   { type: 'text'; text: string } | { type: 'file'; name: string; mimeType: string; base64: string };
 
+/** A file part whose content was sent before. */
+export interface SentFile {
+  type: 'file';
+  name: string;
+  mimeType: string;
+  sha256: string;
+}
+
 export function text(content: string): Part {
   return { type: 'text', text: content };
 }

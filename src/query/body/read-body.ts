@@ -2,6 +2,7 @@ import { BodyContents } from '../files/body-contents.js';
 import type { FileContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
+import type { SentContent } from '../ports/upload-store.js';
 import type { BodyLimits } from '../options/table.js';
 import { EventLoopShare } from '../platform/event-loop-share.js';
 import { jsonPieces } from '../platform/write-json.js';
@@ -20,10 +21,11 @@ export interface ReadDocument {
   /**
    * Receives another content of the query, which the body has only named: it counts like those that the body has.
    *
+   * @param sha256 its digest
    * @param pointer the JSON Pointer of its part
    * @throws {QueryError} `limit_exceeded` · `storage_full` · `rate_limited` · `unavailable`
    */
-  receive(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent>;
+  receive(sent: SentContent, sha256: string, pointer: string): Promise<FileContent>;
   /** Frees all contents and removes their files. Can be called again; does not reject for a file that is gone. */
   discard(): Promise<void>;
 }
@@ -110,7 +112,7 @@ class ScannedBody {
         for (const content of contents) await content.discard();
         await all.discard();
       };
-      return { value, contents, receive: (bytes, pointer) => all.receive(bytes, pointer), discard };
+      return { value, contents, receive: (...sent) => all.receive(...sent), discard };
     } catch (error) {
       await all.discard().catch(() => undefined);
       throw error;

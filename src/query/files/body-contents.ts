@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { limitExceeded, refusalOfFiles } from '../contract/refusals.js';
 import type { BodyLimits } from '../options/table.js';
 import { FileContent } from './content.js';
+import type { ContentFile } from '../ports/file-store.js';
+import type { SentContent } from '../ports/upload-store.js';
 import type { Spool, SpoolFile } from './spool.js';
 import type { Upload } from './uploads.js';
 
@@ -27,7 +29,7 @@ export class BodyContents {
   #lastStep: Promise<void> = Promise.resolve();
   #failure: unknown;
   #isDiscarded = false;
-  #files: SpoolFile[] = [];
+  #files: ContentFile[] = [];
 
   constructor(
     readonly limits: BodyLimits,
@@ -45,8 +47,18 @@ export class BodyContents {
     return new ContentWriter(this, pointer);
   }
 
-  /** Receives a whole content. @throws {QueryError} as `count` and `settled` · what reading the bytes throws */
-  async receive(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent> {
+  /** Receives a content that a store keeps. @throws {QueryError} as `count` and `settled` · what opening and reading throw */
+  async receive(sent: SentContent, sha256: string, pointer: string): Promise<FileContent> {
+    const { size } = sent;
+    const file = size > this.limits.memoryBytes ? await sent.open?.() : undefined;
+    if (!file) return this.#copy(sent.read(), pointer);
+    this.#files.push(file);
+    this.count(size, size, pointer);
+    await this.settled();
+    return new FileContent(size, sha256, file);
+  }
+
+  async #copy(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<FileContent> {
     const writer = this.begin(pointer);
     for await (const chunk of bytes) {
       writer.add(chunk);

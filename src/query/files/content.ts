@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { contradicts, isGenericType } from '../contract/media-types.js';
 import { refusalOfFiles } from '../contract/refusals.js';
 import type { FilePart } from '../ports/agent-handler.js';
-import type { SpoolFile } from './spool.js';
+import type { ContentFile } from '../ports/file-store.js';
 
 /** Bytes at the beginning of a file that are enough to detect its type. */
 export const HEAD_BYTES = 4100;
@@ -13,12 +13,12 @@ export class FileContent {
   /**
    * @param size bytes
    * @param sha256 of the content, 64 lower-case hexadecimal digits
-   * @param source the bytes themselves, or the temporary file that has them
+   * @param source the bytes themselves, or the file that has them, which `discard` removes
    */
   constructor(
     readonly size: number,
     readonly sha256: string,
-    private source: Buffer | SpoolFile | undefined,
+    private source: Buffer | ContentFile | undefined,
   ) {}
 
   /**
@@ -28,7 +28,7 @@ export class FileContent {
    * @throws {Error} if the content was discarded
    */
   async file(name: string, mimeType: string): Promise<File> {
-    const bytes = this.bytes ?? (await openAsBlob((this.#heldSource() as SpoolFile).path));
+    const bytes = this.bytes ?? (await openAsBlob((this.#heldSource() as ContentFile).path));
     return new File([bytes], name, { type: mimeType });
   }
 
@@ -60,7 +60,7 @@ export class FileContent {
     if (source && !Buffer.isBuffer(source)) await source.remove();
   }
 
-  #heldSource(): Buffer | SpoolFile {
+  #heldSource(): Buffer | ContentFile {
     if (this.source === undefined) throw new Error('The content was discarded.');
     return this.source;
   }

@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { AnswerFiles } from './answer-files.js';
 import { FileContent } from './content.js';
-import type { Spool, SpoolFile } from './spool.js';
+import type { Spool } from './spool.js';
 import { QueryError } from '../contract/errors.js';
 import type { BodyLimits } from '../options/table.js';
 import type { Query, QueryPart } from '../ports/agent-handler.js';
-import type { ByteRange, FileStore } from '../ports/file-store.js';
+import type { ByteRange, ContentFile, FileStore } from '../ports/file-store.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { TurnFile, TurnText } from 'nest-agent-query-client';
 
@@ -17,7 +17,7 @@ export class Files {
 
   /**
    * @param limits of the files of a query, and of those of an answer. A file up to `memoryBytes` is read into memory, a larger
-   * one into the spool
+   * one is opened as a file
    */
   constructor(
     private readonly contents: FileStore,
@@ -101,15 +101,19 @@ export class Files {
    * @throws {QueryError} `not_found`: the file is no longer kept · `unavailable`
    */
   async open(runId: string, { name, mimeType, size, sha256 }: TurnFile, opened: OpenedFiles): Promise<File> {
-    const bytes = await this.contents.read(runId, sha256);
-    if (!bytes) throw new QueryError('not_found', `The file ${JSON.stringify(name)} is no longer kept.`);
-    const content = new FileContent(size, sha256, await this.#fetch(bytes, size));
+    const source = await this.#fetch(runId, sha256, size > this.limits.memoryBytes);
+    if (!source) throw new QueryError('not_found', `The file ${JSON.stringify(name)} is no longer kept.`);
+    const content = new FileContent(size, sha256, source);
     opened.add(content);
     return content.file(name, mimeType);
   }
 
-  async #fetch(bytes: AsyncIterable<Uint8Array>, size: number): Promise<Buffer | SpoolFile> {
-    if (size > this.limits.memoryBytes) return this.spool.write(bytes);
+  async #fetch(runId: string, sha256: string, isLarge: boolean): Promise<Buffer | ContentFile | undefined> {
+    const file = isLarge ? await this.contents.open?.(runId, sha256) : undefined;
+    if (file) return file;
+    const bytes = await this.contents.read(runId, sha256);
+    if (!bytes) return undefined;
+    if (isLarge) return this.spool.write(bytes);
     const chunks: Uint8Array[] = [];
     for await (const chunk of bytes) chunks.push(chunk);
     return Buffer.concat(chunks);

@@ -126,7 +126,8 @@ export class Bodies {
     for (const [index, part] of parts.entries()) {
       if (!(part instanceof FilePartDto) || part.base64) continue;
       const sent = await this.store.uploads?.find(owner, part.sha256);
-      if (sent) part.base64 = await document.receive(sent.read(), `/parts/${index}`).catch(throwRefusal);
+      if (sent)
+        part.base64 = await document.receive(sent, part.sha256, `/parts/${index}`).catch(throwRefusal);
       else missing.push({ pointer: `/parts/${index}/sha256`, detail: NOT_SENT });
     }
     if (missing.length > 0) throw filesMissing(missing);

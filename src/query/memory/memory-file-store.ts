@@ -1,6 +1,8 @@
 import { createReadStream } from 'node:fs';
+import { dirname } from 'node:path';
+import { linkFile } from '../files/link-file.js';
 import { Spool, type SpoolFile } from '../files/spool.js';
-import { bytesIn, type ByteRange, FileStore } from '../ports/file-store.js';
+import { type Awaitable, bytesIn, type ByteRange, type ContentFile, FileStore } from '../ports/file-store.js';
 import type { SentContent } from '../ports/upload-store.js';
 
 /** A content of more than this share of the limit is in a temporary file. */
@@ -62,11 +64,15 @@ export class MemoryFileStore extends FileStore {
     return content?.runs.has(runId) ? readSource(content, range) : undefined;
   }
 
+  override open(runId: string, sha256: string): Awaitable<ContentFile | undefined> {
+    return this.content(runId, sha256)?.open?.();
+  }
+
   /** A content that a run uses; undefined if it is not kept. */
   content(runId: string, sha256: string): SentContent | undefined {
     const content = this.#contents.get(sha256);
     if (!content?.runs.has(runId)) return undefined;
-    return { size: content.size, read: () => readSource(content) };
+    return { size: content.size, read: () => readSource(content), open: () => openSource(content) };
   }
 
   /** What uses a content: runs, their turns, and uploads. */
@@ -127,4 +133,8 @@ export class MemoryFileStore extends FileStore {
 
 function readSource({ source }: Content, range?: ByteRange): AsyncIterable<Uint8Array> {
   return source instanceof Uint8Array ? bytesIn(source, range) : createReadStream(source.path, range);
+}
+
+function openSource({ source }: Content): Awaitable<ContentFile | undefined> {
+  return source instanceof Uint8Array ? undefined : linkFile(source.path, dirname(source.path));
 }

@@ -15,6 +15,13 @@ export interface ByteRange {
   end: number;
 }
 
+/** A content as a file of this machine. It can be read until it is removed, also when its store does not keep it any more. */
+export interface ContentFile {
+  readonly path: string;
+  /** Can be called again. */
+  remove(): Promise<void>;
+}
+
 /** Those of some bytes that are in a range, as `FileStore.read` returns them. */
 export async function* bytesIn(bytes: Uint8Array, range?: ByteRange): AsyncIterable<Uint8Array> {
   yield range ? bytes.subarray(range.start, range.end + 1) : bytes;
@@ -55,4 +62,12 @@ export abstract class FileStore {
     sha256: string,
     range?: ByteRange,
   ): Awaitable<AsyncIterable<Uint8Array> | undefined>;
+
+  /**
+   * Opens what `read` reads as a file, without a copy. A store without this method is read.
+   *
+   * @returns undefined if the content is not kept, or this one must be read
+   * @throws {QueryError} `unavailable`
+   */
+  open?(runId: string, sha256: string): Awaitable<ContentFile | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { TurnFile } from 'nest-agent-query-client';
-import type { Awaitable } from './file-store.js';
+import type { Awaitable, ContentFile } from './file-store.js';
 
 /**
  * How long a file is kept that no query uses, in milliseconds.
@@ -15,6 +15,8 @@ export interface SentContent {
   size: number;
   /** Reads the content. The iteration throws if the content is removed during it. */
   read(): AsyncIterable<Uint8Array>;
+  /** See `FileStore.open`. */
+  open?(): Awaitable<ContentFile | undefined>;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, rmSync } from 'node:fs';
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ByteRange } from '../../query/index.js';
+import { type ByteRange, type ContentFile, linkFile } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 
 /** Where the bytes of contents are kept. Each content has an id of its own, which is never used again. */
@@ -12,13 +12,23 @@ export interface ContentStorage {
   /** Reads a content of `size` bytes, or a range of it. The iteration throws if the content is removed during it. */
   read(id: string, size: number, range?: ByteRange): AsyncIterable<Uint8Array>;
 
+  /** See `FileStore.open`. */
+  open?(id: string): Promise<ContentFile | undefined>;
+
   /** Does nothing if there is no such content. */
   remove(id: string): Promise<void>;
 }
 
 /** Keeps each content in a file of its own, in a directory that belongs to this process alone. */
 export class DirectoryStorage implements ContentStorage {
-  constructor(private readonly directory: string) {}
+  /** The second names of the files that runs read: in this file system, so that it can have them. */
+  readonly #opened: string;
+
+  constructor(private readonly directory: string) {
+    this.#opened = join(directory, 'opened');
+    // What a process left that crashed.
+    rmSync(this.#opened, { recursive: true, force: true });
+  }
 
   async write(id: string, content: Blob): Promise<void> {
     const path = this.#pathOf(id);
@@ -36,6 +46,10 @@ export class DirectoryStorage implements ContentStorage {
 
   read(id: string, _size: number, range?: ByteRange): AsyncIterable<Uint8Array> {
     return createReadStream(this.#pathOf(id), { ...range, highWaterMark: 256 * 1024 });
+  }
+
+  open(id: string): Promise<ContentFile | undefined> {
+    return linkFile(this.#pathOf(id), this.#opened);
   }
 
   remove(id: string): Promise<void> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type AttemptRef,
   type ByteRange,
+  type ContentFile,
   FileStore,
   refusalOfFiles,
   type TurnFile,
@@ -62,18 +63,13 @@ export class SqlFileStore extends FileStore {
     sha256: string,
     range?: ByteRange,
   ): Promise<AsyncIterable<Uint8Array> | undefined> {
-    // `persist`, because a run reads it, and waits for the end of an outage.
-    const found = await this.database.persist((db) =>
-      db
-        .selectFrom('contents')
-        .innerJoin('file_uses', 'file_uses.sha256', 'contents.sha256')
-        .select(['contents.id', 'contents.size'])
-        .where('file_uses.run_id', '=', runId)
-        .where('contents.sha256', '=', sha256)
-        .where('completed_at', 'is not', null)
-        .executeTakeFirst(),
-    );
+    const found = await this.#find(runId, sha256);
     return found && this.storage.read(found.id, found.size, range);
+  }
+
+  override async open(runId: string, sha256: string): Promise<ContentFile | undefined> {
+    const found = this.storage.open && (await this.#find(runId, sha256));
+    return found && this.storage.open?.(found.id);
   }
 
   /**
@@ -169,6 +165,20 @@ export class SqlFileStore extends FileStore {
     );
     // What cannot be removed now, the sweep removes.
     if (numUpdatedRows === 0n) await this.remove(id).catch(() => undefined);
+  }
+
+  #find(runId: string, sha256: string): Promise<{ id: string; size: number } | undefined> {
+    // `persist`, because a run reads it, and waits for the end of an outage.
+    return this.database.persist((db) =>
+      db
+        .selectFrom('contents')
+        .innerJoin('file_uses', 'file_uses.sha256', 'contents.sha256')
+        .select(['contents.id', 'contents.size'])
+        .where('file_uses.run_id', '=', runId)
+        .where('contents.sha256', '=', sha256)
+        .where('completed_at', 'is not', null)
+        .executeTakeFirst(),
+    );
   }
 
   #locked<T>(sha256: string, work: Work<T>): Promise<T> {

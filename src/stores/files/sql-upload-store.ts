@@ -75,7 +75,9 @@ export class SqlUploadStore extends UploadStore {
         .limit(1)
         .executeTakeFirst(),
     );
-    return found && { size: found.size, read: () => this.storage.read(found.id, found.size) };
+    if (!found) return undefined;
+    const { id, size } = found;
+    return { size, read: () => this.storage.read(id, size), open: () => this.storage.open?.(id) };
   }
 }
 

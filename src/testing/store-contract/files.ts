@@ -48,6 +48,7 @@ export function describeFiles(): void {
       for await (const chunk of content) chunks.push(chunk);
       return Buffer.concat(chunks);
     };
+    const openLarge = async (run: Pick<RunRecord, 'id'>) => store.files!.open?.(run.id, digestOf(LARGE));
     const find = async ({ owner, id }: RunRecord, bytes: Uint8Array) =>
       store.part(owner, id, digestOf(bytes));
     /** Admits a query that brings a file. */
@@ -75,6 +76,26 @@ export function describeFiles(): void {
         expect(await find(run, HELLO)).toEqual(fileOf(HELLO));
         expect(await bytesOf(run, HELLO)).toEqual(HELLO);
       }
+    });
+
+    it('that are opened stay as they are until they are removed, also when they are not kept any more', async () => {
+      const { readFile } = await import('node:fs/promises');
+      const run = await admitWith(LARGE, { session: inSession('one') });
+      await finish(run);
+      expect(await store.files!.open?.('unknown', digestOf(LARGE))).toBeUndefined();
+      const [one, other] = [await openLarge(run), await openLarge(run)];
+      await one?.remove();
+      await store.erase('anonymous', 'one');
+      await sweep();
+      expect(await bytesOf(run, LARGE)).toBeUndefined();
+      expect(await openLarge(run)).toBeUndefined();
+      // A store may have no files of this machine.
+      if (!one || !other) return;
+      expect((await readFile(other.path)).equals(LARGE)).toBe(true);
+      await other.remove();
+      await other.remove();
+      for (const { path } of [one, other])
+        await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
     });
 
     it('are read from any byte to any byte', async () => {

@@ -4,7 +4,7 @@ import { bodies, type Envelope, envelopes, firstBodies, json, setHeader, turns }
 import { type Defect } from './defect.js';
 
 /** It takes the key of one owner for that of the other. */
-const ONE_OWNER: Wrong = {
+export const ONE_OWNER: Wrong = {
   request: ({ headers }: PassedRequest) => {
     if (headers.authorization?.includes(OTHER.key)) headers.authorization = `Bearer ${OWN.key}`;
   },

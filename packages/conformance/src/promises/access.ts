@@ -137,7 +137,8 @@ async function withCredential(caller: Caller) {
   return { stranger: caller.as(Object.fromEntries(others)), runPath: caller.runPath(reply) };
 }
 
-function otherOwner(caller: Caller): Caller {
+/** The service for another owner. @throws {NotChecked} the suite was given none */
+export function otherOwner(caller: Caller): Caller {
   const { otherHeaders } = caller.target;
   if (otherHeaders === undefined)
     throw new NotChecked(

@@ -11,6 +11,7 @@ import { RUNS } from './runs.js';
 import { SESSION_CHANGES } from './session-changes.js';
 import { SESSIONS } from './sessions.js';
 import { STREAM } from './stream.js';
+import { OWNERS_OF_UPLOADS, UPLOADS } from './uploads.js';
 
 /**
  * All promises, level by level.
@@ -28,7 +29,9 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...SESSIONS,
   ...SESSION_CHANGES,
   ...FILES,
+  ...UPLOADS,
   ...LISTS,
   ...INPUT,
   ...ACCESS,
+  ...OWNERS_OF_UPLOADS,
 ];
