@@ -73,6 +73,7 @@ export type {
   DispatchReceiver,
   DoneEnvelope,
   DownloadedFile,
+  EarlierText,
   EmittedContent,
   EmittedFileEnvelope,
   Ended,

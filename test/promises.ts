@@ -701,6 +701,11 @@ export const PROMISES = {
     section: 'module',
     sentence: 'One host may serve several agents at several paths, each with its own options.',
   },
+  'module.earlier': {
+    section: 'module',
+    sentence:
+      'A host may send an earlier conversation with a query: the history of its run, and of later runs of its session, begins with it.',
+  },
   'module.async-context': {
     section: 'module',
     sentence: 'A handler is executed in the async context of the request that submitted its query.',

@@ -34,7 +34,7 @@ function isPageOfTurns({ turns, next }: SessionPage): boolean {
 export function headOf({ parts, end, runId, createdAt }: Turn): string {
   const question = parts.map((part) =>
     part.type === 'text'
-      ? `${part.text}${part.truncated ? '… (cut)' : ''}`
+      ? `${part.earlier ? `(earlier, ${part.earlier}) ` : ''}${part.text}${part.truncated ? '… (cut)' : ''}`
       : `[${part.name}, ${part.mimeType}, ${part.size} bytes]`,
   );
   const quoted = question.join('\n').replace(/^/gm, '> ');

@@ -133,6 +133,10 @@ const CUT_TEXT = {
 export const QueryTurnText = model('QueryTurnText', {
   type: { type: 'string', enum: ['text'] },
   text: text(),
+  earlier: optional({
+    ...text('Who wrote a text that is older than the query.'),
+    enum: ['user', 'assistant'],
+  }),
   ...CUT_TEXT,
 });
 

@@ -59,6 +59,7 @@ export * from './ports/run-tracer.js';
 export { QueryModule } from './query.module.js';
 export * from './runs/agent.service.js';
 export type { Deliveries } from './runs/deliveries.js';
+export type { EarlierText } from './runs/earlier-texts.js';
 export type { Inputs } from './runs/inputs.js';
 export type { SentFiles } from './runs/sent-files.js';
 // The client has other options of the same name.

@@ -380,6 +380,11 @@ export interface CutText {
 export interface TurnText extends CutText {
   type: 'text';
   text: string;
+  /**
+   * Who wrote the text, if it is older than the query: the caller has sent an earlier conversation along. Absent in texts of the
+   * query itself.
+   */
+  earlier?: 'user' | 'assistant';
 }
 
 /** What a turn keeps of an answer. */

@@ -42,7 +42,7 @@ export class Conversation {
       await outputs.text(`${answerOf(turn)}\n\n`);
       outputs.end();
       this.suggestions = suggestionsOf(turn.envelopes);
-      take(turn.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])));
+      take(turn.parts.flatMap((part) => (part.type === 'text' && !part.earlier ? [part.text] : [])));
     });
     this.isBegun = true;
     return active;

@@ -22,7 +22,7 @@ const TITLE_LENGTH = 80;
  */
 export function titleOf(parts: Turn['parts']): string | undefined {
   for (const part of parts) {
-    const title = part.type === 'text' ? beginningOf(part.text) : '';
+    const title = part.type === 'text' && !part.earlier ? beginningOf(part.text) : '';
     if (title !== '') return title;
   }
   return undefined;
@@ -129,8 +129,10 @@ export function wholeParts(
   find: (sha256: string) => string | undefined,
 ): Turn['parts'] {
   return parts.map((part): TurnText | TurnFile => {
-    const text = part.type === 'text' && part.truncated ? find(part.sha256!) : undefined;
-    return text === undefined ? part : { type: 'text', text };
+    if (part.type === 'file' || !part.truncated) return part;
+    const { truncated, size, sha256, ...rest } = part;
+    const text = find(sha256!);
+    return text === undefined ? part : { ...rest, text };
   });
 }
 

@@ -8,6 +8,7 @@ import { type Awaitable, isThenable } from '../ports/file-store.js';
 import type { Admission, Admitted, RunRecord, RunStore } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import { storedOwner } from '../sharing/owners.js';
+import type { EarlierText } from './earlier-texts.js';
 import type { Processes } from './processes.js';
 import type { Runner } from './runner.js';
 import type { NewRun, RunnerServices } from './runner-services.js';
@@ -39,6 +40,11 @@ export interface QueryOptions {
    * Default: it follows the last turn.
    */
   afterTurn?: number | undefined;
+  /**
+   * The conversation before the query, which the caller has sent along, oldest first: `QueryContext.history` begins with it, here and
+   * in later runs of the session. Default: none.
+   */
+  earlier?: readonly EarlierText[] | undefined;
   /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */
   detached?: boolean;
   /** The request that submits the query, for the option `admit` and the trace. Default: none, the host submits it itself. */
@@ -94,7 +100,8 @@ export class Admissions {
     options: QueryOptions,
     trace: RunTrace | undefined,
   ): Promise<Admitted> {
-    const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, release = () => undefined } = options;
+    const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, earlier } = options;
+    const { release = () => undefined } = options;
     const { store, files, settings, budgets } = this.services;
     let runner: Runner | undefined;
     let keepsFiles = false;
@@ -104,7 +111,7 @@ export class Admissions {
       if (afterTurn !== undefined) mayReplace(asked, store);
       const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
       const idempotency =
-        key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn) };
+        key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn, earlier) };
       const refused = this.#refusal(typed, options);
       const refusedByHost = isThenable(refused) ? await refused : refused;
       const overBudget = refusedByHost || !settings.budgets ? undefined : await budgets.reached(asked.owner);
@@ -112,7 +119,7 @@ export class Admissions {
       const reserved = !refusal && this.scheduler.reserve();
       hasSlot = isThenable(reserved) ? await reserved : reserved;
       const admission: Admission = {
-        ...this.#admission(asked, query, hasSlot, afterTurn),
+        ...this.#admission(asked, query, hasSlot, options),
         idempotency,
         path: this.#pathOf(options.path),
         refusal: this.isDraining ? draining() : refusal,
@@ -123,7 +130,7 @@ export class Admissions {
       // `AsyncLocalStorage.snapshot` does the same, and takes a tenth of a small query on Node 20.
       const asyncContext = new AsyncResource('Run');
       // Created before the store has the run, so that every event of the run finds its runner.
-      runner = this.scheduler.add(asked, { query, asyncContext, releaseFiles, trace });
+      runner = this.scheduler.add(asked, { query, earlier, asyncContext, releaseFiles, trace });
       if (bringsFiles && !isForRunOnly && !refusal) keepsFiles = await files.keep(runner.id, query);
       const answer = store.admit(admission);
       admitted = isThenable(answer) ? await answer : answer;
@@ -159,7 +166,7 @@ export class Admissions {
     { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
     mayStart: boolean,
-    afterTurn: number | undefined,
+    { afterTurn, earlier }: QueryOptions,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
     const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
@@ -167,7 +174,7 @@ export class Admissions {
       ...asked,
       runId,
       module: settings.name,
-      parts: storedParts(query),
+      parts: storedParts(query, earlier),
       kwargs: query.kwargs,
       metadata: metadataOf(query),
       session:

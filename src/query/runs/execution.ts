@@ -5,6 +5,7 @@ import type { RunRecord } from '../ports/run-store.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import { type Consumption, consume } from './answer.js';
 import { AnswerWriter } from './answer-writer.js';
+import { type EarlierText, separated } from './earlier-texts.js';
 import { Pauses } from './pauses.js';
 import { ContextOfRun } from './query-context.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
@@ -17,6 +18,8 @@ const NO_CONTEXT = new AsyncResource('Run');
 export interface Submission {
   /** What the handler is given. Default: the store has it. */
   query?: Query;
+  /** See `QueryOptions.earlier`. Default: the store has it, if it has the query. */
+  earlier?: readonly EarlierText[] | undefined;
   /** The async context in which the query was submitted. */
   asyncContext?: AsyncResource;
   /** Called once, when the run no longer needs the files of the query. */
@@ -84,7 +87,7 @@ export class Execution {
   async #handle(): Promise<void> {
     const { run } = this;
     const { handler, options, settings } = this.services;
-    const { query, checkpoint } = await this.#beginning();
+    const { query, earlier, checkpoint } = await this.#beginning();
     const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
     const pauses = new Pauses(
       this.services,
@@ -95,7 +98,12 @@ export class Execution {
       this.submission.trace,
     );
     const ask: QueryContext['ask'] = (...asked) => pauses.ask(...asked);
-    const context = await this.#context.create(this.record, checkpoint, options.sessionTurns, ask);
+    const context = await this.#context.create(this.record, {
+      checkpoint,
+      earlier,
+      sessionTurns: options.sessionTurns,
+      ask,
+    });
     if (run.hasEnded) return;
     this.#timeLimit.start();
     const answer = await handler.handle(typed, context);
@@ -109,15 +117,18 @@ export class Execution {
   }
 
   /** The query; and the state of the last checkpoint of an earlier attempt, as JSON. */
-  async #beginning(): Promise<{ query: Query; checkpoint?: string | undefined }> {
+  async #beginning(): Promise<
+    Pick<Submission, 'earlier'> & { query: Query; checkpoint?: string | undefined }
+  > {
     const { record } = this;
-    const { query } = this.submission;
-    if (query && record.attempt === 1) return { query };
+    const { query, earlier } = this.submission;
+    if (query && record.attempt === 1) return { query, earlier };
     const { parts, kwargs, answer, checkpoint } = await this.services.store.query(record);
     this.#answer.continue(answer);
-    if (query) return { query, checkpoint };
+    if (query) return { query, earlier, checkpoint };
     const { metadata } = record;
-    const restored = { parts: await this.#context.restore(record.id, parts), kwargs };
-    return { query: metadata ? { ...restored, metadata } : restored, checkpoint };
+    const stored = separated(parts);
+    const restored = { parts: await this.#context.restore(record.id, stored.own), kwargs };
+    return { query: metadata ? { ...restored, metadata } : restored, earlier: stored.earlier, checkpoint };
   }
 }

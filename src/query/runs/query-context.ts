@@ -4,12 +4,25 @@ import { type Files, OpenedFiles } from '../files/files.js';
 import type { QueryContext, QueryPart } from '../ports/agent-handler.js';
 import type { RunRecord, RunStore, StoredQuery } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
+import { type EarlierText, turnsAt, turnsOf } from './earlier-texts.js';
 
 /** The most characters of JSON that the state of a checkpoint has. */
 const CHECKPOINT_LENGTH = 1024 * 1024;
 
 /** The most characters of JSON that the turns of a page, or the turns that a handler is given, have together. */
 export const MAX_TURNS_LENGTH = 8 * 1024 * 1024;
+
+/** With what a handler is called. */
+interface Beginning {
+  /** The state of the last checkpoint of the run, as JSON. */
+  checkpoint: string | undefined;
+  /** See `QueryOptions.earlier`. */
+  earlier: readonly EarlierText[] | undefined;
+  /** How many earlier turns of the session the handler is given at most. */
+  sessionTurns: number;
+  /** Lets the run ask, until `close`. */
+  ask: QueryContext['ask'];
+}
 
 /**
  * Makes the context that a handler is given, and closes what the handler opened through it. It does not refer to the execution:
@@ -26,17 +39,7 @@ export class ContextOfRun {
     private readonly files: Files,
   ) {}
 
-  /**
-   * @param checkpoint the state of its last checkpoint, as JSON
-   * @param sessionTurns how many earlier turns the handler is given at most
-   * @param ask lets the run ask, until `close`
-   */
-  async create(
-    run: RunRecord,
-    checkpoint: string | undefined,
-    sessionTurns: number,
-    ask: QueryContext['ask'],
-  ): Promise<QueryContext> {
+  async create(run: RunRecord, { checkpoint, earlier, sessionTurns, ask }: Beginning): Promise<QueryContext> {
     this.#ask = ask;
     const signal = () => this.#signal();
     const { attempt } = run;
@@ -45,7 +48,7 @@ export class ContextOfRun {
       runId: run.id,
       owner: ownerOfModule(run.owner).owner,
       trace: run.trace,
-      ...(await this.#conversation(run, sessionTurns)),
+      ...(await this.#conversation(run, sessionTurns, earlier)),
       resumed: attempt === 1 ? undefined : { attempt, state },
       ask: async (...asked) => this.#asking(...asked),
       checkpoint: async (newState) => this.store.keep(run, { state: checkpointText(newState) }),
@@ -76,15 +79,20 @@ export class ContextOfRun {
   }
 
   async #conversation(
-    { owner, sessionId }: RunRecord,
+    { id: runId, owner, sessionId, createdAt }: RunRecord,
     limit: number,
+    earlier: readonly EarlierText[] = [],
   ): Promise<Pick<QueryContext, 'session' | 'history'>> {
-    if (sessionId === undefined) return { session: undefined, history: [] };
+    const sent = turnsOf(earlier, { runId, createdAt: new Date(createdAt).toISOString() });
+    if (sessionId === undefined) return { session: undefined, history: sent };
     const page = { after: undefined, limit, maxLength: MAX_TURNS_LENGTH };
     const kept = await this.store.turns(owner, sessionId, page);
     const { turns, total } = kept ?? { turns: [], total: 0 };
     const file = (sha256: string) => this.#openFile(turns, sha256);
-    return { session: { id: sessionId, olderTurns: total - turns.length, file }, history: turns };
+    return {
+      session: { id: sessionId, olderTurns: total - turns.length, file },
+      history: [...turns.flatMap(turnsAt), ...sent],
+    };
   }
 
   /** Opens a file of the newest of these turns that has it. */

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { TurnFile, TurnText } from 'nest-agent-query-client';
 import { writeJson } from '../platform/write-json.js';
 import type { Query } from '../ports/agent-handler.js';
+import { type EarlierText, partsOf } from './earlier-texts.js';
 
 /** Copied, because V8 would keep the result of `randomUUID` as a tree of its pieces. */
 export function newRunId(): string {
@@ -15,13 +16,14 @@ export function sessionIdOf({ kwargs }: Query): string | undefined {
   return typeof sessionId === 'string' && sessionId !== '' ? sessionId : undefined;
 }
 
-/** The parts of a query as a store keeps them: files as name, type, size and digest. */
-export function storedParts(query: Query): (TurnText | TurnFile)[] {
-  return query.parts.map((part) => {
+/** The parts of a query as a store keeps them, after the earlier texts: files as name, type, size and digest. */
+export function storedParts(query: Query, earlier?: readonly EarlierText[]): (TurnText | TurnFile)[] {
+  const parts = query.parts.map((part): TurnText | TurnFile => {
     if (part.type === 'text') return { type: 'text', text: part.text };
     const { name, mimeType, sha256, file } = part;
     return { type: 'file', name, mimeType, size: file.size, sha256 };
   });
+  return earlier ? [...partsOf(earlier), ...parts] : parts;
 }
 
 /** The metadata of a query; undefined if there is none. */
@@ -30,14 +32,18 @@ export function metadataOf({ metadata = {} }: Query): Query['metadata'] {
 }
 
 /**
- * The SHA-256 of a query, and of the turns that it replaces. The order of members and the white space of the JSON make no
+ * The SHA-256 of a query, of the earlier texts, and of the turns that it replaces. The order of members and the white space of the JSON make no
  * difference.
  */
-export async function queryDigest(query: Query, afterTurn?: number): Promise<string> {
+export async function queryDigest(
+  query: Query,
+  afterTurn?: number,
+  earlier?: readonly EarlierText[],
+): Promise<string> {
   const hash = createHash('sha256');
   const metadata = metadataOf(query);
   const all = [
-    ...[storedParts(query), query.kwargs],
+    ...[storedParts(query, earlier), query.kwargs],
     ...(metadata ? [metadata] : []),
     ...(afterTurn === undefined ? [] : [afterTurn]),
   ];

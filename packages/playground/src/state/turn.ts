@@ -4,6 +4,7 @@ import {
   type ResumeInfo,
   type RunEnd,
   type Turn as KeptTurn,
+  type TurnText,
 } from 'nest-agent-query-client';
 import { type Asked, AnswerView } from '../answer/answer-view.js';
 import { counted } from '../text.js';
@@ -189,7 +190,7 @@ export class Turn {
 }
 
 export function questionOf({ parts }: Pick<KeptTurn, 'parts'>): Question {
-  const texts = parts.filter((part) => part.type === 'text');
+  const texts = parts.filter((part): part is TurnText => part.type === 'text' && !part.earlier);
   return {
     text: texts.map(({ text }) => text).join('\n\n'),
     files: parts.flatMap((part) => (part.type === 'file' ? [part] : [])),
