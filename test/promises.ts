@@ -630,6 +630,10 @@ export const PROMISES = {
     section: '2.16',
     sentence: 'A host gives usage a price, which is added up too, exactly.',
   },
+  'usage.told': {
+    section: 'module',
+    sentence: 'A host is told each usage with its price, and metrics count its tokens by model and kind.',
+  },
   'budget.reached': {
     section: '2.16',
     sentence:
@@ -638,6 +642,14 @@ export const PROMISES = {
   'budget.hard': {
     section: '2.16',
     sentence: 'A run that exceeds a hard budget fails, and its handler is stopped.',
+  },
+  'budget.processes': {
+    section: '2.16',
+    sentence: 'What an owner uses counts against a budget in all processes that share a database.',
+  },
+  'budget.variables': {
+    section: 'service',
+    sentence: 'Variables give every owner a budget of tokens for the day or the month, which may be hard.',
   },
   'budget.options': { section: 'module', sentence: 'Budgets that are not valid end the start.' },
 
@@ -1719,6 +1731,10 @@ export const PROMISES = {
   'cli.inputs': {
     section: 'service',
     sentence: 'The command inputs lists what runs ask, or all that one run has asked.',
+  },
+  'cli.usage': {
+    section: 'service',
+    sentence: 'The command usage adds up what the caller has used by day, model or session.',
   },
   'client.session-changes': {
     section: 'client',

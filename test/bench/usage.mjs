@@ -1,104 +1,80 @@
 /**
  * What it costs a query that its usage is added up.
  *
- *     npm run build && node test/bench/usage.mjs [--runs 20000] [--rounds 5] [--at-once 50] [--postgres] [--sessions]
+ *     npm run build && node test/bench/usage.mjs [--store memory|file|postgres] [--queries 400] [--rounds 50] [--at-once 16]
+ *       [--owners 100]
  *
- * Each run is admitted, appends ten messages and a `usage` envelope, and ends. Rounds in which the store is told the usage
- * alternate with rounds in which it is not, on two stores of their own that grow alike; both have the same envelopes. What is
- * added up once a minute is added up after each round, and is in the time of the round. The last line compares the medians.
+ * Each query is answered with ten messages and a `usage` envelope; those it is compared with have an envelope of another type and
+ * the same data in its place. Rounds of both kinds take turns on the same service. What is added up once a minute is added up
+ * after each round, in the time of the round. The load is a process of its own. Prints milliseconds a query, by the clock and of
+ * the processor of this process, and what the usage adds: the median and the quartiles of all pairs of rounds.
  */
-import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { message, usage } from '../../dist/index.js';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { MemoryRunStore, message, QueryModule, usage } from '../../dist/index.js';
 import { openStore } from '../../dist/stores/index.js';
 import { DATABASES } from './databases.mjs';
+import { listen } from './peers/host.mjs';
+import { startLoad } from './process.mjs';
 
 const { values } = parseArgs({
   options: {
-    runs: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '5' },
-    'at-once': { type: 'string', default: '50' },
-    postgres: { type: 'boolean', default: false },
-    sessions: { type: 'boolean', default: false },
+    store: { type: 'string', default: 'file' },
+    queries: { type: 'string', default: '400' },
+    rounds: { type: 'string', default: '50' },
+    'at-once': { type: 'string', default: '16' },
+    owners: { type: 'string', default: '100' },
   },
 });
-const [runs, rounds, atOnce] = [values.runs, values.rounds, values['at-once']].map(Number);
+const { data } = usage({ inputTokens: 900, outputTokens: 100, model: 'm' });
+let queries = 0;
 
-const TEXT = JSON.stringify(message('A part of the answer, as a model writes it.'));
-const USAGE = JSON.stringify(usage({ inputTokens: 900, outputTokens: 100, model: 'm' }));
-const USED = {
-  model: 'm',
-  inputTokens: 900,
-  outputTokens: 100,
-  reasoningTokens: 0,
-  cachedInputTokens: 0,
-  price: 0,
-};
-const NO_EVENTS = {
-  restarts: () => 0,
-  maxRunningPerOwner: () => Infinity,
-  asked: () => undefined,
-  lost: () => undefined,
-  recovered: () => undefined,
-  resolved: () => undefined,
-  ready: () => undefined,
-};
-
-async function query(store, used) {
-  const runId = randomUUID();
-  const admission = {
-    runId,
-    owner: 'anonymous',
-    parts: [{ type: 'text', text: 'Hello' }],
-    kwargs: {},
-    session: values.sessions ? { id: runId, policy: 'enqueue', maxWaiting: 9 } : undefined,
-    mayStart: true,
-    maxWaiting: 9,
-    notices: () => [],
-  };
-  const { run } = await store.admit(admission);
-  for (let i = 0; i < 10; i++) void store.append(run, TEXT);
-  void store.append(run, USAGE, used);
-  await store.end(run, { status: 'completed' }, { text: '', envelopes: [] });
+async function* handler({ parts }) {
+  for (let i = 0; i < 10; i++) yield message('A part of the answer, as a model writes it.');
+  yield { type: parts[0].text, data };
 }
 
-/** Milliseconds for each of the runs. */
-async function round(store, used) {
-  let left = runs;
-  const began = performance.now();
-  await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      while (left-- > 0) await query(store, used);
-    }),
-  );
-  await store.sweep();
-  return (performance.now() - began) / runs;
-}
-
-async function open() {
-  const database = await DATABASES[values.postgres ? 'postgres' : 'file']();
-  const store = await openStore(database.url);
-  await store.open(NO_EVENTS);
-  return { store, close: async () => (await store.close(), database.close()) };
-}
-
-const median = (times) => times.toSorted((a, b) => a - b)[times.length >> 1];
-
-const [without, added] = [await open(), await open()];
-const times = { without: [], added: [] };
-for (let i = 0; i <= rounds; i++) {
-  const both = { without: () => round(without.store, undefined), added: () => round(added.store, USED) };
-  const order = i % 2 ? ['without', 'added'] : ['added', 'without'];
-  const measured = {};
-  for (const name of order) measured[name] = await both[name]();
-  // The first round compiles the code.
-  if (i === 0) continue;
-  for (const name of order) times[name].push(measured[name]);
-  console.log(`${measured.without.toFixed(4)} ms without, ${measured.added.toFixed(4)} ms added up`);
-}
-const [before, after] = [median(times.without), median(times.added)];
-console.log(
-  `${before.toFixed(4)} -> ${after.toFixed(4)} ms a query: ${((after / before - 1) * 100).toFixed(1)} % more`,
+const database = await DATABASES[values.store]();
+const store = values.store === 'memory' ? new MemoryRunStore() : await openStore(database.url);
+const owner = () => `owner ${queries++ % Number(values.owners)}`;
+const port = await listen(
+  { imports: [QueryModule.forRoot({ handler, store, owner })] },
+  new FastifyAdapter(),
 );
-await without.close();
-await added.close();
+const load = startLoad();
+
+/** Milliseconds a query: by the clock, and of the processor. */
+async function measure(type) {
+  const count = Number(values.queries);
+  const body = JSON.stringify({ parts: [{ type: 'text', text: type }] });
+  const [began, cpu] = [performance.now(), process.cpuUsage()];
+  await load.run('ask', { port, body, connections: Number(values['at-once']), queries: count });
+  await store.sweep?.();
+  const elapsed = performance.now() - began;
+  const { user, system } = process.cpuUsage(cpu);
+  return { clock: elapsed / count, processor: (user + system) / 1_000 / count };
+}
+
+const quantile = (all, share) => all.toSorted((a, b) => a - b)[Math.floor(all.length * share)];
+const shown = (ratio) => `${((ratio - 1) * 100).toFixed(1)} %`;
+
+const pairs = [];
+// The first rounds compile the code.
+for (let i = -10; i < Number(values.rounds); i++) {
+  const pair = {};
+  for (const type of i % 2 ? ['usage', 'other'] : ['other', 'usage']) pair[type] = await measure(type);
+  if (i >= 0) pairs.push(pair);
+}
+for (const figure of ['clock', 'processor']) {
+  const ratios = pairs.map(({ usage, other }) => usage[figure] / other[figure]);
+  const [before, after] = ['other', 'usage'].map((type) =>
+    quantile(
+      pairs.map((pair) => pair[type][figure]),
+      0.5,
+    ).toFixed(4),
+  );
+  const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => shown(quantile(ratios, share)));
+  console.log(`${figure}: ${before} -> ${after} ms a query, ${middle} more (quartiles ${low}, ${high})`);
+}
+await load.stop();
+process.exit();

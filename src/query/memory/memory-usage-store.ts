@@ -31,8 +31,9 @@ export class MemoryUsageStore extends UsageStore {
   }
 
   add(run: Run, used: Used): void {
-    const { owner, sessionId, hasUsage } = run;
-    this.#add(owner, { ...used, day: dayOf(Date.now()), sessionId, runs: hasUsage ? 0 : 1 });
+    const sum = this.#sumOf(run.owner, run.sessionId, dayOf(Date.now()), used.model);
+    addTokens(sum, used);
+    if (!run.hasUsage) sum.runs++;
     run.hasUsage = true;
   }
 
@@ -41,7 +42,11 @@ export class MemoryUsageStore extends UsageStore {
     const sessions = this.#sums.get(owner);
     const sums = sessions?.get(sessionId) ?? [];
     sessions?.delete(sessionId);
-    for (const sum of sums) this.#add(owner, { ...sum, sessionId: undefined });
+    for (const forgotten of sums) {
+      const sum = this.#sumOf(owner, undefined, forgotten.day, forgotten.model);
+      addTokens(sum, forgotten);
+      sum.runs += forgotten.runs;
+    }
   }
 
   sums(owner: string, { from, to, sessionId, by, ...page }: UsagePage) {
@@ -88,18 +93,15 @@ export class MemoryUsageStore extends UsageStore {
     return [...(this.#sums.get(owner)?.values() ?? [])].flat();
   }
 
-  #add(owner: string, added: Sum): void {
-    const { day, model, sessionId } = added;
+  #sumOf(owner: string, sessionId: string | undefined, day: number, model: string | undefined): Sum {
     const sessions = this.#sums.get(owner) ?? new Map<string | undefined, Sum[]>();
     const sums = sessions.get(sessionId) ?? [];
-    const sum = sums.find((each) => each.day === day && each.model === model);
-    if (sum) {
-      addTokens(sum, added);
-      sum.runs += added.runs;
-      return;
-    }
+    const found = sums.find((each) => each.day === day && each.model === model);
+    if (found) return found;
+    const sum = { ...NOTHING, day, sessionId, model };
     const kept = sums.filter((each) => each.day >= day - USAGE_DAYS);
-    this.#sums.set(owner, sessions.set(sessionId, [...kept, added]));
+    this.#sums.set(owner, sessions.set(sessionId, [...kept, sum]));
+    return sum;
   }
 }
 

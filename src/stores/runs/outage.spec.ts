@@ -312,6 +312,39 @@ it('A session that was erased stays erased when the answer of the database was l
   await rm(directory, { recursive: true });
 });
 
+/** Lets a run use tokens while every second answer of the database is lost, of commits and of sweeps. */
+async function checkLostAnswers({ driver, store }: { driver: Driver; store: SqlRunStore }): Promise<void> {
+  const { run } = await store.admit(admissionOf());
+  let answers = 0;
+  for (const name of ['transactAtOnce', 'transact'] as const) {
+    const transact = driver[name].bind(driver);
+    driver[name] = async (work) => {
+      const answer = await transact(work);
+      if (++answers % 2 === 1) throw new Error('Connection terminated unexpectedly');
+      return answer;
+    };
+  }
+  for (const inputTokens of [1, 2, 4, 8]) {
+    const tokens = { inputTokens, outputTokens: 0, reasoningTokens: 0, cachedInputTokens: 0, price: 0 };
+    await store.append(run, '{"type":"usage"}', { model: undefined, ...tokens });
+    await store.sweep().catch(() => undefined);
+  }
+  await untilAvailable(store);
+  const page = { by: 'day', from: 0, to: 1e6, after: undefined, limit: 9 } as const;
+  expect((await store.usage.sums(run.owner, page)).sums).toMatchObject([{ runs: 1, inputTokens: 15 }]);
+  expect(answers).toBeGreaterThanOrEqual(8);
+  await store.close();
+}
+
+it('Usage of a file counts once when answers of the database were lost', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-counted-'));
+  const driver = await LibsqlDriver.open(join(directory, 'runs.db'));
+  const store = new SqlRunStore(driver);
+  await store.open(eventsOf());
+  await checkLostAnswers({ driver, store });
+  await rm(directory, { recursive: true });
+});
+
 describe('Postgres', () => {
   let server: PostgresServer;
   beforeAll(async () => {
@@ -329,6 +362,10 @@ describe('Postgres', () => {
     await store.open(eventsOf());
     return { driver, store };
   };
+
+  it('may lose answers: usage counts once', async () => {
+    await checkLostAnswers(await open('counted'));
+  });
 
   it('can be killed and started again during a run', async () => {
     const { store } = await open('killed');

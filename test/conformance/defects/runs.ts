@@ -188,6 +188,13 @@ export const OF_RUNS: Defect[] = [
     },
   ],
   [
+    'lists.usage',
+    'adds up by day always',
+    {
+      request: (request) => (request.path = request.path.replace('by=model', 'by=day')),
+    },
+  ],
+  [
     'lists.parameters',
     'corrects limits',
     {

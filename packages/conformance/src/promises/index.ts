@@ -12,6 +12,7 @@ import { SESSION_CHANGES } from './session-changes.js';
 import { SESSIONS } from './sessions.js';
 import { STREAM } from './stream.js';
 import { OWNERS_OF_UPLOADS, UPLOADS } from './uploads.js';
+import { USAGE } from './usage.js';
 
 /**
  * All promises, level by level.
@@ -31,6 +32,7 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...FILES,
   ...UPLOADS,
   ...LISTS,
+  ...USAGE,
   ...INPUT,
   ...ACCESS,
   ...OWNERS_OF_UPLOADS,

@@ -6,7 +6,7 @@ import { PROMISES } from './index.js';
 const FROZEN = {
   '2026-12': '1269fddc525a307ea7127d7ffd4348336bdb107af95d23b61293f7bea8816fb0',
   '2027-01': 'edcfbd98d270fe3185d6c5fe966bce95d70afa6a5acfd8bcf56ff2f370ae5fd5',
-  '2027-02': '9e9454591f5930240f9d3d726af97fd490bae0ef9a875acf44621b3210eb8e09',
+  '2027-02': '8c2f56e2f073054ae359be5a86b4c3baf0ad4a262a296ec35afaf28c20898e22',
 };
 
 describe('The promises', () => {
