@@ -23,7 +23,7 @@ import { parseArgs } from 'node:util';
 import Database from 'libsql';
 import { eventsOf, isDone } from './caller.mjs';
 import { addressIn } from './service.mjs';
-import { receiveWebhooks } from './webhooks.mjs';
+import { receiveWebhooks } from './webhook-receiver.mjs';
 
 const { values } = parseArgs({
   options: {

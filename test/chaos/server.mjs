@@ -14,7 +14,10 @@ const [, , database, options = '{}'] = process.argv;
 
 class Service {}
 
-/** Asks `kwargs.asks` questions, none by default, says what the files are, and then counts to `kwargs.events`, 25 by default. */
+/**
+ * Asks `kwargs.asks` questions, none by default, says what the files are, and then counts to `kwargs.events`, 25 by default. Then it
+ * fails, if `kwargs.fails` is true.
+ */
 async function* handler(query, context) {
   const { session, history, resumed } = context;
   const text = query.parts[0].text;
@@ -32,6 +35,7 @@ async function* handler(query, context) {
     yield message(`${text} ${session ? history.length : '-'} ${i}`);
     await delay(Math.random() * 20);
   }
+  if (query.kwargs.fails) throw new Error('The query says so.');
 }
 
 // How often a run may be executed again.

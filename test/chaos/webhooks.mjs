@@ -1,62 +1,156 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-
-/** How long the last webhooks may take, in milliseconds: a try that was cut is repeated after some seconds. */
-const DEADLINE_MS = 60_000;
-
 /**
- * Receives the webhooks of the service, and answers each.
+ * Kills the service at each statement of its store, before and after it, starts it again, and compares the webhooks that have
+ * arrived with the runs that are kept:
  *
- * @returns the URL; how many have arrived; and `faultsOf`, which compares them with all runs of a service, which have ended
+ *     npm run build && node test/chaos/webhooks.mjs [--store file|postgres] [--every 1] [--first 1]
+ *
+ * The scenario has runs that complete, fail, are cancelled and ask; an endpoint that fails once, one that fails ten times, and
+ * one that answers 410, whose webhooks are sent again by hand. The statements are counted from the start of the scenario, and then
+ * from the start of a process that finds what a killed one has left. Each event of a run must arrive at least once, with one id and
+ * one body, in the order of the run; and nothing else. `--every` leaves statements out. The exit code is 1 if a check fails.
  */
-export async function receiveWebhooks() {
-  /** The runs that webhooks have told, by their ids. */
-  const told = new Map();
-  const server = createServer(async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const { type, data } = JSON.parse(Buffer.concat(chunks));
-    told.set(data.run.id, [...(told.get(data.run.id) ?? []), { type, run: JSON.stringify(data.run) }]);
-    response.writeHead(204).end();
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { DATABASES } from '../bench/databases.mjs';
+import { Service } from './service.mjs';
+import { receiveWebhooks } from './webhook-receiver.mjs';
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', multiple: true, default: ['file', 'postgres'] },
+    every: { type: 'string', default: '1' },
+    first: { type: 'string', default: '1' },
+  },
+});
+const EVERY = Number(values.every);
+/** How long one step of the scenario may take, in milliseconds. */
+const STEP_MS = 15_000;
+const NODE_OPTIONS = `--import ${join(import.meta.dirname, 'dying.mjs')}`;
+
+const directory = await mkdtemp(join(tmpdir(), 'nest-agent-query-webhooks-'));
+const plan = join(directory, 'plan');
+const failures = [];
+
+/** A step fails when the service dies. */
+async function call(service, path, body, method = 'POST') {
+  const response = await fetch(`${service.url}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', connection: 'close' },
+    body: body && JSON.stringify(body),
+    signal: AbortSignal.timeout(STEP_MS),
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const text = await response.text();
+  return { text, id: response.headers.get('content-location')?.split('/').at(-1) };
+}
 
-  /** Waits for the webhooks of all runs. Returns a sentence for each that has not come, and each that tells something else. */
-  async function faultsOf(url) {
-    const until = performance.now() + DEADLINE_MS;
-    const runs = await allRuns(url);
-    const faults = [];
-    for (const run of runs) {
-      while (!told.has(run.id) && performance.now() < until) await delay(50);
-      if (!told.has(run.id)) faults.push(`run ${run.id} has no webhook`);
-    }
-    const known = new Map(
-      runs.map((run) => [run.id, { type: `run.${run.status}`, run: JSON.stringify(run) }]),
-    );
-    for (const [id, all] of told) {
-      const { type, run } = known.get(id) ?? {};
-      if (all.some((each) => each.type !== type || each.run !== run))
-        faults.push(`a webhook of run ${id} tells ${JSON.stringify(all)}, not ${run}`);
-    }
-    return faults;
+const ask = (service, name, kwargs = {}, statuses = '') =>
+  call(service, '', {
+    parts: [{ type: 'text', text: name }],
+    kwargs: { events: 1, ...kwargs },
+    metadata: { name, statuses },
+  });
+
+async function until(service, condition) {
+  for (const end = performance.now() + STEP_MS; !(await condition()); await delay(5)) {
+    if (!service.isRunning) throw new Error('The service is gone.');
+    if (performance.now() > end) throw new Error('A step takes too long.');
   }
+}
 
-  return {
-    url: `http://127.0.0.1:${server.address().port}/`,
-    count: () => [...told.values()].flat().length,
-    faultsOf,
-    close: () => server.close().closeAllConnections(),
+async function deliveriesOf(service, id) {
+  return JSON.parse((await call(service, `/${id}/deliveries`, undefined, 'GET')).text).deliveries;
+}
+
+async function sendFailedAgain(service, id) {
+  for (const { id: webhook, status } of await deliveriesOf(service, id))
+    if (status === 'failed') await call(service, `/${id}/deliveries/${webhook}`);
+}
+
+const yes = (id) => ({ answers: [{ id, outcome: 'answered', value: { approved: true } }] });
+
+async function scenario(service) {
+  const settled = (id, status) =>
+    until(service, async () => (await deliveriesOf(service, id)).every((each) => each.status === status));
+  await settled((await ask(service, 'completed')).id, 'delivered');
+  await settled((await ask(service, 'failed', { fails: true })).id, 'delivered');
+  const asking = await ask(service, 'asks', { asks: 2 });
+  await call(service, `/${asking.id}/inputs`, yes('q1'));
+  await call(service, `/${asking.id}/inputs`, yes('q2'));
+  await settled(asking.id, 'delivered');
+  const cancelled = await ask(service, 'cancelled', { asks: 1, session_id: 's' }, '503');
+  await call(service, `/${cancelled.id}`, undefined, 'DELETE');
+  await settled(cancelled.id, 'delivered');
+  for (const statuses of ['503 '.repeat(10).trim(), '410']) {
+    const dead = await ask(service, 'dead', {}, statuses);
+    await settled(dead.id, 'failed');
+    await sendFailedAgain(service, dead.id);
+    await settled(dead.id, 'delivered');
+  }
+}
+
+async function execute(store) {
+  const database = await DATABASES[store]();
+  const receiver = await receiveWebhooks();
+  const env = { NODE_OPTIONS, DYING: plan, WEBHOOK_URL: receiver.url, RESTARTS: '1000' };
+  const start = () => Service.start(database.url, {}, env);
+  const struck = new Set();
+  let [kills, service] = [0, undefined];
+  const arm = (number, when) => writeFileSync(plan, `${number} ${when}`);
+  const disarm = () => {
+    rmSync(plan, { force: true });
+    if (!existsSync(`${plan}.struck`)) return false;
+    struck.add(readFileSync(`${plan}.struck`, 'utf8'));
+    rmSync(`${plan}.struck`);
+    kills++;
+    return true;
   };
+  /** The process that follows delivers all that is left. */
+  const verify = async (name) => {
+    const found = await receiver.faultsOf(service.url, (id) => sendFailedAgain(service, id));
+    failures.push(...found.map((fault) => `${store}, ${name}: ${fault}`));
+    if (service.defects.length > 0) failures.push(`${store}, ${name}: ${service.defects[0]}`);
+  };
+  /** Returns whether the statement was struck. */
+  const tryAt = async (number, when, isStart) => {
+    service ??= await start();
+    // A process that starts finds what this kill has left: in turn before and after each of the first statements.
+    arm(isStart ? 1 + (number % 40) : number, isStart ? 'after' : when);
+    await scenario(service).catch(() => undefined);
+    let isStruck = disarm();
+    await service.end('SIGKILL');
+    if (isStart) {
+      arm(number, when);
+      service = await start().catch(() => undefined);
+      isStruck = disarm();
+      await service?.end('SIGKILL');
+    }
+    service = await start();
+    await verify(`${isStart ? 'start' : 'scenario'} ${number} ${when}`);
+    return isStruck;
+  };
+  try {
+    for (const isStart of [false, true])
+      for (const when of ['before', 'after'])
+        for (let number = Number(values.first); await tryAt(number, when, isStart); number += EVERY);
+  } finally {
+    await service?.end('SIGKILL');
+    receiver.close();
+    await database.close();
+  }
+  console.log(
+    `${store}: ${kills} kills at ${struck.size} different statements, ${receiver.count()} webhooks`,
+  );
 }
 
-async function allRuns(url) {
-  const all = [];
-  for (let after; after !== null;) {
-    const response = await fetch(`${url}?limit=500${after ? `&after=${after}` : ''}`);
-    const { runs, next } = await response.json();
-    all.push(...runs);
-    after = next;
-  }
-  return all;
+try {
+  for (const store of values.store) await execute(store);
+} finally {
+  await rm(directory, { recursive: true });
 }
+for (const failure of failures.slice(0, 20)) console.error(failure);
+console.log(failures.length === 0 ? 'nothing was lost' : `${failures.length} failures`);
+process.exitCode = failures.length === 0 ? 0 : 1;

@@ -110,6 +110,18 @@ describeOnOneAdapter('Webhooks, on %s', (adapter) => {
     expect(await deliveriesOf(completed)).toEqual([]);
   });
 
+  it(promise('webhook.sent', 'with the metadata of the query, also after a failure'), async () => {
+    await start();
+    receiver.answer(500);
+    const asked = await ask(host.url, 'Hi', { metadata: { team: 'sales' } });
+    (await agent.callFor('Hi')).finish();
+    await asked.whole();
+    await tried(asked.runId, 1);
+    await pass(6 * SECOND);
+    await receiver.count(2);
+    for (const { message } of receiver.received) expect(message.data.run.metadata).toEqual({ team: 'sales' });
+  });
+
   it(promise('webhook.signed'), async () => {
     await start({ endpoints: [receiver.endpoint({ secret: [NEWER_SECRET, SECRET] })] });
     await completedRun();
@@ -209,18 +221,18 @@ describeOnOneAdapter('Webhooks, on %s', (adapter) => {
     }
   });
 
-  it.each(['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '[::ffff:127.0.0.1]', '169.254.169.254', '10.0.0.1'])(
-    promise('webhook.private', '%s'),
-    async (name) => {
-      const url = receiver.url.replace('127.0.0.1', name);
-      await start({ endpoints: [receiver.endpoint({ url })], allowPrivate: false });
-      expect(await tried(await completedRun(), 1)).toMatchObject({
-        status: 'waiting',
-        error: 'The address of the endpoint is not public.',
-      });
-      expect(receiver.received).toEqual([]);
-    },
-  );
+  it.each([
+    ...['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '0.0.0.0', '10.0.0.1', '169.254.169.254'],
+    ...['[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[fc00::1]', '[fe80::1]', '[::]'],
+  ])(promise('webhook.private', '%s'), async (name) => {
+    const url = receiver.url.replace('127.0.0.1', name);
+    await start({ endpoints: [receiver.endpoint({ url })], allowPrivate: false });
+    expect(await tried(await completedRun(), 1)).toMatchObject({
+      status: 'waiting',
+      error: 'The address of the endpoint is not public.',
+    });
+    expect(receiver.received).toEqual([]);
+  });
 
   it(promise('webhook.slow'), async () => {
     const quick = await WebhookReceiver.start();
@@ -257,6 +269,24 @@ describeOnOneAdapter('Webhooks, on %s', (adapter) => {
     expect((await tried(await completedRun(), 1)).status).toBe('delivered');
     await closed.promise;
     // What the kernels of both sides hold is sent, but not read.
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it(promise('webhook.long-response', 'also not of headers without an end'), async () => {
+    await start();
+    let sent = 0;
+    receiver.reply = ({ socket }) => {
+      const send = () => {
+        while (!socket!.destroyed && socket!.write(`X-More: ${'a'.repeat(1024)}\r\n`)) sent += 1024;
+      };
+      socket!.on('drain', send).on('error', () => undefined);
+      socket!.write('HTTP/1.1 200 OK\r\n');
+      send();
+    };
+    expect(await tried(await completedRun(), 1)).toMatchObject({
+      status: 'waiting',
+      error: 'The endpoint cannot be reached.',
+    });
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 

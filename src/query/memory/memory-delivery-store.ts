@@ -7,13 +7,14 @@ import {
   type TakenDelivery,
 } from '../ports/delivery-store.js';
 import type { RecoveryEvents, RunRef } from '../ports/run-store.js';
+import { DueRuns } from './due-runs.js';
 import type { MemoryDelivery, Run } from './run.js';
 
 /** The webhooks of runs, in the memory of this process: each run has its own. */
 export class MemoryDeliveryStore extends DeliveryStore {
   endpointsOf: RecoveryEvents['endpoints'] = () => [];
-  /** The runs with deliveries that wait, by endpoint, in the order of the events. */
-  readonly #waiting = new Map<string, Set<Run>>();
+  /** By endpoint, the runs whose first delivery that waits can be taken. */
+  readonly #waiting = new Map<string, DueRuns>();
   readonly #disabled = new Set<string>();
 
   constructor(private readonly find: (run: RunRef) => Run | undefined) {
@@ -24,37 +25,38 @@ export class MemoryDeliveryStore extends DeliveryStore {
   add(run: Run, status: RunEvent['status'], at: number, inputs?: string[]): void {
     const event = { runId: run.id, status, seq: run.lastSeq, at, ...(inputs && { inputs }) };
     for (const delivery of newDeliveries(event, (name) => this.endpointsOf(run.module, name))) {
-      run.deliveries = [...run.deliveries, { ...delivery, isTaken: false }];
-      this.#runsOf(delivery.endpoint).add(run);
+      this.#change(run, delivery.endpoint, () => {
+        run.deliveries = [...run.deliveries, { ...delivery, isTaken: false }];
+      });
     }
   }
 
   /** A run is gone. */
   forget(run: Run): void {
-    for (const { endpoint } of run.deliveries) this.#runsOf(endpoint).delete(run);
+    for (const { endpoint } of run.deliveries) {
+      const first = firstToTake(run, endpoint);
+      if (first) this.#runsOf(endpoint).remove(run, first.dueAt!);
+    }
   }
 
   take({ key, address }: EndpointRef, count: number): TakenDelivery[] {
-    const now = Date.now();
-    const due: [Run, MemoryDelivery][] = [];
-    for (const run of this.#runsOf(key)) {
-      const first = firstWaiting(run, key);
-      if (first && !first.isTaken && first.dueAt! <= now) due.push([run, first]);
-    }
-    due.sort(([, one], [, other]) => one.dueAt! - other.dueAt!);
     const isDisabled = this.#disabled.has(address);
-    return due.slice(0, count).map(([run, delivery]) => {
-      delivery.isTaken = true;
-      return { delivery, run, isDisabled, taker: '' };
-    });
+    return this.#runsOf(key)
+      .take(Date.now(), count)
+      .map((run) => {
+        const delivery = firstToTake(run, key)!;
+        delivery.isTaken = true;
+        return { delivery, run, isDisabled, taker: '' };
+      });
   }
 
   settle({ delivery: { id }, run: { owner, id: runId } }: TakenDelivery, result: DeliveryResult): void {
     const run = this.find({ owner, id: runId });
     const delivery = run?.deliveries.find((each) => each.id === id);
     if (!run || !delivery) return;
-    Object.assign(delivery, triedDelivery(delivery, result, Date.now()), { isTaken: false });
-    if (!firstWaiting(run, delivery.endpoint)) this.#runsOf(delivery.endpoint).delete(run);
+    this.#change(run, delivery.endpoint, () =>
+      Object.assign(delivery, triedDelivery(delivery, result, Date.now()), { isTaken: false }),
+    );
   }
 
   disable({ address }: EndpointRef): void {
@@ -67,8 +69,8 @@ export class MemoryDeliveryStore extends DeliveryStore {
     const endpoint = endpoints.find(({ key }) => key === delivery?.endpoint);
     if (!run || !delivery || !endpoint) return undefined;
     this.#disabled.delete(endpoint.address);
-    if (!delivery.isTaken) Object.assign(delivery, deliveryAgain(Date.now()));
-    this.#runsOf(endpoint.key).add(run);
+    if (!delivery.isTaken)
+      this.#change(run, endpoint.key, () => Object.assign(delivery, deliveryAgain(Date.now())));
     return delivery;
   }
 
@@ -76,13 +78,25 @@ export class MemoryDeliveryStore extends DeliveryStore {
     return [...(this.find(name)?.deliveries ?? [])];
   }
 
-  #runsOf(endpoint: string): Set<Run> {
-    const runs = this.#waiting.get(endpoint) ?? new Set();
+  /** Changes deliveries of a run to an endpoint: another one may be the first that waits, or it is due at another time. */
+  #change(run: Run, endpoint: string, change: () => unknown): void {
+    const runs = this.#runsOf(endpoint);
+    const before = firstToTake(run, endpoint);
+    if (before) runs.remove(run, before.dueAt!);
+    change();
+    const after = firstToTake(run, endpoint);
+    if (after) runs.add(run, after.dueAt!);
+  }
+
+  #runsOf(endpoint: string): DueRuns {
+    const runs = this.#waiting.get(endpoint) ?? new DueRuns();
     this.#waiting.set(endpoint, runs);
     return runs;
   }
 }
 
-function firstWaiting({ deliveries }: Run, endpoint: string): MemoryDelivery | undefined {
-  return deliveries.find((each) => each.endpoint === endpoint && each.status === 'waiting');
+/** The first delivery that waits, unless it is being tried. */
+function firstToTake({ deliveries }: Run, endpoint: string): MemoryDelivery | undefined {
+  const first = deliveries.find((each) => each.endpoint === endpoint && each.status === 'waiting');
+  return first?.isTaken ? undefined : first;
 }

@@ -52,13 +52,19 @@ export class EndpointQueue {
     if (!this.#isTaking && !this.#isClosed) this.#taken = this.#takeAll();
   }
 
-  /** Takes nothing any more, and resolves when nothing is being tried. */
+  /**
+   * Takes nothing any more. Resolves when nothing is being tried; or after some time, as what a store in an outage is told waits
+   * until the store is closed.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#taken;
-    if (await settlesWithin(CLOSE_MS, Promise.all(this.#sending))) return;
+    const settled = async () => {
+      await this.#taken;
+      await Promise.all(this.#sending);
+    };
+    if (await settlesWithin(CLOSE_MS, settled())) return;
     this.#closing.abort();
-    await Promise.all(this.#sending);
+    await settlesWithin(CLOSE_MS, settled());
   }
 
   async #takeAll(): Promise<void> {
