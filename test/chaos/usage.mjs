@@ -27,7 +27,7 @@ const { values } = parseArgs({
     child: { type: 'string' },
   },
 });
-const AT_ONCE = 30;
+const AT_ONCE = 100;
 const SWEEP_MS = 500;
 const LEASE_MS = 1_500;
 const TEXT = JSON.stringify(message('A part of the answer.'));
@@ -107,14 +107,19 @@ async function fromLogs(url) {
 async function main() {
   const database = await DATABASES[values.file ? 'file' : 'postgres']();
   let [done, kills] = [0, 0];
+  const [runs, wanted] = [Number(values.runs), Number(values.kills)];
   const child = async () => {
-    while (done < Number(values.runs) || kills < Number(values.kills)) {
+    while (done < runs || kills < wanted) {
       const arguments_ = [import.meta.filename, '--child', database.url];
       const worker = spawn(process.execPath, arguments_, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-      worker.on('message', (count) => void (done += count));
       const exited = once(worker, 'exit');
-      await Promise.race([exited, once(worker, 'message')]);
-      await delay(randomInt(2_000));
+      // The process lives for its share of the runs, more or less; and then dies in the middle of others.
+      const share = done + randomInt(1, Math.ceil((2 * runs) / wanted));
+      await new Promise((resolve) => {
+        worker.on('message', (count) => (done += count) >= Math.min(share, runs) && resolve());
+        void exited.then(resolve);
+      });
+      await delay(randomInt(50));
       worker.kill('SIGKILL');
       await exited;
       kills++;
@@ -132,14 +137,14 @@ async function main() {
   const total = (sums, name) => sums.reduce((sum, each) => sum + each[name], 0);
   const [days, models, sessions] = [await sumsBy('day'), await sumsBy('model'), await sumsBy('session')];
   await store.close();
-  const { runs, sums } = await fromLogs(database.url);
+  const logged = await fromLogs(database.url);
   await database.close();
-  const expected = JSON.stringify([runs, ...sums.all]);
+  const expected = JSON.stringify([logged.runs, ...logged.sums.all]);
   const found = [days, models, sessions].map((each) =>
     JSON.stringify(['runs', 'inputTokens', 'outputTokens'].map((name) => total(each, name))),
   );
   const isOfModels = models.every(({ of, inputTokens, outputTokens }) => {
-    return JSON.stringify(sums[of]) === JSON.stringify([inputTokens, outputTokens]);
+    return JSON.stringify(logged.sums[of]) === JSON.stringify([inputTokens, outputTokens]);
   });
   console.log(
     `${done} runs, ${kills} kills, logs ${expected}, sums by day, model, session ${found.join(' ')}`,
