@@ -28,6 +28,8 @@ const PROGRAMS = [
   ['sweeps', 'sweeps.mjs --rounds 6', 'no more was dropped than exceeds the limits'],
   ['damaged-rows', 'damaged-rows.mjs --rounds 3', 'the others went on'],
   ['damaged-rows-postgres', 'damaged-rows.mjs --rounds 3 --postgres', 'the others went on'],
+  ['usage', 'usage.mjs --runs 1000 --kills 4', 'all sums are exact'],
+  ['webhooks', 'webhooks.mjs --store postgres --every 60', 'nothing was lost'],
   ['asking', 'asking.mjs --faults 12 --kills 2 --answers 20', 'nothing was lost'],
   ['full-log', 'full-log.mjs --rounds 5', 'all queries were answered', !isLinux && 'it needs ulimit'],
   ['databases', 'databases.mjs --seconds 5 --lanes 1', 'nothing was lost'],

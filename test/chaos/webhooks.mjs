@@ -9,6 +9,7 @@
  * from the start of a process that finds what a killed one has left. Each event of a run must arrive at least once, with one id and
  * one body, in the order of the run; and nothing else. `--every` leaves statements out. The exit code is 1 if a check fails.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,12 +40,12 @@ const failures = [];
 async function call(service, path, body, method = 'POST') {
   const response = await fetch(`${service.url}${path}`, {
     method,
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', connection: 'close' },
+    headers: { 'content-type': 'application/json', prefer: 'respond-async', connection: 'close' },
     body: body && JSON.stringify(body),
     signal: AbortSignal.timeout(STEP_MS),
   });
   const text = await response.text();
-  return { text, id: response.headers.get('content-location')?.split('/').at(-1) };
+  return { isOk: response.ok, text, id: response.headers.get('location')?.split('/').at(-1) };
 }
 
 const ask = (service, name, kwargs = {}, statuses = '') =>
@@ -70,20 +71,26 @@ async function sendFailedAgain(service, id) {
     if (status === 'failed') await call(service, `/${id}/deliveries/${webhook}`);
 }
 
-const yes = (id) => ({ answers: [{ id, outcome: 'answered', value: { approved: true } }] });
-
 async function scenario(service) {
-  const settled = (id, status) =>
-    until(service, async () => (await deliveriesOf(service, id)).every((each) => each.status === status));
+  const settled = (id, status, count = 1) =>
+    until(service, async () => {
+      const deliveries = await deliveriesOf(service, id);
+      return deliveries.length === count && deliveries.every((each) => each.status === status);
+    });
+  const answer = (id, question) => {
+    const answers = [{ id: question, outcome: 'answered', value: { approved: true } }];
+    return until(service, async () => (await call(service, `/${id}/inputs`, { answers })).isOk);
+  };
   await settled((await ask(service, 'completed')).id, 'delivered');
   await settled((await ask(service, 'failed', { fails: true })).id, 'delivered');
   const asking = await ask(service, 'asks', { asks: 2 });
-  await call(service, `/${asking.id}/inputs`, yes('q1'));
-  await call(service, `/${asking.id}/inputs`, yes('q2'));
-  await settled(asking.id, 'delivered');
-  const cancelled = await ask(service, 'cancelled', { asks: 1, session_id: 's' }, '503');
-  await call(service, `/${cancelled.id}`, undefined, 'DELETE');
+  await answer(asking.id, 'q1');
+  await answer(asking.id, 'q2');
+  await settled(asking.id, 'delivered', 3);
+  const cancelled = await ask(service, 'cancelled', { asks: 1, session_id: randomUUID() }, '503');
   await settled(cancelled.id, 'delivered');
+  await call(service, `/${cancelled.id}`, undefined, 'DELETE');
+  await settled(cancelled.id, 'delivered', 2);
   for (const statuses of ['503 '.repeat(10).trim(), '410']) {
     const dead = await ask(service, 'dead', {}, statuses);
     await settled(dead.id, 'failed');
@@ -119,8 +126,12 @@ async function execute(store) {
     service ??= await start();
     // A process that starts finds what this kill has left: in turn before and after each of the first statements.
     arm(isStart ? 1 + (number % 40) : number, isStart ? 'after' : when);
-    await scenario(service).catch(() => undefined);
+    const fault = await scenario(service).then(
+      () => undefined,
+      (error) => error,
+    );
     let isStruck = disarm();
+    if (fault && !isStruck) failures.push(`${store}, scenario ${number} ${when}: ${fault.stack}`);
     await service.end('SIGKILL');
     if (isStart) {
       arm(number, when);
