@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Composer } from './conversation/composer.js';
 import { ConversationView } from './conversation/conversation-view.js';
 import { readKwargs } from './conversation/kwargs.js';
+import { UsageLine } from './conversation/usage-line.js';
 import { EraseDialog } from './dialogs/erase-dialog.js';
 import { KeyDialog } from './dialogs/key-dialog.js';
 import { Icon } from './icons.js';
@@ -83,6 +84,7 @@ export function App({ page }: { page: Page }) {
               onKwargs={setKwargs}
               onAsk={ask}
             />
+            <UsageLine conversation={conversation} />
           </div>
         </main>
       </div>

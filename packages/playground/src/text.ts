@@ -42,3 +42,14 @@ export function sizeOf(bytes: number): string {
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
+
+/** What models have used, in words. */
+export function tokensOf({
+  inputTokens,
+  outputTokens,
+}: {
+  inputTokens: number;
+  outputTokens: number;
+}): string {
+  return `${counted(inputTokens, 'token')} in, ${counted(outputTokens, 'token')} out`;
+}

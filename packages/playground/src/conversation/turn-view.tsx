@@ -6,8 +6,8 @@ import { Icon } from '../icons.js';
 import type { Conversation } from '../state/conversation.js';
 import type { Page } from '../state/page.js';
 import type { Turn } from '../state/turn.js';
-import { counted } from '../text.js';
 import { QuestionView } from './question-view.js';
+import { RunDetails } from './run-details.js';
 
 interface Props {
   turn: Turn;
@@ -19,7 +19,7 @@ interface Props {
 
 /** A question and its answer. */
 export const TurnView = memo(function TurnView({ turn, conversation, page }: Props) {
-  const { question, answer, isLive, upload } = turn;
+  const { question, isLive, upload } = turn;
   const mayChange = !isLive && turn.runId !== undefined && question?.isCut !== true;
   const askInstead = (text: string) => void page.askInstead(turn, text);
   const isAsking = turn.openRequests.length > 0;
@@ -39,12 +39,7 @@ export const TurnView = memo(function TurnView({ turn, conversation, page }: Pro
         <AnswerItems turn={turn} conversation={conversation} />
         {isLive && !upload && <Waiting turn={turn} />}
         <End turn={turn} conversation={conversation} onAgain={mayChange ? askInstead : undefined} />
-        {!isLive && answer.usage && (
-          <p class="usage">
-            {counted(answer.usage.inputTokens, 'token')} in, {counted(answer.usage.outputTokens, 'token')} out
-            {answer.usage.model !== undefined && ` · ${answer.usage.model}`}
-          </p>
-        )}
+        {!isLive && turn.runId !== undefined && <RunDetails turn={turn} calls={conversation.calls} />}
       </section>
     </article>
   );

@@ -79,15 +79,13 @@ export class Wire extends Store {
     this.changed();
   }
 
-  /** Whether a request asks for a list of runs, sessions, turns or open requests. */
+  /** Whether a request asks for a list of runs, sessions, turns, open requests or usage. */
   isForList({ method, url }: Exchange): boolean {
     const path = addressOf(this.endpoint);
     const { origin, pathname } = new URL(url, path);
     const asked = origin + pathname;
-    return (
-      method === 'GET' &&
-      (asked === path || asked === `${path}/inputs` || asked.startsWith(`${path}/sessions`))
-    );
+    const lists = [path, `${path}/inputs`, `${path}/usage`];
+    return method === 'GET' && (lists.includes(asked) || asked.startsWith(`${path}/sessions`));
   }
 
   clear(): void {

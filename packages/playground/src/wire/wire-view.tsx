@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../copy-button.js';
+import { Pairs } from '../pairs.js';
 import type { Endpoint } from '../state/endpoints.js';
 import { useStore } from '../state/store.js';
 import type { Exchange, Wire } from '../state/wire.js';
@@ -91,7 +92,7 @@ function ExchangeView({ exchange, endpoint }: { exchange: Exchange; endpoint: En
       {note !== undefined && <p class="quiet">{note}</p>}
       <details>
         <summary>Request</summary>
-        <Headers headers={headers} />
+        <Pairs pairs={headers} />
         {body !== undefined && <pre tabindex={0}>{indented(body)}</pre>}
         {query && <pre tabindex={0}>{bodyOf(query)}</pre>}
         {sent && (
@@ -104,25 +105,12 @@ function ExchangeView({ exchange, endpoint }: { exchange: Exchange; endpoint: En
       {status !== undefined && responseHeaders.length > 0 && (
         <details>
           <summary>Response headers</summary>
-          <Headers headers={responseHeaders} />
+          <Pairs pairs={responseHeaders} />
         </details>
       )}
       {events.length > 0 && <EventTable exchange={exchange} />}
       {text !== '' && <pre tabindex={0}>{indented(text)}</pre>}
     </section>
-  );
-}
-
-function Headers({ headers }: { headers: [string, string][] }) {
-  return (
-    <dl class="headers">
-      {headers.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }
 
