@@ -2,11 +2,12 @@ import { checkConformance, LEVELS, PROMISES } from 'nest-agent-query-conformance
 import { ONE_ADAPTER } from '../support/host.js';
 import { type ConformantHost, startConformantHost, targetAt } from './conformant-host.js';
 import { DefectiveService } from './defective-service.js';
+import { OF_METADATA } from './defects/metadata.js';
 import { OF_RUNS } from './defects/runs.js';
 import { OF_STREAMS } from './defects/streams.js';
 import { OF_UPLOADS } from './defects/uploads.js';
 
-const DEFECTS = [...OF_STREAMS, ...OF_RUNS, ...OF_UPLOADS];
+const DEFECTS = [...OF_STREAMS, ...OF_RUNS, ...OF_UPLOADS, ...OF_METADATA];
 
 describe('A service with one defect', () => {
   let host: ConformantHost;

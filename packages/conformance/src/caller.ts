@@ -15,6 +15,8 @@ export interface AskOptions extends RequestOptions {
   /** The parts before the script. */
   parts?: (Part | SentFile)[];
   kwargs?: Record<string, unknown> | null;
+  /** What the query says about itself. */
+  metadata?: unknown;
 }
 
 /** A run as JSON. */
@@ -26,6 +28,7 @@ export interface Run {
   startedAt: string | null;
   endedAt: string | null;
   events: number;
+  metadata?: Record<string, string>;
 }
 
 /** What a check does with the service. It remembers what it has begun, and ends it afterwards. */
@@ -61,14 +64,14 @@ export class Caller {
   }
 
   /** Sends a script, and resolves when the head of the response has arrived. Any status is fine. */
-  submit(steps: Step[], { parts = [], kwargs, ...options }: AskOptions = {}): Promise<Reply> {
+  submit(steps: Step[], { parts = [], kwargs, metadata, ...options }: AskOptions = {}): Promise<Reply> {
     for (const step of steps) {
       if ('wait' in step) this.#unmarked.add(step.wait);
       if ('mark' in step) this.#unmarked.delete(step.mark);
     }
     if (typeof kwargs?.['session_id'] === 'string') this.#sessions.add(kwargs['session_id']);
     const script: Part = { type: 'text', text: JSON.stringify(steps) };
-    return this.send({ ...options, body: JSON.stringify({ parts: [...parts, script], kwargs }) });
+    return this.send({ ...options, body: JSON.stringify({ parts: [...parts, script], kwargs, metadata }) });
   }
 
   /** Sends a script whose stream must follow. */

@@ -23,7 +23,7 @@ export const EDITION: Edition = '2027-02';
  */
 export const LEVELS = {
   core: 'a query and its stream: section 1 of the interface',
-  stream: 'the two profiles, the end of a stream, and what is refused before it: 2.1 to 2.3, 2.8',
+  stream: 'the two profiles, the end of a stream, and what is refused before it: 2.1 to 2.3, 2.8, 2.16',
   runs: 'runs that outlive their connections: follow, resume, retry, cancel: 2.4, 2.7',
   sessions: 'conversations, their turns and forks: 2.5, 2.16',
   files: 'files of queries and answers, and long texts: 2.9',

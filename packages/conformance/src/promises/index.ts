@@ -5,7 +5,9 @@ import { CORE } from './core.js';
 import { FILES } from './files.js';
 import { INPUT } from './input.js';
 import { LISTS } from './lists.js';
+import { LISTS_BY_METADATA, METADATA } from './metadata.js';
 import { REFUSALS } from './refusals.js';
+import { RESULT } from './result.js';
 import { RETRIES } from './retries.js';
 import { RUNS } from './runs.js';
 import { SESSION_CHANGES } from './session-changes.js';
@@ -24,6 +26,8 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...CORE,
   ...STREAM,
   ...REFUSALS,
+  ...RESULT,
+  ...METADATA,
   ...RUNS,
   ...RETRIES,
   ...CANCEL,
@@ -32,6 +36,7 @@ export const PROMISES: readonly ConformancePromise[] = [
   ...FILES,
   ...UPLOADS,
   ...LISTS,
+  ...LISTS_BY_METADATA,
   ...USAGE,
   ...INPUT,
   ...ACCESS,

@@ -6,7 +6,7 @@ import { PROMISES } from './index.js';
 const FROZEN = {
   '2026-12': '1269fddc525a307ea7127d7ffd4348336bdb107af95d23b61293f7bea8816fb0',
   '2027-01': 'edcfbd98d270fe3185d6c5fe966bce95d70afa6a5acfd8bcf56ff2f370ae5fd5',
-  '2027-02': '8c2f56e2f073054ae359be5a86b4c3baf0ad4a262a296ec35afaf28c20898e22',
+  '2027-02': 'b2d0890bdb85957652b439dc0b76f7a583c9ec6f1ea518cd08aca239d6626e6e',
 };
 
 describe('The promises', () => {
