@@ -11,6 +11,7 @@ import {
   QueryError,
   QueryModule,
   reasoning,
+  result,
   source,
   toolCall,
   toolResult,
@@ -298,6 +299,36 @@ describeWithBrowser('The page, in Chromium', () => {
       );
     });
 
+    it('shows a result, the run of an answer with its metadata, and what was used', async () => {
+      const session = 'used';
+      const call = agent.call(1);
+      const body = JSON.stringify({
+        parts: [{ type: 'text', text: 'Count' }],
+        kwargs: { session_id: session },
+        metadata: { team: 'sales' },
+      });
+      const headers = { 'content-type': 'application/json' };
+      const response = fetch(`${host.url}/api/v1/query`, { method: 'POST', headers, body });
+      (await call).emit(result({ count: 12 }), usage({ inputTokens: 1_000, outputTokens: 20 }));
+      (await call).finish();
+      await (await response).text();
+      expect(await page.locator('.used').count()).toBe(0);
+      await page.goto(`${address}#session=${session}`);
+      await page.getByRole('heading', { name: 'Result' }).waitFor();
+      await shows('"count": 12');
+      await page.getByText('This conversation: 1,000 tokens in, 20 tokens out').waitFor();
+      await page.getByText('Run · 1,000 tokens in').click();
+      const fact = page.locator('.run dl div', { hasText: 'team' });
+      await fact.getByText('sales').waitFor();
+      await page.locator('.run').getByText('completed').waitFor();
+      expect(await barriers()).toEqual([]);
+      const next = await ask('Again');
+      next.emit(usage({ inputTokens: 1, outputTokens: 1 }));
+      next.finish();
+      await page.getByText('This conversation: 1,001 tokens in, 21 tokens out').waitFor();
+      await page.getByText('Today: 1,001 tokens in, 21 tokens out').waitFor();
+    });
+
     it('lets disappear what a restart makes void', async () => {
       const events = [
         message('Kept. '),
@@ -317,6 +348,32 @@ describeWithBrowser('The page, in Chromium', () => {
         'Kept. Again.',
       ]);
       expect(await page.locator('.tool').count()).toBe(0);
+    });
+
+    it('shows how much of a large file is sent, before its query', async () => {
+      const network = await context.newCDPSession(page);
+      const bytesPerSecond = (uploadThroughput: number) =>
+        network.send('Network.emulateNetworkConditions', {
+          offline: false,
+          latency: 0,
+          downloadThroughput: -1,
+          uploadThroughput,
+        });
+      const buffer = Buffer.alloc(9 * 1024 * 1024, 'a');
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'large.bin', mimeType: 'application/x-large', buffer });
+      await bytesPerSecond(1_000_000);
+      await button('Send').click();
+      await page.getByRole('progressbar', { name: /^Uploading [1-9]\d? %$/ }).waitFor();
+      expect(agent.calls).toEqual([]);
+      await bytesPerSecond(-1);
+      const call = await agent.call(1);
+      expect(call.query.parts).toMatchObject([{ name: 'large.bin', mimeType: 'application/x-large' }]);
+      call.finish();
+      await announces('Answer complete.');
+      expect(await page.getByRole('progressbar').count()).toBe(0);
+      await network.detach();
     });
 
     it('sends files that are picked, dropped and pasted, and kwargs', async () => {
