@@ -1,7 +1,7 @@
 /**
  * Lets a process die with SIGKILL at a statement of its store: `node --import ./dying.mjs program.mjs`. Node executes this in each
  * thread too. While the file `DYING` names a statement, `<number> before|after`, the statements are counted. The file
- * `<DYING>.struck` then has the SQL of the one that was struck. Failed webhooks are tried again at once.
+ * `<DYING>.struck` is there when it was struck. Failed webhooks are tried again at once.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
@@ -22,8 +22,8 @@ function moment() {
   return ++count === Number(number) ? when : undefined;
 }
 
-function die(sql) {
-  writeFileSync(`${DYING}.struck`, sql);
+function die() {
+  writeFileSync(`${DYING}.struck`, '');
   process.kill(process.pid, 'SIGKILL');
   // Nothing else happens in this thread.
   for (;;);
@@ -35,10 +35,9 @@ if (isMainThread) {
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = function (...of) {
     const when = moment();
-    const sql = of[0].text ?? of[0];
-    if (when === 'before') die(sql);
+    if (when === 'before') die();
     const answer = query.apply(this, of);
-    if (when === 'after') answer.then(() => die(sql));
+    if (when === 'after') answer.then(die);
     return answer;
   };
   const { settle } = SqlDeliveryStore.prototype;
@@ -52,9 +51,9 @@ if (isMainThread) {
     const execute = statement[name];
     statement[name] = function (...of) {
       const when = moment();
-      if (when === 'before') die(this.source ?? name);
+      if (when === 'before') die();
       const answer = execute.apply(this, of);
-      if (when === 'after') die(this.source ?? name);
+      if (when === 'after') die();
       return answer;
     };
   }
