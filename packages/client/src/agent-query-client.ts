@@ -11,7 +11,7 @@ import type {
   SessionPage,
   SessionView,
   UsageList,
-} from './wire.js';
+} from './wire/index.js';
 import { type AgentQueryError, invalidResponse } from './agent-query-error.js';
 import { Answer } from './answer.js';
 import { type AgentQueryClientOptions, Connection } from './connection.js';

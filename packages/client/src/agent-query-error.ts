@@ -1,4 +1,4 @@
-import type { Problem } from './wire.js';
+import type { Problem } from './wire/index.js';
 
 /** Codes that the client itself adds to those of the service. */
 export type ClientErrorCode =

@@ -20,7 +20,7 @@ import type {
   ToolCallEnvelope,
   ToolResultEnvelope,
   UsageEnvelope,
-} from './wire.js';
+} from './wire/index.js';
 import { AgentQueryError } from './agent-query-error.js';
 import type { LogEntry, LogReader } from './log-reader.js';
 import { upTo } from './valid-entries.js';

@@ -18,4 +18,4 @@ export type { FileContent, FileInput } from './file-source.js';
 export type { FollowOptions } from './log-reader.js';
 export type { InputPart } from './query-body.js';
 export type { ResumeInfo } from './retries.js';
-export type * from './wire.js';
+export type * from './wire/index.js';

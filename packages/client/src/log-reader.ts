@@ -1,4 +1,4 @@
-import type { Envelope, InputRequest, RunView } from './wire.js';
+import type { Envelope, InputRequest, RunView } from './wire/index.js';
 import { AgentQueryError, connectionLost, invalidResponse, isTransient } from './agent-query-error.js';
 import { refusals } from './beginning-of.js';
 import { type Connection, jsonOf, type RequestParts } from './connection.js';

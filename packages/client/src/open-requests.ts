@@ -1,4 +1,4 @@
-import type { Envelope, InputRequest, InputRequiredEnvelope, InputResolvedEnvelope } from './wire.js';
+import type { Envelope, InputRequest, InputRequiredEnvelope, InputResolvedEnvelope } from './wire/index.js';
 
 /**
  * Which requests of a run are open after one more envelope of its log.

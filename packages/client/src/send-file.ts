@@ -3,7 +3,7 @@ import type { BodyStream, isBrowser, OnSent } from './body-stream.js';
 import type { Connection, jsonOf } from './connection.js';
 import type { bytesOf, FileSource } from './file-source.js';
 import { type Refusals, type Request, upload } from './upload.js';
-import type { SentFile } from './wire.js';
+import type { SentFile } from './wire/index.js';
 
 /*
  * Pages load this module with their first large file. It imports nothing of the rest of the client, which a bundler
