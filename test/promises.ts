@@ -716,7 +716,7 @@ export const PROMISES = {
   'module.earlier': {
     section: 'module',
     sentence:
-      'A host may send an earlier conversation with a query: the history of its run, and of later runs of its session, begins with it.',
+      'A host may send an earlier conversation with a query: the history of its run, and of later runs of its session, has it before the query.',
   },
   'module.async-context': {
     section: 'module',

@@ -64,7 +64,8 @@ export interface QueryContext {
     | undefined;
   /**
    * The earlier turns of the session, oldest first: the newest ones, as many as `sessionTurns` says (default 100), within 8 Mi
-   * characters of JSON. Empty without a session.
+   * characters of JSON. Each conversation that a host has sent with a query (`QueryOptions.earlier`) stands before that query, also
+   * without a session and beyond these limits. Empty if there is neither.
    */
   history: Turn[];
   /**

@@ -41,8 +41,8 @@ export interface QueryOptions {
    */
   afterTurn?: number | undefined;
   /**
-   * The conversation before the query, which the caller has sent along, oldest first: `QueryContext.history` begins with it, here and
-   * in later runs of the session. Default: none.
+   * The conversation before the query, which the caller has sent along, oldest first. In `QueryContext.history` it follows the turns
+   * that the session has already, in this run and in later ones. Default: none.
    */
   earlier?: readonly EarlierText[] | undefined;
   /** The run continues when nobody follows it, whatever the disconnect policy is. Default false. */

@@ -116,7 +116,7 @@ export class Execution {
     await this.#answer.settled();
   }
 
-  /** The query; and the state of the last checkpoint of an earlier attempt, as JSON. */
+  /** The query and the earlier texts; and the state of the last checkpoint of an earlier attempt, as JSON. */
   async #beginning(): Promise<
     Pick<Submission, 'earlier'> & { query: Query; checkpoint?: string | undefined }
   > {

@@ -32,8 +32,8 @@ export function metadataOf({ metadata = {} }: Query): Query['metadata'] {
 }
 
 /**
- * The SHA-256 of a query, of the earlier texts, and of the turns that it replaces. The order of members and the white space of the JSON make no
- * difference.
+ * The SHA-256 of a query, of the earlier texts, and of the turns that it replaces. The order of members and the white space of
+ * the JSON make no difference.
  */
 export async function queryDigest(
   query: Query,
