@@ -219,8 +219,3 @@ export function orphanedRuns(db: Db) {
       .where('runs.process', 'not in', db.selectFrom('processes as alive').select('alive.id'))
   );
 }
-
-/** Selects those of these leases that have not ended. `forKeyShare` delays the end of them until the transaction has ended. */
-export function selectLeases(db: Pick<Db, 'selectFrom'>, processes: string[]) {
-  return db.selectFrom('processes').select('id').where('id', 'in', processes);
-}

@@ -1,10 +1,9 @@
-import { type QueryCreator, sql } from 'kysely';
+import { type QueryCreator, type RawBuilder, sql } from 'kysely';
 import { doneText, type RunEnd } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
-import { tableOf } from '../drivers/row-statement.js';
+import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { selectLeases } from './lease.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
 import { deferredOf } from './queues.js';
 import { type OwnedAttempt, statementWith } from './run-rows.js';
@@ -30,6 +29,9 @@ export interface LogCommit {
   /** The webhooks of these ends. */
   deliveries: NewDelivery[];
 }
+
+type CommitRows = Pick<LogCommit, 'segments' | 'usage' | 'endings'>;
+type LeasedRows = CommitRows & { leases: string[] };
 
 export interface Written {
   /** The leases that have ended. If there is one, nothing was written. */
@@ -99,11 +101,11 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
   const { segments, checkpoints, usage, endings, deliveries } = commit;
   if (!driver.isShared) return database.persistAtOnce((db) => writeAtOnce(db, driver, commit));
   if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
-    return database.persistAtOnce((db) => writeUnder(db, leases, commit));
+    return database.persistAtOnce((db) => writeUnder(db, driver, leases, commit));
   }
   return database.persistTransaction(async (db) => {
     // Locks the leases until the end of the transaction.
-    const written = await writeUnder(db, leases, { segments: [], usage, endings });
+    const written = await writeUnder(db, driver, leases, { segments: [], usage, endings });
     if (written.expired.length > 0) return written;
     await insertSegments(db, driver, segments);
     for (const checkpoint of checkpoints) await storeCheckpoint(db, checkpoint);
@@ -116,25 +118,61 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
  * Writes in one statement, if all these leases are valid. They cannot end before the statement has ended. For Postgres:
  * SQLite has no data-modifying `with`. A segment that was inserted before is left as it is.
  */
-async function writeUnder(
-  db: Db,
-  leases: string[],
-  { segments, usage, endings }: Pick<LogCommit, 'segments' | 'usage' | 'endings'>,
-): Promise<Written> {
-  const isOwner = sql<boolean>`(select count(*) from leased) = ${leases.length}`;
-  const written = db
-    .with('leased', (of) => selectLeases(of, leases).forKeyShare())
-    .with('ending', (of) => of.selectFrom(tableOf('row', ENDING_TYPES, endings)).selectAll())
-    .with('ended', (of) => updateRuns(of).where(isOwner).returning('runs.id'))
+async function writeUnder(db: Db, driver: Driver, leases: string[], commit: CommitRows): Promise<Written> {
+  const statement = commit.usage.length === 0 ? writing : writingUsage;
+  const rows = await statement.execute<{ id: string }>(db, driver, { ...commit, leases });
+  const ids = new Set(rows.map(({ id }) => id));
+  const ended = commit.endings.filter((ending) => ids.has(ending.run_id));
+  return {
+    expired: leases.filter((lease) => !ids.has(lease)),
+    // An admission that does not see the end yet may defer a run.
+    ended: new Map(ended.map((ending) => [ending.run_id, true])),
+  };
+}
+
+const writing = new Statement<LeasedRows>((db, place) => idsOf(writtenUnder(db, place, isOwner(place))));
+
+const writingUsage = new Statement<LeasedRows>((db, place) => {
+  const written = writtenUnder(db, place, isOwner(place));
+  const counted = written.with('counted', (of) =>
+    insertingNewUsage(of, place, ({ usage }) => usage, isOwner(place)),
+  );
+  return idsOf(counted);
+});
+
+function isOwner(place: PlaceOf<LeasedRows>) {
+  return sql<boolean>`(select count(*) from leased) = ${place(({ leases }) => leases.length)}`;
+}
+
+function idsOf(written: ReturnType<typeof writtenUnder>) {
+  return written
+    .selectFrom('leased')
+    .select('id')
+    .unionAll((of) => of.selectFrom('ended').select('id'));
+}
+
+function writtenUnder(db: Db, place: PlaceOf<LeasedRows>, isOwned: RawBuilder<boolean>) {
+  return db
+    .with('leased', (of) =>
+      of
+        .selectFrom('processes')
+        .select('id')
+        .where('id', '=', sql<string>`any(${place(({ leases }) => leases)}::text[])`)
+        .forKeyShare(),
+    )
+    .with('ending', (of) =>
+      of.selectFrom(tableOf('row', ENDING_TYPES, place, ({ endings }) => endings)).selectAll(),
+    )
+    .with('ended', (of) => updateRuns(of).where(isOwned).returning('runs.id'))
     .with('inserted', (of) =>
       of
         .insertInto('log')
         .columns(SEGMENT_COLUMNS)
         .expression((log) =>
           log
-            .selectFrom(tableOf('segment', SEGMENT_TYPES, segments))
+            .selectFrom(tableOf('segment', SEGMENT_TYPES, place, ({ segments }) => segments))
             .select(SEGMENT_COLUMNS)
-            .where(isOwner)
+            .where(isOwned)
             .unionAll(
               log
                 .selectFrom('ending')
@@ -144,20 +182,6 @@ async function writeUnder(
         )
         .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
     );
-  const counted = () =>
-    written.with('counted', (of) => insertingNewUsage(of, usage, isOwner)) as unknown as typeof written;
-  const rows = await (usage.length === 0 ? written : counted())
-    .selectFrom('leased')
-    .select('id')
-    .unionAll((of) => of.selectFrom('ended').select('id'))
-    .execute();
-  const ids = new Set(rows.map(({ id }) => id));
-  const ended = endings.filter((ending) => ids.has(ending.run_id));
-  return {
-    expired: leases.filter((lease) => !ids.has(lease)),
-    // An admission that does not see the end yet may defer a run.
-    ended: new Map(ended.map((ending) => [ending.run_id, true])),
-  };
 }
 
 /** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */

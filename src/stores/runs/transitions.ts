@@ -9,7 +9,6 @@ import {
 import type { Driver } from '../drivers/driver.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { closeInputs } from './input-rows.js';
-import { selectLeases } from './lease.js';
 import { LocalRun } from './local-runs.js';
 import { endingOf, endRun } from './log-commit.js';
 import { insertDeliveries, type Outbox } from './outbox.js';
@@ -31,8 +30,9 @@ export async function startWaiting(
   now: number,
 ): Promise<LocalRun[]> {
   const rows = await db
+    // The lock delays the end of the lease until the transaction has ended.
     .with('lease', (of) => {
-      const lease = selectLeases(of, [process]);
+      const lease = of.selectFrom('processes').select('id').where('id', '=', process);
       return isShared ? lease.forKeyShare() : lease;
     })
     .with('ready', (of) => {

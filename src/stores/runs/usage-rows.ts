@@ -8,7 +8,7 @@ import {
 import { dayOf, type RunRecord, USAGE_DAYS, type Used } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
-import { type ColumnTypes, RowStatement, tableOf } from '../drivers/row-statement.js';
+import { type ColumnTypes, type PlaceOf, RowStatement, tableOf } from '../drivers/row-statement.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
 
@@ -133,15 +133,16 @@ export async function insertNewUsage(db: Db, driver: Driver, rows: NewUsage[]): 
 }
 
 /** The same as a part of a statement, where a condition holds. For Postgres. */
-export function insertingNewUsage(
+export function insertingNewUsage<Values>(
   db: Pick<QueryCreator<Tables>, 'insertInto'>,
-  rows: NewUsage[],
+  place: PlaceOf<Values>,
+  rowsOf: (values: Values) => NewUsage[],
   condition: RawBuilder<boolean>,
 ) {
   return insertInto(db)
     .expression((of) =>
       of
-        .selectFrom(tableOf('row', TYPES, rows))
+        .selectFrom(tableOf('row', TYPES, place, rowsOf))
         .select(COLUMNS)
         .where(condition),
     )
