@@ -39,21 +39,26 @@ export async function run(command, parameters, { isShown = false, ...options } =
 /**
  * Does the same with each of some names, or with all if none is named. A failure is shown, and the others follow.
  *
+ * @param atOnce how many are done at the same time
  * @throws Error if there is no such name
  */
-export async function forEachNamed(all, work) {
+export async function forEachNamed(all, work, atOnce = 1) {
   const names = process.argv.slice(2);
   const unknown = names.filter((name) => !(name in all));
   if (unknown.length > 0)
     throw new Error(`There is no ${unknown.join(', ')}. There are: ${Object.keys(all).join(', ')}.`);
-  for (const name of names.length > 0 ? names : Object.keys(all)) {
-    try {
-      await work(name, all[name]);
-    } catch (error) {
-      console.error(`${name} has failed: ${error.message}`);
-      process.exitCode = 1;
+  const left = (names.length > 0 ? names : Object.keys(all)).values();
+  const workInTurn = async () => {
+    for (const name of left) {
+      try {
+        await work(name, all[name]);
+      } catch (error) {
+        console.error(`${name} has failed: ${error.message}`);
+        process.exitCode = 1;
+      }
     }
-  }
+  };
+  await Promise.all(Array.from({ length: atOnce }, workInTurn));
 }
 
 /**

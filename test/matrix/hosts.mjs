@@ -43,7 +43,8 @@ try {
     service: () => tryService(packages, directory),
     tutorial: () => tryTutorial(packages, directory),
   };
-  await forEachNamed(hosts, (_, tryHost) => tryHost());
+  // An installation waits for the network and the disk most of the time.
+  await forEachNamed(hosts, (_, tryHost) => tryHost(), 2);
 } finally {
   await rm(directory, { recursive: true, force: true });
 }
