@@ -2,10 +2,10 @@ FROM node:22-slim AS build
 WORKDIR /app
 COPY . .
 RUN npm ci && npm run build
-# The folders under packages/ whose agents or adapters the image has beside the agent files, as in "ai-sdk bullmq".
+# The folders under packages/ that the image has besides: agents, adapters, a queue, as in "ai-sdk bullmq".
 ARG PACKAGES=
 RUN for folder in packages/*; do \
-      case " client doctor files ${PACKAGES:+adapters $PACKAGES} " in *" ${folder#packages/} "*) ;; *) rm -r "$folder" ;; esac; \
+      case " client doctor files protocols ${PACKAGES:+adapters $PACKAGES} " in *" ${folder#packages/} "*) ;; *) rm -r "$folder" ;; esac; \
     done
 # The lock file has the versions. The link to the core itself is for the packages, and prom-client for METRICS_PORT.
 RUN npm pkg delete devDependencies \

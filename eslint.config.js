@@ -13,6 +13,7 @@ const unresolved = [
         'packages/langgraph/',
         'packages/mastra/',
         'packages/openai-agents/',
+        'packages/protocols/test/',
       ]),
   ...(existsSync('test/browser/node_modules') ? [] : ['test/browser/']),
 ];

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 const missing = [
   ...(existsSync(new URL('packages/node_modules', import.meta.url))
     ? []
-    : ['/packages/(langgraph|mastra|openai-agents|ai-sdk/test|[^/]+\\.spec)']),
+    : ['/packages/(langgraph|mastra|openai-agents|(ai-sdk|protocols)/test|[^/]+\\.spec)']),
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
 ];
 
@@ -35,7 +35,7 @@ export default {
     '^nest-agent-query$': '<rootDir>/src/index.ts',
     '^nest-agent-query/(.*)$': '<rootDir>/src/$1/index.ts',
     '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
-    '^nest-agent-query-(ai-sdk)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
+    '^nest-agent-query-(ai-sdk|protocols)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
     '^(\\.{1,2}/.*(?:code-folder|required-framework))\\.cjs$': '$1.cts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -23,6 +23,7 @@ import {
 } from './config/index.js';
 import { diagnosticHandler } from './agents/diagnostic/index.js';
 import { type AnsweringOptions, loadAgent, loadPackage } from './load-agent.js';
+import { type LoadedProtocol, loadProtocols } from './load-protocols.js';
 import { PlaygroundModule } from './playground/index.js';
 import {
   AgentService,
@@ -75,12 +76,8 @@ export class AppModule {
     const tracers = await Promise.all(agents.map(loadTracer));
     const { QUERIES_PER_MINUTE: rate, ROLE: role } = environment;
     const hasMetrics = await canMeasure(environment);
-    const shared = {
-      store,
-      ...(access && { owner: ownerOf }),
-      role,
-      decorators: rate === undefined ? [] : [UseGuards(RateLimitGuard)],
-    };
+    const decorators = rate === undefined ? [] : [UseGuards(RateLimitGuard)];
+    const shared = { store, ...(access && { owner: ownerOf }), role, decorators };
     const modules = agents.map(({ name, environment: own }, index) =>
       QueryModule.forRoot({
         ...queryOptions(own),
@@ -94,6 +91,7 @@ export class AppModule {
         listeners: hasMetrics ? [QueryMetrics, QueryLog] : [QueryLog],
       }),
     );
+    const protocols = await loadProtocols(environment);
     const diagnostics = agents.map((agent) =>
       QueryModule.forRoot({ ...diagnosticOptions(agent), ...shared, handler: diagnosticHandler() }),
     );
@@ -118,8 +116,9 @@ export class AppModule {
         ...(access ? [AccessModule.forRoot(access)] : []),
         ...(rate === undefined ? [] : [await rateLimit(rate, environment)]),
         ...(hasMetrics ? [metrics(environment)] : []),
-        ...(hasPlayground(environment) ? [playground(agents)] : []),
+        ...(hasPlayground(environment) ? [playground(agents, protocols)] : []),
         ...modules,
+        ...protocols.flatMap(({ mount }) => agents.map(({ name }) => mount(name, decorators))),
         ...diagnostics,
       ],
     };
@@ -129,11 +128,12 @@ export class AppModule {
 // An orchestrator has no credential.
 PublicRoute()(HealthController);
 
-function playground(agents: ServiceAgent[]): DynamicModule {
+function playground(agents: ServiceAgent[], protocols: LoadedProtocol[]): DynamicModule {
   const { name, environment } = agents[0]!;
   return PlaygroundModule.forRoot({
     path: '',
     endpoint: agents.map(pathOf),
+    protocols: protocols.map(({ protocol }) => protocol),
     ...(name === undefined && { name: agentNameOf(environment) }),
   });
 }

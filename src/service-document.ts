@@ -14,8 +14,9 @@ export interface ServiceFeatures {
 }
 
 /**
- * Returns the controller of `GET /openapi.json`: OpenAPI 3.1, with every path of the service but the assets of its page. It names the agents and the version,
- * so it needs a credential where those need one.
+ * Returns the controller of `GET /openapi.json`: OpenAPI 3.1, with every path of the service but the assets of its page, and those
+ * of other protocols, which have descriptions of their own. It names the agents and the version, so it needs a credential where
+ * those need one.
  */
 export function documentControllerOf(features: ServiceFeatures): Type {
   let written: Promise<string> | undefined;

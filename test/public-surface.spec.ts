@@ -108,8 +108,26 @@ const ENTRIES: Record<string, string[]> = {
     'UsageStore',
     'usage',
   ],
+  'packages/protocols/src/ag-ui/index.ts': ['AgUiModule'],
   'src/openapi/index.ts': ['describeQueryModules'],
   'src/playground/index.ts': ['PlaygroundModule'],
+  'packages/protocols/src/openai/index.ts': ['OpenAiModule'],
+  'src/protocol/index.ts': [
+    'DataUrl',
+    'Endpoint',
+    'EventStream',
+    'RunStream',
+    'StreamForm',
+    'StreamsEnvelopes',
+    'cursorOf',
+    'framesOfText',
+    'getEndpointToken',
+    'header',
+    'idempotencyKeyOf',
+    'invalidQuery',
+    'placesOf',
+    'rawResponse',
+  ],
   'src/store-rules/index.ts': [
     'USAGE_DAYS',
     'addTokens',
@@ -140,6 +158,7 @@ const ENTRIES: Record<string, string[]> = {
     'refuseBehind',
     'refuseToAsk',
     'refuseToFork',
+    'refuseToFollow',
     'refuseToReplace',
     'refuseToWait',
     'resolvedText',
@@ -206,6 +225,7 @@ const ENTRIES: Record<string, string[]> = {
   'packages/langgraph/src/index.ts': ['fromLangGraph'],
   'packages/mastra/src/index.ts': ['fromMastra'],
   'packages/openai-agents/src/index.ts': ['fromOpenAIAgents'],
+  'packages/protocols/src/ai-sdk/index.ts': ['AiSdkModule'],
 };
 
 interface Exported {

@@ -1,5 +1,5 @@
 export type { ServiceAgent } from './agents.js';
-export type { Environment } from './variables.js';
+export type { Environment, Protocol } from './variables.js';
 export {
   allowedHosts,
   commandOptions,
@@ -9,6 +9,7 @@ export {
   hasPlayground,
   isLocalOnly,
   modelOptions,
+  protocolsOf,
   proxies,
   queryOptions,
   remoteOptions,

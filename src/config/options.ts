@@ -15,7 +15,7 @@ import {
   type JwtOptions,
 } from '../access/index.js';
 import { entriesOf, isLoopback, linesOf } from './lists.js';
-import { type Environment, isVariable } from './variables.js';
+import { type Environment, isVariable, type Protocol, PROTOCOLS } from './variables.js';
 
 /** The members of a group of options that variables set. Without a limit, the member is left out. */
 function chosen<G extends Record<string, NumberOption>>(
@@ -106,6 +106,12 @@ export function proxies({ TRUST_PROXY }: Environment): string[] {
 /** Whether the service has the page to try its agents. A worker has no endpoint to try. */
 export function hasPlayground({ PLAYGROUND, HOST, ROLE }: Environment): boolean {
   return ROLE !== 'worker' && (PLAYGROUND === '' ? isLoopback(HOST) : PLAYGROUND === 'on');
+}
+
+/** The protocols that the service has besides its own. A worker has no endpoint. */
+export function protocolsOf({ PROTOCOLS: given, ROLE }: Environment): Protocol[] {
+  const named = entriesOf(given);
+  return ROLE === 'worker' ? [] : PROTOCOLS.filter((each) => named.length === 0 || named.includes(each));
 }
 
 /** The origins whose pages may use the endpoint; `*` for all, undefined for none. */

@@ -117,6 +117,9 @@ const { stopDeadlineMs, drainMs, ...ofRuns } = others;
 
 /** The levels, from the most important on. `info` is what Nest calls `log`. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
+/** The protocols of the package `nest-agent-query-protocols`. */
+export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
 const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
 const isNotEmpty = (entry: string) => entry !== '';
 
@@ -146,6 +149,11 @@ export const VARIABLES = {
   ),
   LOG_LEVEL: service(oneOf(LOG_LEVELS, 'info'), 'the least important level that is logged', 'level'),
   PLAYGROUND: service(oneOf(['on', 'off'], ''), '`on` or `off`: [the page](playground.md)', 'on|off'),
+  PROTOCOLS: service(
+    list(isOneOf([...PROTOCOLS, 'none']), `of ${PROTOCOLS.join(', ')}, with commas between them, or "none"`),
+    '[protocols](protocols.md); by default all',
+    'list',
+  ),
   WEBHOOKS_FILE: service(text(), 'a file of endpoints for [webhooks](webhooks.md)', 'file'),
   WEBHOOKS_ALLOW_PRIVATE: service(
     oneOf(['true', 'false'], 'false'),

@@ -47,6 +47,8 @@ export interface Addresses {
   endpoints: readonly string[];
   /** The name of the agent, if it is not the path of its endpoint. */
   name: string | undefined;
+  /** The protocols that are beside each endpoint. */
+  protocols: readonly string[];
 }
 
 /** Serves the page from memory. It writes the response itself, so that no interceptor of the host changes it. */
@@ -83,13 +85,14 @@ export abstract class PlaygroundController {
   }
 
   #htmlFor(sent: string): string {
-    const { path, endpoints, name = '' } = this.addresses;
+    const { path, endpoints, name = '', protocols } = this.addresses;
     const addressOf = (target: string) => escaped(relativeAddress(sent, path, target));
     const assets = addressOf(path === '' ? 'assets/' : `${path}/assets/`);
     return this.files.html
       .replaceAll('./assets/', () => assets)
       .replace('{{endpoints}}', () => endpoints.map((endpoint) => addressOf(endpoint)).join(' '))
-      .replace('{{agent}}', () => escaped(name));
+      .replace('{{agent}}', () => escaped(name))
+      .replace('{{protocols}}', protocols.join(' '));
   }
 }
 

@@ -15,9 +15,19 @@ export interface PlaygroundOptions {
    * Default: the path of the endpoint.
    */
   name?: string | undefined;
+  /**
+   * The protocols of `nest-agent-query-protocols` that are beside each endpoint, at their default paths: `ai-sdk`, `ag-ui`,
+   * `openai`. The page can show runs in them. Default: none.
+   */
+  protocols?: readonly string[] | undefined;
 }
 
-const MEMBERS: Record<keyof PlaygroundOptions, true> = { path: true, endpoint: true, name: true };
+const MEMBERS: Record<keyof PlaygroundOptions, true> = {
+  path: true,
+  endpoint: true,
+  name: true,
+  protocols: true,
+};
 
 /**
  * A page to try the agents of an application in a browser. It has no data, and needs no credential: it asks for an API key where
@@ -40,13 +50,17 @@ export class PlaygroundModule {
   static forRoot(options: PlaygroundOptions = {}): DynamicModule {
     for (const name of Object.keys(options))
       if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`PlaygroundModule: ${name} is not an option.`);
-    const { path = 'playground', endpoint = 'query', name } = options;
+    const { path = 'playground', endpoint = 'query', name, protocols = [] } = options;
     if (typeof path !== 'string') throw new TypeError('PlaygroundModule: the option "path" must be a path.');
     const endpoints = (typeof endpoint === 'string' ? [endpoint] : endpoint).map(trimmedPath);
     if (endpoints.length === 0 || endpoints.includes(''))
       throw new TypeError('PlaygroundModule: the option "endpoint" must have a path that is not empty.');
     checkName(name, endpoints.length);
-    const addresses = { path: trimmedPath(path), endpoints, name: name?.trim() };
+    if (!Array.isArray(protocols) || protocols.some((each) => !/^[\w-]+$/.test(String(each))))
+      throw new TypeError(
+        'PlaygroundModule: the option "protocols" must be a list of names such as "ai-sdk".',
+      );
+    const addresses = { path: trimmedPath(path), endpoints, name: name?.trim(), protocols };
     return { module: PlaygroundModule, controllers: [controllerAt(addresses)] };
   }
 }

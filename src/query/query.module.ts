@@ -13,6 +13,7 @@ import { Spool } from './files/spool.js';
 import { type Reserve, Uploads } from './files/uploads.js';
 import { Bodies } from './http/bodies.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
+import { Endpoint, getEndpointToken } from './http/endpoint.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
@@ -64,6 +65,7 @@ type TypedModuleOptions<K extends object> = QueryModuleOptions<K> & ModuleExtras
     OwnerPipe,
     CallerPipe,
     Bodies,
+    Endpoint,
     SseInterceptor,
     HostParsers,
     Connections,
@@ -156,10 +158,18 @@ function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicMod
       ...handlerProviders(handler),
       ...observerProviders(listeners),
       storeProvider(name),
-      // `AgentService` itself belongs to the module without a name.
-      ...(name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }]),
+      // `AgentService` and `Endpoint` themselves belong to the module without a name.
+      ...(name === undefined
+        ? []
+        : [
+            { provide: getAgentToken(name), useExisting: AgentService },
+            { provide: getEndpointToken(name), useExisting: Endpoint },
+          ]),
     ],
-    exports: name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)],
+    exports:
+      name === undefined
+        ? [AgentService, AgentHandler, Endpoint]
+        : [getAgentToken(name), getEndpointToken(name)],
   };
 }
 

@@ -33,6 +33,7 @@ export {
   refuseBehind,
   refuseToAsk,
   refuseToFork,
+  refuseToFollow,
   refuseToReplace,
   refuseToWait,
   resolvedText,

@@ -4,6 +4,7 @@
  *   npm run bench                                the default form, some ten minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
+ *   npm run bench -- --only protocols            the streams of other protocols; prints, and writes nothing
  *   npm run bench -- --only agents               what each kind of agent costs; prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
  *   npm run bench -- --only growth --chart FILE  how the cost grows; prints, and writes its chart to the file

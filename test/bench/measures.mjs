@@ -7,9 +7,10 @@ import { PEERS } from './peers/index.mjs';
 const BARE = ['throwAway', 'hash'];
 const DURABLE = ['oursFile', 'oursPostgres'];
 const LITTLE = ['oursLittle', 'oursFastifyLittle'];
+const VIEWS = ['oursProtocols', 'oursAiSdk', 'oursAgUi', 'oursResponses', 'oursChat'];
 const CLUSTERS = ['clusterOne', 'clusterSignals', 'clusterQueue'];
 const ALL = Object.keys(PEERS).filter(
-  (peer) => ![...BARE, ...DURABLE, ...LITTLE, ...CLUSTERS].includes(peer),
+  (peer) => ![...BARE, ...DURABLE, ...LITTLE, ...VIEWS, 'agUi', ...CLUSTERS].includes(peer),
 );
 const SERIOUS = ALL.filter((peer) => peer !== 'a2a');
 const PACED = ['limit', 'raw', 'ours', 'oursFastify', 'nest', 'nestFastify', 'betterSse'];
@@ -156,6 +157,13 @@ export const MEASURES = {
     peers: CLUSTERS,
     startsItself: true,
     run: cluster,
+  },
+  protocols: {
+    title:
+      '(k) events a second in other protocols, one core saturated: bursts of 1,000, beside the common way to serve each',
+    peers: [...VIEWS, 'ai', 'agUi'],
+    isMore: true,
+    run: (context) => events(context, 'burst', 1000, 8),
   },
   growth: {
     title:

@@ -3,7 +3,7 @@
  * `load` process, the `scale` of times and the `round`.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { bodyFor } from './peers/index.mjs';
+import { bodyFor, PEERS } from './peers/index.mjs';
 import { startLoad, startServer } from './process.mjs';
 
 const MB = 1e6;
@@ -45,7 +45,8 @@ async function saturate(context, plan, connections, isFull) {
   // Until the code is compiled and the heap as large as it becomes; V8 gives up much of both in the idle time between rounds.
   const warmUpMs = round === 0 ? 2500 : 1500;
   const body = bodyOf(peer, plan);
-  await load.run('saturate', { port: server.port, body, isFull, connections, ms: warmUpMs });
+  const { path } = PEERS[peer];
+  await load.run('saturate', { port: server.port, path, body, isFull, connections, ms: warmUpMs });
   if (round === 0) await untilSteady(load);
   const seen = await look(context, 'count', 500 * scale);
   await load.run('rest');

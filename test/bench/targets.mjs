@@ -32,7 +32,31 @@ export function targets(results) {
     ...adapterTargets(results),
     ...STORES.flatMap((store) => storeTargets(results.store, ...store)),
     ...clusterTargets(results.cluster),
+    ...protocolTargets(results.protocols),
   ];
+}
+
+/** The views of other protocols, and the common way to serve each. */
+const VIEWS = [
+  ['oursAiSdk', 'AI SDK', 'ai'],
+  ['oursAgUi', 'AG-UI', 'agUi'],
+  ['oursResponses', 'Responses'],
+  ['oursChat', 'Chat Completions'],
+];
+
+function protocolTargets(results) {
+  const times = (peer, base) => results[peer]['events/s'] / results[base]['events/s'];
+  const least = (what, value, bound) => ({
+    what,
+    measured: `${shown(value)} ×`,
+    isReached: value >= bound,
+  });
+  return VIEWS.flatMap(([view, name, common]) => [
+    least(`${name}: bursts, at least 0.6 of the stream of this service`, times(view, 'oursProtocols'), 0.6),
+    ...(common === undefined
+      ? []
+      : [least(`${name}: bursts, at least 5 times the common way`, times(view, common), 5)]),
+  ]);
 }
 
 function clusterTargets(results) {

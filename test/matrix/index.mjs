@@ -3,7 +3,7 @@
  * `npm run matrix` executes all, `npm run matrix -- nest-11` one of them. `versions.mjs` has the versions.
  */
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { forEachNamed, npm, run } from './commands.mjs';
@@ -25,7 +25,7 @@ await forEachNamed(
   tryInCopy,
 );
 
-async function tryInCopy(name, { node, nest, specs, attempt }) {
+async function tryInCopy(name, { node, nest, attempt, ...others }) {
   const directory = await mkdtemp(join(tmpdir(), `matrix-${name}-`));
   try {
     console.log(`\n${name}: Nest ${nest} on Node ${node}`);
@@ -39,16 +39,24 @@ async function tryInCopy(name, { node, nest, specs, attempt }) {
       await npm(['ci'], { cwd: checkout, env });
       await installNest(nest, { cwd: checkout, env });
     }
-    await attempt({ checkout, env, directory, specs });
+    await attempt({ checkout, env, directory, ...others });
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function testOn({ checkout, env, specs }) {
+async function testOn({ checkout, env, specs, clients = [] }) {
+  if (clients.length > 0) await installClients(clients, { cwd: join(checkout, 'packages'), env });
   // `npm test` has the suites that need one adapter on Express.
   const settings = { cwd: checkout, env: { ...env, ADAPTER: 'fastify' }, isShown: true };
   await npm(['test', '--', '--testPathPatterns', ...specs], settings);
+}
+
+/** Installs clients of other protocols where the tests of the packages find them, and nothing else. */
+async function installClients(clients, options) {
+  await rm(join(options.cwd, 'package-lock.json'));
+  await writeFile(join(options.cwd, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await npm(['install', '--before', RELEASED_BEFORE, ...clients], options);
 }
 
 /** Copies what git knows or would add, so that it does not matter what has been built or installed here. */

@@ -60,6 +60,19 @@ const WHAT_NODE_DOES = [
 /** Node removes the types of TypeScript from 22.18 on, and loads modules in another way than before. */
 const HOW_NODE_LOADS_MODULES = ['e2e/agent-modules', 'e2e/agent-reloads'];
 
+/** The newest clients of other protocols need Node 22. `npm run adapters` executes the same tests with those for Node 20. */
+const NEWEST_CLIENTS = [
+  ...['ai@7', '@ai-sdk/react@4', '@ai-sdk/workflow@2', 'react@19', 'openai@7', '@langchain/openai@1.6'],
+  ...[
+    '@langchain/core@1',
+    '@ag-ui/client@1',
+    '@ag-ui/core@1',
+    '@tanstack/ai@0.58',
+    '@tanstack/ai-client@0.33',
+    'zod@4',
+  ],
+];
+
 /**
  * The combinations besides Nest 12 on the Node of the machine, on which `npm test` executes everything. Nest 11 is tried on
  * the lowest Node that the package promises, so that one combination tells about both ends.
@@ -68,4 +81,10 @@ export const COMBINATIONS = {
   'nest-11': { node: NODE.lowest, nest: 11, specs: WHAT_NEST_DOES },
   'node-22': { node: NODE[22], nest: LOCKED_NEST, specs: WHAT_NODE_DOES },
   'node-24': { node: NODE[24], nest: LOCKED_NEST, specs: [...WHAT_NODE_DOES, ...HOW_NODE_LOADS_MODULES] },
+  'clients-22': {
+    node: NODE[22],
+    nest: LOCKED_NEST,
+    specs: ['packages/protocols/test'],
+    clients: NEWEST_CLIENTS,
+  },
 };

@@ -53,7 +53,12 @@ try {
 async function check({ folder, manifest, path, files }) {
   const entries = entriesOf({ manifest });
   // A package without entries has a command only.
-  const built = entries.length > 0 ? ['dist/index.js', 'dist/index.d.ts'] : Object.values(manifest.bin);
+  const built =
+    entries.length > 0
+      ? Object.values(manifest.exports).flatMap((entry) =>
+          typeof entry === 'string' ? [entry] : Object.values(entry),
+        )
+      : Object.values(manifest.bin);
   for (const file of ['LICENSE', 'README.md', 'package.json', ...built.map((each) => posix.normalize(each))])
     assert.ok(files.includes(file), `${manifest.name} does not contain ${file}. Is it built?`);
   const strange = files.filter((file) =>

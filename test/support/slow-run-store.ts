@@ -76,6 +76,10 @@ export class SlowRunStore extends RunStore {
     });
   }
 
+  override parts(...args: Parameters<RunStore['parts']>) {
+    return this.#slowly(() => this.memory.parts(...args));
+  }
+
   override fork(...args: Parameters<RunStore['fork']>) {
     return this.#slowly(() => this.memory.fork(...args));
   }

@@ -6,7 +6,12 @@ const HEADER_LENGTH = 256;
 
 const SCHEME = 'data:';
 
-/** A `data:` URL with base64 (RFC 2397), in the place of its string. */
+/**
+ * A `data:` URL with base64 (RFC 2397), in the place of its string.
+ *
+ * @example
+ * if (url instanceof DataUrl) parts.push({ type: 'file', name, mimeType: url.mimeType, base64: url.content });
+ */
 export class DataUrl {
   /**
    * @param mimeType the media type with its parameters; `text/plain` where the URL has none

@@ -4,6 +4,14 @@ import { QueryError } from './errors.js';
 
 /** The refusals that several stores or several layers make, so that callers always read the same sentence. */
 
+/**
+ * Refuses a request because of faults at places of its body.
+ *
+ * @param errors at least one
+ *
+ * @example
+ * throw invalidQuery([{ pointer: '/messages/0', detail: 'must be an object' }]);
+ */
 export function invalidQuery(errors: FieldError[]): QueryError {
   return new QueryError('invalid_query', sentenceOf(errors), { errors });
 }

@@ -12,8 +12,14 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
     // Besides those that a browser may always send, and those that a page may always read.
     allowedHeaders:
       'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
-      'traceparent,tracestate',
+      'traceparent,tracestate,' +
+      // The client of OpenAI sends them with each request.
+      'X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,X-Stainless-Lang,X-Stainless-OS,' +
+      'X-Stainless-Package-Version,X-Stainless-Poll-Helper,X-Stainless-Retry-Count,X-Stainless-Runtime,' +
+      'X-Stainless-Runtime-Version,X-Stainless-Timeout',
     exposedHeaders:
       'Accept-Ranges,Content-Disposition,Content-Location,Content-Range,ETag,Location,Preference-Applied,' +
-      'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate',
+      'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,' +
+      // Of other protocols: the run that a response shows, and the form of its stream.
+      'X-Run-Id,X-Vercel-AI-UI-Message-Stream,X-Workflow-Run-Id',
   });

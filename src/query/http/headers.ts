@@ -1,6 +1,7 @@
 import { QueryError } from '../contract/errors.js';
 import { header, type HostRequest, headerValues, rawRequest } from '../platform/host.js';
 
+/** A run, and the number of the last event of it that a client has. */
 export interface Cursor {
   runId: string;
   seq: number;
@@ -11,7 +12,13 @@ export function isQuery(request: HostRequest): boolean {
   return rawRequest(request).method === 'POST' && !header(request, 'last-event-id');
 }
 
-/** Reads `Last-Event-ID` (WHATWG HTML §9.2.4), or throws `invalid_query`. An empty header counts as absent. */
+/**
+ * Reads `Last-Event-ID` (WHATWG HTML §9.2.4), or throws `invalid_query`. An empty header counts as absent.
+ *
+ * @example
+ * const cursor = cursorOf(request);
+ * if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq);
+ */
 export function cursorOf(request: HostRequest): Cursor | undefined {
   const lastEventId = onlyHeader(request, 'Last-Event-ID');
   if (!lastEventId) return undefined;
@@ -36,6 +43,9 @@ export function cursorOfRun(runId: string, request: HostRequest, after = '0'): n
 /**
  * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header), or throws `invalid_query`. It is a quoted string. A bare
  * value is common, and is accepted unchanged.
+ *
+ * @example
+ * await endpoint.submit(body, query, { owner, idempotencyKey: idempotencyKeyOf(request) }, pointerOf);
  */
 export function idempotencyKeyOf(request: HostRequest): string | undefined {
   const value = onlyHeader(request, 'Idempotency-Key');

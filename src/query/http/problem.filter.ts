@@ -21,6 +21,16 @@ const DRAINED_BYTES = 64 * 1024 * 1024;
 /** How long it may take. */
 const DRAINED_MS = 5_000;
 
+/** How a refusal is written: what the view of another protocol makes of a problem. */
+export type ProblemForm = (problem: Problem) => { status: number; contentType: string; body: unknown };
+
+const RFC_9457: ProblemForm = (problem) => ({
+  status: problem.status,
+  // The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1).
+  contentType: 'application/problem+json',
+  body: problem,
+});
+
 /**
  * Answers every error of the endpoint as `application/problem+json` (RFC 9457). It is bound to the controller: the host's own
  * filters do not see these errors, and the host's other routes stay unchanged.
@@ -30,6 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(
     @Optional() private readonly observers?: Observers,
     @Optional() private readonly settings?: Settings,
+    @Optional() private readonly form: ProblemForm = RFC_9457,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -48,7 +59,7 @@ export class ProblemFilter implements ExceptionFilter {
       raw.setHeader('Retry-After', error.extras.retryAfter);
     }
     if (problem.size !== undefined) raw.setHeader('Content-Range', `bytes */${problem.size}`);
-    void sendProblem(problem, raw, rawRequest(request));
+    void sendProblem(problem, raw, rawRequest(request), this.form);
   }
 
   /** An exception of the host keeps its status and its message. What is unexpected, only the log tells. */
@@ -75,15 +86,17 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Answers a request with a problem. The adapters would add a `charset`, which the media type does not have (RFC 9457 §6.1). */
+/** Answers a request with a problem. */
 export async function sendProblem(
   problem: Problem,
   response: ServerResponse,
   request: IncomingMessage,
+  form = RFC_9457,
 ): Promise<void> {
-  const body = Buffer.from(JSON.stringify(problem));
-  response.writeHead(problem.status, {
-    'Content-Type': 'application/problem+json',
+  const { status, contentType, body: value } = form(problem);
+  const body = Buffer.from(JSON.stringify(value));
+  response.writeHead(status, {
+    'Content-Type': contentType,
     'Content-Length': body.length,
     'Cache-Control': 'no-store, no-transform',
     // The rest of a body that is not read must not be parsed as the next request.

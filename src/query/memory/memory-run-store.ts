@@ -109,6 +109,7 @@ export class MemoryRunStore extends RunStore {
     if (isSuperseded) ahead.shift();
     const afterTurn = session?.afterTurn;
     if (afterTurn !== undefined) this.#sessions.refuseToReplace(owner, session!.id, afterTurn);
+    if (session?.afterRun !== undefined) this.#sessions.refuseToFollow(owner, session.id, session.afterRun);
     refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
     const queues = this.#queuesOf(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
@@ -165,6 +166,12 @@ export class MemoryRunStore extends RunStore {
     this.#sweep();
     const files = this.#runs.get(owner, runId)?.files ?? [];
     return fileOf(files, sha256) ?? this.#sessions.part(owner, runId, sha256);
+  }
+
+  override parts({ owner, id }: RunRef): Admission['parts'] {
+    const run = this.#runs.get(owner, id);
+    if (!run || run.end) throw runNotFound();
+    return run.parts;
   }
 
   end(name: AttemptRef, end: RunEnd, answer: TurnAnswer) {

@@ -2,7 +2,13 @@ import { pageOf } from '../contract/list-page.js';
 import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { Fork, ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
-import { pageOfTurns, refuseToFork, refuseToReplace, turnOfRun } from '../ports/turn-rules.js';
+import {
+  pageOfTurns,
+  refuseToFollow,
+  refuseToFork,
+  refuseToReplace,
+  turnOfRun,
+} from '../ports/turn-rules.js';
 import type { RetentionOptions } from './retention.js';
 import type { Run } from './run.js';
 import { keyOf } from './runs.js';
@@ -43,6 +49,9 @@ interface Session {
   /** The place in the order of last uses. */
   number: number;
 }
+
+/** What a new session begins with that is no fork. */
+const EMPTY = { title: undefined, turns: [], dropped: 0 } satisfies Partial<Session>;
 
 /** The sessions of a `MemoryRunStore`: their queues and turns. Beyond the limit, those that were unused for longest are dropped. */
 export class Sessions {
@@ -91,6 +100,12 @@ export class Sessions {
     refuseToReplace(afterTurn, session?.queue.length ?? 0, session ? newestOf(session) : 0);
   }
 
+  /** @throws {QueryError} see `refuseToFollow` */
+  refuseToFollow(owner: string, sessionId: string, afterRun: string): void {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    refuseToFollow(afterRun, session?.queue.length ?? 0, session?.turns.at(-1)?.whole.turn.runId);
+  }
+
   /** Removes the turns after a number. */
   replace(owner: string, sessionId: string, afterTurn: number): void {
     const session = this.#sessions.get(keyOf(owner, sessionId));
@@ -102,9 +117,9 @@ export class Sessions {
 
   /** @throws {QueryError} see `refuseToFork` */
   fork(owner: string, fork: Fork): SessionRecord | undefined {
-    const source = this.#sessions.get(keyOf(owner, fork.sessionId));
+    const { sessionId, afterTurn, newId } = fork;
+    const source = sessionId === undefined ? EMPTY : this.#sessions.get(keyOf(owner, sessionId));
     if (!source) return undefined;
-    const { afterTurn, newId } = fork;
     refuseToFork(fork, newestOf(source), this.#sessions.has(keyOf(owner, newId)));
     const session = this.#use(owner, newId);
     session.title = afterTurn === 0 ? undefined : source.title;
@@ -208,7 +223,7 @@ export function fileOf(files: TurnFile[], sha256: string): TurnFile | undefined 
 }
 
 /** The number of the newest turn. */
-function newestOf({ turns, dropped }: Session): number {
+function newestOf({ turns, dropped }: Pick<Session, 'turns' | 'dropped'>): number {
   return dropped + turns.length;
 }
 

@@ -21,6 +21,12 @@ export function rawRequest(request: HostRequest): IncomingMessage {
   return request.raw ?? request;
 }
 
+/**
+ * Returns Node's response, for example to hear when its caller leaves.
+ *
+ * @example
+ * rawResponse(response).once('close', leave);
+ */
 export function rawResponse(response: HostResponse): ServerResponse {
   return response.raw ?? response;
 }
@@ -65,7 +71,12 @@ export function requestPath(request: HostRequest): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Returns a header of the request as one string; undefined if it is absent. */
+/**
+ * Returns a header of the request as one string; undefined if it is absent.
+ *
+ * @example
+ * const accept = header(request, 'accept');
+ */
 export function header(request: HostRequest, name: string): string | undefined {
   const value = rawRequest(request).headers[name];
   return Array.isArray(value) ? value.join(', ') : value;

@@ -71,6 +71,8 @@ export interface Admission {
         onAsking?: OnAsking;
         /** The run takes the place of the turns after this number, which are removed with the admission. Default: it follows them. */
         afterTurn?: number | undefined;
+        /** The run is admitted only if the newest turn is of this run, and the session has no unfinished run. Default: always. */
+        afterRun?: string | undefined;
       }
     | undefined;
   /** The caller's idempotency key, with the digest of the query. */
@@ -202,10 +204,10 @@ export interface RunsPage extends ListPage {
   metadata?: Metadata | undefined;
 }
 
-/** What a new session begins with: the first turns of another one. */
+/** What a new session begins with: the first turns of another one, or nothing. */
 export interface Fork {
-  /** The id of the session whose turns it begins with. */
-  sessionId: string;
+  /** The id of the session whose turns it begins with. Undefined: it is empty. */
+  sessionId: string | undefined;
   /** How many of them: up to the number of the newest turn. */
   afterTurn: number;
   /** The id of the new session. */

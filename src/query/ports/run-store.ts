@@ -83,7 +83,8 @@ export abstract class RunStore {
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *
    * 1. `idempotency_conflict`: the key belongs to another digest
-   * 2. `session_busy`: the policy is `reject` or the admission replaces turns, and the session has an unfinished run
+   * 2. `session_busy`: the policy is `reject` or the admission replaces turns, and the session has an unfinished run; or the
+   *    admission follows a run, and the session has gone on
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
    * 4. `invalid_query`: the admission replaces turns after a number that is greater than that of the newest turn
    * 5. the admission's `refusal`
@@ -253,7 +254,16 @@ export abstract class RunStore {
   }
 
   /**
-   * Makes a session that begins with the first turns of another one of the owner. Files and long texts are shared: they are kept
+   * Returns the parts of the query of an unfinished run, as its admission had them. Default: those that `query` returns.
+   *
+   * @throws {QueryError} `not_found`
+   */
+  parts(run: RunRef): Awaitable<StoredQuery['parts']> {
+    return Promise.resolve(this.query(run)).then(({ parts }) => parts);
+  }
+
+  /**
+   * Makes a session that begins with the first turns of another one of the owner, or is empty. Files and long texts are shared: they are kept
    * as long as one of the sessions has their turn, and are found by the run of that turn. Undefined if there is no such session.
    *
    * @throws {QueryError} `session_exists`: the owner has a session with the new id · `invalid_query`, at `/afterTurn`: the session

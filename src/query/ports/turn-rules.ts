@@ -66,6 +66,21 @@ export function refuseToReplace(afterTurn: number, ahead: number, turns: number)
 }
 
 /**
+ * Refuses a query that continues a conversation which has gone on.
+ *
+ * @param afterRun the run that the newest turn must be of
+ * @param ahead how many runs of the session have not ended
+ * @param newest the run of its newest turn; undefined without one
+ * @throws {QueryError} `session_busy`
+ *
+ * @example
+ * if (session?.afterRun !== undefined) refuseToFollow(session.afterRun, queue.length, turns.at(-1)?.runId);
+ */
+export function refuseToFollow(afterRun: string, ahead: number, newest: string | undefined): void {
+  if (ahead > 0 || newest !== afterRun) throw sessionBusy();
+}
+
+/**
  * Refuses a fork of a session, if the new id is taken or the session has fewer turns.
  *
  * @param turns the number of the newest turn of the session

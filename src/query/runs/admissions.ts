@@ -41,6 +41,11 @@ export interface QueryOptions {
    */
   afterTurn?: number | undefined;
   /**
+   * The query is admitted only if the newest turn of its session is of this run, and none of its runs is unfinished:
+   * otherwise `session_busy`. Default: it follows whatever the session has.
+   */
+  afterRun?: string | undefined;
+  /**
    * The conversation before the query, which the caller has sent along, oldest first. In `QueryContext.history` it follows the turns
    * that the session has already, in this run and in later ones. Default: none.
    */
@@ -53,7 +58,7 @@ export interface QueryOptions {
    * The path of the endpoint as the caller has used it, such as `/api/query`: the files of the answer are under it. Default: that
    * of the module, without a global prefix of the host.
    */
-  path?: string;
+  path?: string | undefined;
   /** Called once, when the run no longer needs the files of the query, or is not admitted. */
   release?: () => void;
 }
@@ -166,7 +171,7 @@ export class Admissions {
     { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
     mayStart: boolean,
-    { afterTurn, earlier }: QueryOptions,
+    { afterTurn, afterRun, earlier }: QueryOptions,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
     const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
@@ -180,7 +185,7 @@ export class Admissions {
       session:
         sessionId === undefined
           ? undefined
-          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking, afterTurn },
+          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking, afterTurn, afterRun },
       mayStart,
       maxWaiting,
       maxWaitingPerOwner,

@@ -6,6 +6,7 @@ import type {
   SessionList,
   SessionPage,
   SessionView,
+  Turn,
   UsageList,
 } from 'nest-agent-query-client';
 import { refusalOf } from '../contract/errors.js';
@@ -239,6 +240,27 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     const session = await this.store.fork(this.#stored(owner), { sessionId, afterTurn, newId });
     if (!session) throw sessionNotFound();
     return sessionViewOf(session);
+  }
+
+  /**
+   * Makes an empty session.
+   *
+   * @param newId its id. Default: a random one
+   * @throws {QueryError} `session_exists`: the owner has a session with this id · `invalid_query`: the store cannot · `unavailable`
+   */
+  async createSession(owner: string, newId: string = newRunId()): Promise<SessionView> {
+    const made = await this.store.fork(this.#stored(owner), { sessionId: undefined, afterTurn: 0, newId });
+    return sessionViewOf(made!);
+  }
+
+  /**
+   * Returns the parts of the query of a run that has not ended, after the earlier texts that its caller has sent along; files
+   * without their contents. Those of a run that has ended are in the turn of its session.
+   *
+   * @throws {QueryError} `not_found`: the owner has no such run, or it has ended · `unavailable`
+   */
+  async parts(owner: string, runId: string): Promise<Turn['parts']> {
+    return this.store.parts(await this.#find(owner, runId));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { LogSlice } from '../ports/run-store.js';
 
+/** Events as they are written (WHATWG HTML §9.2.5). */
 export interface Frames {
   text: string;
   /** The length of the text in bytes of UTF-8. */
@@ -21,6 +22,17 @@ const LINE_ENDS = new RegExp(LINE_END, 'g');
 export function framesOf({ lines, first }: LogSlice, runId: string | undefined): Frames {
   if (runId !== undefined) return framed(lines, (text) => fullFrames(text, first, runId));
   return framed(lines, (text) => `data: ${text.replace(/\n/g, '\n\ndata: ')}\n\n`);
+}
+
+/**
+ * Makes frames of text that is written as it is. Line ends of Unicode, at which many clients split lines, are written as the
+ * escapes of JSON.
+ *
+ * @example
+ * framesOfText('data: {"type":"start"}\n\n'); // { bytes: 24, encoding: 'latin1', … }
+ */
+export function framesOfText(text: string): Frames {
+  return framed(text, (frames) => frames);
 }
 
 /** ASCII text that is a frame already. */

@@ -11,6 +11,13 @@ export type Interruption = 'disconnected' | 'asking';
 /**
  * How one response shows the log of a run: in the envelopes of this service, or in the events of another protocol. A form belongs to one
  * response, and may keep what it needs from one slice to the next.
+ *
+ * @example
+ * class LineForm extends StreamForm {
+ *   framesOf({ lines }: LogSlice) {
+ *     return framesOfText(`data: ${lines.replaceAll('\n', '\n\ndata: ')}\n\n`);
+ *   }
+ * }
  */
 export abstract class StreamForm {
   /** Set by a form that has written its last event, although the log may go on: the response ends then. Default false. */

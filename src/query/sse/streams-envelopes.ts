@@ -9,6 +9,9 @@ type Route = (this: unknown, ...parameters: unknown[]) => unknown;
 /**
  * A stream on its way from a route to `SseInterceptor`. In this box, because Nest subscribes to every Observable that a route
  * returns, and would handle every envelope on its own: see `RunStream` for why the interceptor does not subscribe.
+ *
+ * @example
+ * return new EventStream(this.endpoint.agent.follow(owner, runId), new MyForm());
  */
 export class EventStream {
   /** @param form how the response shows the run. Default: in envelopes, as the request accepts them */
@@ -21,6 +24,11 @@ export class EventStream {
 /**
  * Marks a controller whose routes return Observables of envelopes, which `SseInterceptor` writes as they come, or values, which
  * are sent as JSON. They read their bodies themselves, as these arrive.
+ *
+ * @example
+ * @UseInterceptors(SseInterceptor)
+ * @StreamsEnvelopes()
+ * class RunsController {}
  */
 export const StreamsEnvelopes = (): ClassDecorator => (controller) => {
   const routes = controller.prototype as object;

@@ -7,6 +7,7 @@ import {
   type LongText,
   placeOf,
   refuseBehind,
+  refuseToFollow,
   refuseToReplace,
   refuseToWait,
   type RunRecord,
@@ -27,7 +28,7 @@ import {
   type OwnerRef,
   ownerRefOf,
 } from './queues.js';
-import { newestTurn, replaceTurns } from './session-changes.js';
+import { newestRun, newestTurn, replaceTurns } from './session-changes.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
@@ -87,6 +88,8 @@ export async function admit(
   const { session } = admission;
   const afterTurn = session?.afterTurn;
   if (afterTurn !== undefined) refuseToReplace(afterTurn, ahead.length, await newestTurn(db, sessionKey!));
+  if (session?.afterRun !== undefined)
+    refuseToFollow(session.afterRun, ahead.length, await newestRun(db, sessionKey!));
   const isAsking = first?.status === 'input_required';
   const isSuperseded = session && isAsking && supersedes(session, await holds(db, first.id));
   if (isSuperseded) ahead.shift();

@@ -6,6 +6,9 @@ import type { Db } from '../schema/tables.js';
 import { valueOf } from './run-rows.js';
 import { removeTurns } from './turn-removal.js';
 
+/** What a new session begins with that is no fork. */
+const EMPTY = { title: null, turns: 0 };
+
 /** The number of the newest turn of a session; 0 if there is no session. */
 export async function newestTurn(db: Db, sessionKey: string): Promise<number> {
   const session = await db
@@ -14,6 +17,18 @@ export async function newestTurn(db: Db, sessionKey: string): Promise<number> {
     .where('key', '=', sessionKey)
     .executeTakeFirst();
   return session?.turns ?? 0;
+}
+
+/** The run of the newest turn of a session; undefined if there is none. */
+export async function newestRun(db: Db, sessionKey: string): Promise<string | undefined> {
+  const turn = await db
+    .selectFrom('turns')
+    .select('run_id')
+    .where('session_key', '=', sessionKey)
+    .orderBy('number', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return turn?.run_id;
 }
 
 /**
@@ -51,15 +66,16 @@ export async function forkSession(
   fork: Fork,
   now: number,
 ): Promise<SessionRecord | undefined> {
-  const { afterTurn, newId } = fork;
-  const [sourceKey, newKey] = [keyOf(owner, fork.sessionId), keyOf(owner, newId)];
+  const { sessionId, afterTurn, newId } = fork;
+  const newKey = keyOf(owner, newId);
+  const sourceKey = sessionId === undefined ? newKey : keyOf(owner, sessionId);
   await driver.lock(db, `session ${sourceKey}`, `session ${newKey}`);
   const found = await db
     .selectFrom('sessions')
     .select(['key', 'title', 'turns'])
     .where('key', 'in', [sourceKey, newKey])
     .execute();
-  const source = found.find(({ key }) => key === sourceKey);
+  const source = sessionId === undefined ? EMPTY : found.find(({ key }) => key === sourceKey);
   if (!source) return undefined;
   refuseToFork(
     fork,

@@ -27,7 +27,8 @@ const digestOf = (text: string) => createHash('sha256').update(text).digest('hex
 const replacing = (id: string, afterTurn: number) => ({ session: { ...inSession(id), afterTurn } });
 const textsOf = async (id: string, owner = OWNER) =>
   (await store.turns(owner, id, { after: 0, limit: 99 }))?.turns.map(({ text }) => text);
-const fork = async (sessionId: string, afterTurn: number, newId: string, owner = OWNER) =>
+const following = (id: string, afterRun: string) => ({ session: { ...inSession(id), afterRun } });
+const fork = async (sessionId: string | undefined, afterTurn: number, newId: string, owner = OWNER) =>
   store.fork(owner, { sessionId, afterTurn, newId });
 
 /** Asks in a session, and ends the run with a text. */
@@ -115,7 +116,52 @@ export function describeSessionChanges(): void {
     });
   });
 
+  describe('an admission that follows a run', () => {
+    it('is refused unless the newest turn of its session is of this run, and no run of it is unfinished', async () => {
+      const first = await answer('s', '1');
+      const second = await answer('s', '2', following('s', first.id));
+      for (const id of [first.id, 'none'])
+        expect(await codeOf(() => admitTo('s', following('s', id)))).toBe('session_busy');
+      expect(await codeOf(() => admitTo('t', following('t', second.id)))).toBe('session_busy');
+      const { run } = await admitTo('s', following('s', second.id));
+      expect(await codeOf(() => admitTo('s', following('s', second.id)))).toBe('session_busy');
+      await finish(run, COMPLETED, '3');
+      expect(await textsOf('s')).toEqual(['1', '2', '3']);
+      await fork('s', 2, 'f');
+      await answer('f', 'f3', following('f', second.id));
+      expect(await textsOf('f')).toEqual(['1', '2', 'f3']);
+    });
+  });
+
+  describe('the parts of a query', () => {
+    it('are known until the run has ended', async () => {
+      const parts: Admission['parts'] = [{ type: 'text', text: LONG, earlier: 'user' }];
+      const { run } = await admitTo('s', { parts });
+      expect(await store.parts(run)).toEqual(parts);
+      const codes = [
+        { ...run, owner: 'bob' },
+        { ...run, id: 'none' },
+      ].map((ref) => codeOf(async () => store.parts(ref)));
+      expect(await Promise.all(codes)).toEqual(['not_found', 'not_found']);
+      await finish(run, COMPLETED, '1');
+      expect(await codeOf(async () => store.parts(run))).toBe('not_found');
+    });
+  });
+
   describe('a fork', () => {
+    it('of nothing is an empty session', async () => {
+      const made = await fork(undefined, 0, 'new');
+      expect(made).toMatchObject({ id: 'new', title: undefined, turns: 0 });
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 9 });
+      expect(sessions).toEqual([{ ...made, active: undefined, asking: undefined }]);
+      expect(await codeOf(() => fork(undefined, 0, 'new'))).toBe('session_exists');
+      expect(await codeOf(() => fork(undefined, 1, 'other'))).toBe('invalid_query');
+      await answer('new', '1');
+      expect(await textsOf('new')).toEqual(['1']);
+      expect(await store.erase(OWNER, 'new')).toBe(true);
+      expect(await textsOf('new')).toBeUndefined();
+    });
+
     it('begins with the first turns of a session, and goes its own way from there', async () => {
       for (const text of ['1', '2', '3']) await answer('s', text);
       const made = await fork('s', 2, 'f');

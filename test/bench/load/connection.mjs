@@ -7,10 +7,17 @@ const BLANK_LINE = Buffer.from('\n\n');
 const LAST_CHUNK = '0\r\n\r\n';
 const NEWLINE = 10;
 
-/** The bytes of a request. @param isFull whether it asks for the full profile */
-export function requestOf(body, isFull = false) {
+const COUNT = '@count@';
+let count = 0;
+
+/**
+ * The bytes of a request.
+ *
+ * @param isFull whether it asks for the full profile
+ */
+export function requestOf(body, isFull = false, path = '/query') {
   const head = [
-    'POST /query HTTP/1.1',
+    `POST ${path} HTTP/1.1`,
     'Host: localhost',
     'Content-Type: application/json',
     'A2A-Version: 1.0',
@@ -41,7 +48,8 @@ export class Connection {
 
   ask(request) {
     this.#begins = true;
-    this.socket.write(request);
+    const number = String(count++).padStart(COUNT.length, '0');
+    this.socket.write(request.includes(COUNT) ? request.replaceAll(COUNT, number) : request);
   }
 
   #take(length) {

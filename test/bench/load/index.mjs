@@ -22,8 +22,8 @@ let isResting = false;
 
 const JOBS = {
   /** Asks again and again on each connection, until `rest`. */
-  async saturate({ port, body, isFull, connections, ms }) {
-    const request = requestOf(body, isFull);
+  async saturate({ port, path, body, isFull, connections, ms }) {
+    const request = requestOf(body, isFull, path);
     for (let i = 0; i < connections; i++) {
       const connection = new Connection(port);
       connection.onEnd = () => {

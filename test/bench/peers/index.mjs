@@ -2,7 +2,8 @@
  * Who is measured. Each peer is a function in a module of this folder that starts its server and resolves with its port;
  * the server answers `POST /query` with the events of the plan in the query's text (`../work.mjs`). One that keeps its runs in
  * a `database` (`../databases.mjs`) is given its URL. The clusters are several processes
- * (`../cluster/measuring.mjs`). What is there for `isContext`, no target looks at: one round is enough.
+ * (`../cluster/measuring.mjs`). What is there for `isContext`, no target looks at: one round is enough. One that speaks another
+ * protocol has a `body` for a plan, in which `@count@` is another number each time, and the views of this service a `path`.
  */
 export const PEERS = {
   limit: { title: 'raw node:http, one write per tick', module: 'raw', start: 'perTick', packages: [] },
@@ -56,6 +57,52 @@ export const PEERS = {
     module: 'a2a',
     start: 'express',
     packages: ['@a2a-js/sdk', 'express'],
+    body: a2a,
+  },
+  oursProtocols: {
+    title: 'this service, Express, beside its protocols',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+  },
+  oursAiSdk: {
+    title: 'this service, the chunks of the AI SDK',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+    path: '/ai/chat',
+    body: aiSdk,
+  },
+  oursAgUi: {
+    title: 'this service, the events of AG-UI',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+    path: '/ag-ui',
+    body: agUi,
+  },
+  oursResponses: {
+    title: 'this service, the events of Responses',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+    path: '/v1/responses',
+    body: (plan) => ({ model: 'measured', input: plan, stream: true }),
+  },
+  oursChat: {
+    title: 'this service, the chunks of Chat Completions',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+    path: '/v1/chat/completions',
+    body: (plan) => ({ model: 'measured', messages: [{ role: 'user', content: plan }], stream: true }),
+  },
+  agUi: {
+    title: 'the encoder of AG-UI, Express',
+    module: 'ag-ui',
+    start: 'express',
+    packages: ['@ag-ui/encoder'],
+    body: agUi,
   },
   throwAway: {
     title: 'raw node:http, body read and thrown away',
@@ -97,7 +144,32 @@ export const PEERS = {
 
 /** The request's body that asks a peer for a plan. */
 export function bodyFor(peer, plan) {
-  if (peer !== 'a2a') return { parts: [{ type: 'text', text: plan }], kwargs: { locale: 'en' } };
+  const { body = query } = PEERS[peer];
+  return body(plan);
+}
+
+function query(plan) {
+  return { parts: [{ type: 'text', text: plan }], kwargs: { locale: 'en' } };
+}
+
+function a2a(plan) {
   const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: plan }] };
   return { jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } };
+}
+
+function aiSdk(plan) {
+  return { id: '@count@', messages: [{ id: '1', role: 'user', parts: [{ type: 'text', text: plan }] }] };
+}
+
+function agUi(plan) {
+  const messages = [{ id: '1', role: 'user', content: plan }];
+  return {
+    threadId: '@count@',
+    runId: '@count@',
+    state: {},
+    messages,
+    tools: [],
+    context: [],
+    forwardedProps: {},
+  };
 }

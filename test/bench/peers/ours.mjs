@@ -29,6 +29,15 @@ const serve = (adapter, options) =>
 export const express = () => serve(new ExpressAdapter());
 export const fastify = () => serve(new FastifyAdapter());
 
+/** The same, with the modules of other protocols beside it. */
+export async function protocols() {
+  const [{ AiSdkModule }, { AgUiModule }, { OpenAiModule }] = await Promise.all(
+    ['ai-sdk', 'ag-ui', 'openai'].map((entry) => import(`nest-agent-query-protocols/${entry}`)),
+  );
+  const views = [AiSdkModule, AgUiModule, OpenAiModule].map((module) => module.forRoot());
+  return listen({ imports: [QueryModule.forRoot({ handler, limits }), ...views] }, new ExpressAdapter());
+}
+
 /** The same, keeping little of its logs: 4 MiB of all of them, or what their followers may still need. */
 const little = () => ({ store: new MemoryRunStore({ totalLength: 4 * 1024 * 1024 }) });
 export const expressLittle = () => serve(new ExpressAdapter(), little());

@@ -100,7 +100,9 @@ describe('The configuration of the service', () => {
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
     expect(preflight.headers.get('access-control-allow-headers')).toBe(
       'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
-        'traceparent,tracestate',
+        'traceparent,tracestate,X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,' +
+        'X-Stainless-Lang,X-Stainless-OS,X-Stainless-Package-Version,X-Stainless-Poll-Helper,' +
+        'X-Stainless-Retry-Count,X-Stainless-Runtime,X-Stainless-Runtime-Version,X-Stainless-Timeout',
     );
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST,DELETE');
     expect(preflight.headers.get('x-frame-options')).toBe('DENY');

@@ -1,5 +1,6 @@
 import { addressOf, type Endpoint } from './endpoints.js';
 import { eventLines, type WireEvent } from './event-lines.js';
+import { type ProtocolName, PROTOCOLS } from './protocols.js';
 import { Store } from './store.js';
 import type { QuestionFile } from './turn.js';
 
@@ -38,6 +39,9 @@ export interface Exchange {
   endMs: number | undefined;
   fault: string | undefined;
   note: string | undefined;
+  /** The run of a stream, and the protocol that shows it. */
+  run: string | undefined;
+  protocol: ProtocolName | undefined;
 }
 
 /** Records the requests of the client and every byte that comes back. */
@@ -66,6 +70,7 @@ export class Wire extends Store {
       exchange.status = response.status;
       exchange.headMs = performance.now() - began;
       exchange.responseHeaders = [...response.headers];
+      exchange.run ??= response.headers.get('Content-Location')?.split('/').at(-1);
       this.changed();
       return this.#recorded(response, exchange, began);
     } catch (error) {
@@ -73,6 +78,18 @@ export class Wire extends Store {
       throw error;
     }
   };
+
+  /** Follows a run in another protocol. @returns the number of the request */
+  showAs(protocol: ProtocolName, run: string): number {
+    const url = this.endpoint.baseUrl + PROTOCOLS[protocol].path(encodeURIComponent(run));
+    const headers = { ...this.keyHeaders(), Accept: 'text/event-stream' };
+    const answered = this.fetch(url, { headers });
+    const exchange = this.exchanges.at(-1)!;
+    Object.assign(exchange, { run, protocol });
+    // It is read for the record alone. What goes wrong is in the record too.
+    answered.then((response) => response.text()).catch(() => undefined);
+    return exchange.id;
+  }
 
   showLists(isShown: boolean): void {
     this.showsLists = isShown;
@@ -169,6 +186,8 @@ export class Wire extends Store {
       endMs: undefined,
       fault: undefined,
       note: undefined,
+      run: undefined,
+      protocol: undefined,
     };
     this.exchanges = [...this.exchanges.slice(1 - EXCHANGES), exchange];
     this.changed();

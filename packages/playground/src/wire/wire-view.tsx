@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { CopyButton } from '../copy-button.js';
 import { Pairs } from '../pairs.js';
 import type { Endpoint } from '../state/endpoints.js';
+import { type ProtocolName, PROTOCOLS, protocolsOf } from '../state/protocols.js';
 import { useStore } from '../state/store.js';
 import type { Exchange, Wire } from '../state/wire.js';
 import { counted, sizeOf } from '../text.js';
@@ -53,7 +54,12 @@ export function WireView({ wire, endpoint }: { wire: Wire; endpoint: Endpoint })
         )}
       </section>
       {exchange ? (
-        <ExchangeView key={exchange.id} exchange={exchange} endpoint={endpoint} />
+        <ExchangeView
+          key={exchange.id}
+          exchange={exchange}
+          endpoint={endpoint}
+          showAs={(protocol, run) => setChosen(wire.showAs(protocol, run))}
+        />
       ) : (
         <p class="quiet wire-empty">No query yet. Ask something, and come back.</p>
       )}
@@ -66,7 +72,13 @@ function Status({ exchange: { status, fault } }: { exchange: Exchange }) {
   return <span class={`status ${isWrong ? 'wrong' : ''}`}>{status ?? (fault ? 'failed' : '…')}</span>;
 }
 
-function ExchangeView({ exchange, endpoint }: { exchange: Exchange; endpoint: Endpoint }) {
+interface ExchangeProps {
+  exchange: Exchange;
+  endpoint: Endpoint;
+  showAs: ShowAs;
+}
+
+function ExchangeView({ exchange, endpoint, showAs }: ExchangeProps) {
   const { method, url, headers, body, query, status, responseHeaders, events, text, fault, note, sent } =
     exchange;
   return (
@@ -85,7 +97,10 @@ function ExchangeView({ exchange, endpoint }: { exchange: Exchange; endpoint: En
         </p>
         <div class="turn-tools">
           <CopyButton name="Copy as curl" text={() => asCurl(exchange)} />
-          <CopyButton name="Copy as client code" text={() => asClientCode(exchange, endpoint)} />
+          {exchange.protocol === undefined && (
+            <CopyButton name="Copy as client code" text={() => asClientCode(exchange, endpoint)} />
+          )}
+          {exchange.run !== undefined && <ProtocolChoice run={exchange.run} showAs={showAs} />}
         </div>
       </header>
       {fault !== undefined && <p class="fault">{fault}</p>}
@@ -111,6 +126,28 @@ function ExchangeView({ exchange, endpoint }: { exchange: Exchange; endpoint: En
       {events.length > 0 && <EventTable exchange={exchange} />}
       {text !== '' && <pre tabindex={0}>{indented(text)}</pre>}
     </section>
+  );
+}
+
+type ShowAs = (protocol: ProtocolName, run: string) => void;
+
+/** Shows the run of a request as the clients of other protocols get it: with a request of its own. */
+function ProtocolChoice({ run, showAs }: { run: string; showAs: ShowAs }) {
+  const protocols = protocolsOf(document);
+  if (protocols.length === 0) return null;
+  return (
+    <select
+      aria-label="Show the run as"
+      value=""
+      onChange={({ currentTarget: { value } }) => showAs(value as ProtocolName, run)}
+    >
+      <option value="">Show as …</option>
+      {protocols.map((name) => (
+        <option key={name} value={name}>
+          {PROTOCOLS[name].label}
+        </option>
+      ))}
+    </select>
   );
 }
 

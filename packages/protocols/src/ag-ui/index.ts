@@ -1,0 +1,19 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { viewModule, type ViewOptions } from '../view/view.js';
+import { AgUiController } from './ag-ui.controller.js';
+
+export type { ViewOptions } from '../view/view.js';
+
+/**
+ * Shows the runs of a `QueryModule` to clients of AG-UI 1.0, at `POST /ag-ui` and `GET /ag-ui`.
+ *
+ * @example
+ * @Module({ imports: [QueryModule.forRoot({ handler }), AgUiModule.forRoot()] })
+ * class AppModule {}
+ */
+@Module({})
+export class AgUiModule {
+  static forRoot(options: ViewOptions = {}): DynamicModule {
+    return viewModule(AgUiModule, AgUiController, { path: 'ag-ui', ...options });
+  }
+}

@@ -1,0 +1,201 @@
+import {
+  Get,
+  HttpCode,
+  Inject,
+  Injectable,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  UseFilters,
+  UseInterceptors,
+} from '@nestjs/common';
+import { type AgentService, QueryError } from 'nest-agent-query';
+import {
+  EventStream,
+  header,
+  type HostRequest,
+  type HostResponse,
+  idempotencyKeyOf,
+  type ProblemForm,
+  type ReceivedBody,
+  StreamsEnvelopes,
+} from 'nest-agent-query/protocol';
+import { View, ViewFilter, ViewInterceptor } from '../view/view.js';
+import type { AiSdkOptions } from './ai-sdk-options.js';
+import { answersIn, relocatedAnswers } from './answers.js';
+import {
+  type ChatRequest,
+  chatRequestOf,
+  earlierTexts,
+  isOfAgent,
+  keyOf,
+  PLACES,
+  queryOf,
+  stoppedRunOf,
+} from './chat-request.js';
+import { newestActive, newestEnded, turnsBefore } from './chat-turns.js';
+import { MessageForm, type Shown } from './message-form.js';
+import { runIdOf } from './message-id.js';
+import { survey } from './survey.js';
+
+/** Clients show the body of a refusal as the message of their error. It is the problem of the endpoint. */
+@Injectable()
+export class ChatFilter extends ViewFilter {
+  protected readonly form: ProblemForm = (problem) => {
+    return { status: problem.status, contentType: 'application/problem+json', body: problem };
+  };
+}
+
+/** Whose request it is, and the run that it is about. */
+interface Wanted {
+  owner: string;
+  request: HostRequest;
+}
+
+/** The routes of chats. A chat is a session; a message of the agent is a run. */
+@UseFilters(ChatFilter)
+@UseInterceptors(ViewInterceptor)
+@StreamsEnvelopes()
+export class ChatController {
+  constructor(@Inject(View) private readonly view: View<AiSdkOptions>) {}
+
+  /** Submits the last message of a user, or answers what the run of a message asks. */
+  @Post('chat')
+  @HttpCode(200)
+  async submit(@Req() request: HostRequest): Promise<EventStream> {
+    const { endpoint } = this.view;
+    const owner = await endpoint.owner(request);
+    const body = await endpoint.read(request, owner, PLACES);
+    try {
+      const chat = chatRequestOf(body.value);
+      if (!isOfAgent(chat.message)) return await this.#query(chat, body, { owner, request });
+      await body.release();
+      return await this.#answer(chat, { owner, request });
+    } catch (error) {
+      await body.release();
+      throw error;
+    }
+  }
+
+  /** Streams the newest run of a chat that executes, from its beginning; or a run from one of its chunks on. */
+  @Get('chat/:id/stream')
+  async stream(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Param('id') id: string,
+    @Query('startIndex') startIndex?: string,
+  ): Promise<EventStream | undefined> {
+    const owner = await this.view.endpoint.owner(request);
+    const index = indexOf(startIndex);
+    const run = index === undefined ? undefined : await this.#runOf(owner, id);
+    const found = run ?? (await newestActive(this.#agent, owner, id));
+    if (!found) return void response.status(204);
+    const shown = { runId: found.id, since: run?.since ?? 0, version: this.#version };
+    const { count, ...known } = await survey(this.#agent, owner, shown);
+    const from = index !== undefined && index < 0 ? Math.max(0, count + index) : (index ?? 0);
+    if (from > 0 && known.voids.length > 0)
+      throw new QueryError(
+        'cursor_expired',
+        'The run was restarted, and a part of its message is void. Read it from its beginning.',
+      );
+    const tail = index !== undefined && index < 0 ? count - 1 : undefined;
+    return this.#stream({ owner, request }, { ...shown, ...known }, from, tail);
+  }
+
+  /** Cancels the newest run of a chat that executes, unless the client names another one. */
+  @Post('chat/:id/stop')
+  @HttpCode(204)
+  async stop(@Req() request: HostRequest, @Param('id') id: string): Promise<void> {
+    const owner = await this.view.endpoint.owner(request);
+    const named = await this.#runToStop(request, owner);
+    const run = await newestActive(this.#agent, owner, id);
+    if (run && (named === undefined || named === run.id)) await this.#agent.cancel(owner, run.id);
+  }
+
+  async #query(chat: ChatRequest, body: ReceivedBody, { owner, request }: Wanted): Promise<EventStream> {
+    const { endpoint, options } = this.view;
+    const { query, pointerOf } = queryOf(chat);
+    const path = endpoint.pathBeside(request, `${options.path!.replace(/^\/+|\/+$/g, '')}/chat`);
+    const changed = chat.replaces && chat.chatId !== undefined;
+    const submitted = {
+      ...(path !== undefined && { path }),
+      owner,
+      request: request as never,
+      earlier: chat.chatId === undefined ? earlierTexts(chat) : undefined,
+      afterTurn: changed ? await turnsBefore(this.#agent, owner, chat) : undefined,
+      idempotencyKey: idempotencyKeyOf(request) ?? (await this.#keyOf(chat, owner)),
+    };
+    const stream = await endpoint.submit(body, query, submitted, pointerOf);
+    const { id: runId, status, events } = (await stream.admitted).run!;
+    // A request that was sent again may find a run that has asked already.
+    const answeredUpTo = status === 'input_required' ? 0 : events;
+    const shown = { runId, version: this.#version, since: 0, answeredUpTo, voids: [] };
+    return new EventStream(stream, new MessageForm(shown));
+  }
+
+  async #answer(chat: ChatRequest, wanted: Wanted): Promise<EventStream> {
+    const { owner } = wanted;
+    const { chatId, message } = chat;
+    const { inputs } = this.#agent;
+    const asking = async () => chatId && (await this.#agent.session(owner, chatId, 0, 1)).asking;
+    const runId = runIdOf(message.id) ?? (await asking());
+    const found = answersIn(chat, runId ? (await inputs.of(owner, runId)).inputs : []);
+    const shown = { runId: runId!, version: this.#version, since: 0 };
+    const { voids } = await survey(this.#agent, owner, shown);
+    const answers = found.map(({ answer }) => answer);
+    const { before } = await inputs.answer(owner, runId!, answers, { detached: false }).catch((error) => {
+      throw relocatedAnswers(error, found);
+    });
+    return this.#stream(wanted, { ...shown, since: before!, answeredUpTo: before!, voids });
+  }
+
+  #stream({ owner, request }: Wanted, shown: Shown, from?: number, tail?: number): EventStream {
+    const envelopes = this.#agent.follow(owner, shown.runId, 0, { request: request as never });
+    return new EventStream(envelopes, new MessageForm(shown, from, tail));
+  }
+
+  /**
+   * The same request again attaches to its run. One that edits or regenerates may be the same as an earlier one: it attaches to that
+   * until its run has ended.
+   */
+  async #keyOf({ identity, replaces, chatId }: ChatRequest, owner: string): Promise<string | undefined> {
+    if (!identity || (replaces && chatId === undefined)) return undefined;
+    return keyOf(identity, replaces ? (await newestEnded(this.#agent, owner, chatId!))?.id : undefined);
+  }
+
+  /** The run that `x-workflow-run-id` names, and the envelope before the leg that the response had shown. */
+  async #runOf(owner: string, id: string): Promise<{ id: string; since: number } | undefined> {
+    const [, runId = '', since = '0'] = /^(.*?)(?:\.(\d{1,15}))?$/.exec(id) ?? [];
+    try {
+      return { id: (await this.#agent.find(owner, runId)).id, since: Number(since) };
+    } catch (error) {
+      if (error instanceof QueryError && error.code === 'not_found') return undefined;
+      throw error;
+    }
+  }
+
+  /** The run that the body of a stop names; undefined if it names none. */
+  async #runToStop(request: HostRequest, owner: string): Promise<string | undefined> {
+    if (header(request, 'content-type') === undefined) return undefined;
+    const body = await this.view.endpoint.read(request, owner, {});
+    await body.release();
+    return stoppedRunOf(body.value);
+  }
+
+  get #agent(): AgentService {
+    return this.view.endpoint.agent;
+  }
+
+  get #version(): Shown['version'] {
+    return this.view.options.aiSdk?.version ?? 6;
+  }
+}
+
+/** @throws {QueryError} `invalid_query` */
+function indexOf(startIndex: string | undefined): number | undefined {
+  if (startIndex === undefined) return undefined;
+  if (/^-?\d{1,15}$/.test(startIndex)) return Number(startIndex);
+  throw new QueryError('invalid_query', 'The parameter "startIndex" must be a whole number.');
+}

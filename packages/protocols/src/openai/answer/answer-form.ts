@@ -1,0 +1,269 @@
+import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
+import { chunkOf, EventForm } from '../../view/event-form.js';
+import { type AnswerItem, type Call, isText, plainText, type TextItem, type Usage } from './items.js';
+
+/** Which part of a run a response shows, and how. */
+export interface Shown {
+  /** The number of the leg, from 1. */
+  leg: number;
+  /** Whether the client wants a value: the text of the answer is its structured result, if there is one. */
+  isStructured: boolean;
+}
+
+/** Reads the log of a run as items, and tells what has become of them, so that responses show one leg of it. */
+export abstract class AnswerForm extends EventForm {
+  /** Those of the leg. */
+  items: AnswerItem[] = [];
+  usage: Usage | undefined;
+  /** How many legs the log has so far. */
+  legs = 1;
+  #open: TextItem | undefined;
+  /** Sources and files that no text has yet. */
+  #sources: { seq: number; url: string; title: string }[] = [];
+  /** As JSON, without the quotes: the text that a structured result may take the place of. */
+  #held = '';
+  /** Those whose result may follow, in their order. */
+  #calls: (Call & { id: string })[] = [];
+  /** By their ids: those that needed an approval. What was asked is not asked again, also by another attempt. */
+  readonly #approvals = new Map<string, Call>();
+  /** The ids of calls that the client executes. */
+  readonly #clientCalls = new Set<string>();
+  /** How many items the legs before have. */
+  #before = 0;
+  /** For each envelope of the leg: how long the newest text was then, and the held one. A restart goes back to one of them. */
+  #lengths: number[] = [];
+  #heldLengths: number[] = [];
+  #first = 1;
+
+  constructor(
+    protected readonly shown: Shown,
+    from: number,
+  ) {
+    super(from);
+  }
+
+  /** Whether the leg is the one that is shown. */
+  protected get isShown(): boolean {
+    return this.legs === this.shown.leg;
+  }
+
+  protected abstract opened(item: TextItem): void;
+  /** @param text as JSON */
+  protected abstract added(item: TextItem, text: string): void;
+  /** The newest annotation of the text is new. */
+  protected abstract annotated(item: TextItem): void;
+  protected abstract closed(item: TextItem): void;
+  /** An item that is complete. */
+  protected abstract told(item: Exclude<AnswerItem, TextItem>): void;
+  /** The items are again what they were before. */
+  protected abstract restarted(): void;
+  protected abstract paused(): void;
+  protected abstract ended(end: RunEnd): void;
+
+  protected override read(line: string, seq: number): void {
+    const text = chunkOf(line);
+    if (text !== undefined) this.#add('message', undefined, text, seq);
+    else this.#readEnvelope(JSON.parse(line) as Envelope, seq);
+    const last = this.items.at(-1);
+    this.#lengths.push(isText(last) ? last.text.length : 0);
+    if (this.shown.isStructured) this.#heldLengths.push(this.#held.length);
+  }
+
+  #readEnvelope({ type, data: value }: Envelope, seq: number): void {
+    const data = value as never;
+    if (type === 'message' || type === 'reasoning') return this.#addChunk(type, data, seq);
+    if (Object.hasOwn(this.#readers, type)) this.#readers[type]!(data, seq);
+  }
+
+  /** Any other type is no part of an answer. */
+  readonly #readers: Record<string, (data: never, seq: number) => void> = {
+    tool_call: (data: { id: string; name: string; arguments: unknown }, seq) => {
+      this.#close();
+      this.#calls.push({ ...data, seq });
+    },
+    tool_result: (data: { id: string; content: unknown; isError?: boolean }, seq) => this.#result(data, seq),
+    source: ({ url, title = url }: { url: string; title?: string }, seq) => this.#cite(url, title, seq),
+    file: ({ path, name }: { path: string; name: string }, seq) => this.#cite(path, name, seq),
+    result: ({ value }: { value: unknown }, seq) =>
+      this.#tellValue(JSON.stringify(JSON.stringify(value)), seq),
+    usage: (data: Record<string, number>) => this.#use(data),
+    input_required: ({ requests }: { requests: InputRequest[] }, seq) => this.#pause(requests, seq),
+    input_resolved: ({ answers }: { answers: ResolvedInput[] }) => this.#decide(answers),
+    restarted: ({ from }: { from: number }) => this.#restart(from),
+    done: (end: RunEnd, seq) => this.#end(end, seq),
+  };
+
+  #addChunk(type: TextItem['type'], { id, content }: { id?: string; content: string }, seq: number): void {
+    this.#add(type, id, JSON.stringify(content), seq);
+  }
+
+  /** @param text as JSON */
+  #add(type: TextItem['type'], id: string | undefined, text: string, seq: number): void {
+    if (type === 'message' && this.shown.isStructured) this.#held += text.slice(1, -1);
+    else if (text !== '""') this.#addTo(this.#textOf(type, id, seq), text);
+  }
+
+  #addTo(item: TextItem, text: string): void {
+    item.text += text.slice(1, -1);
+    this.added(item, text);
+  }
+
+  /** The open text, if the chunk belongs to it; otherwise a new one. */
+  #textOf(type: TextItem['type'], id: string | undefined, seq: number): TextItem {
+    const open = this.#open;
+    if (open?.type === type && open.id === id) return open;
+    this.#close();
+    const item: TextItem = { type, number: this.#next, seq, id, text: '', annotations: [] };
+    this.#open = item;
+    this.items.push(item);
+    this.opened(item);
+    const sources = type === 'message' ? this.#sources.splice(0) : [];
+    for (const source of sources) this.#annotate(item, source);
+    return item;
+  }
+
+  get #next(): number {
+    return this.#before + this.items.length;
+  }
+
+  #close(): void {
+    const item = this.#open;
+    this.#open = undefined;
+    if (item) this.closed(item);
+  }
+
+  #cite(url: string, title: string, seq: number): void {
+    if (this.#open?.type === 'message') this.#annotate(this.#open, { seq, url, title });
+    else this.#sources.push({ seq, url, title });
+  }
+
+  #annotate(item: TextItem, source: { seq: number; url: string; title: string }): void {
+    item.annotations.push({ ...source, at: plainText(item).length });
+    this.annotated(item);
+  }
+
+  #result({ id, ...result }: { id: string; content: unknown; isError?: boolean }, seq: number): void {
+    if (this.#clientCalls.has(id)) return;
+    this.#close();
+    const call = this.#approvals.get(id) ?? this.#callOf(id) ?? { seq, name: '', arguments: {} };
+    const item = { type: 'call', number: this.#next, seq, call, result } as const;
+    this.items.push(item);
+    this.told(item);
+  }
+
+  #callOf(id: string): Call | undefined {
+    return this.#calls.findLast((call) => call.id === id);
+  }
+
+  /** A text that says the same as the structured result is not followed by it. @param value JSON, as JSON */
+  #tellValue(value: string, seq: number): void {
+    const last = this.items.findLast(({ type }) => type === 'message') as TextItem | undefined;
+    if (!this.shown.isStructured && last && isJsonOf(plainText(last), value)) return;
+    this.#held = '';
+    this.#close();
+    this.#addTo(this.#textOf('message', undefined, seq), value);
+    this.#close();
+  }
+
+  #use({ inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, reasoningTokens = 0 }): void {
+    const { input, cached, output, reasoning } = (this.usage ??= {
+      input: 0,
+      cached: 0,
+      output: 0,
+      reasoning: 0,
+    });
+    this.usage = {
+      input: input + inputTokens,
+      cached: cached + cachedInputTokens,
+      output: output + outputTokens,
+      reasoning: reasoning + reasoningTokens,
+    };
+  }
+
+  #pause(requests: InputRequest[], seq: number): void {
+    this.#settle(seq);
+    for (const request of requests) {
+      const { id, kind, toolCallId = id, name = '' } = request;
+      if (kind === 'tool') this.#clientCalls.add(toolCallId);
+      if (kind === 'approval')
+        this.#approvals.set(toolCallId, { seq, name, arguments: request.arguments, approval: id });
+      const item = { type: 'asked', number: this.#next, seq, request } as const;
+      this.items.push(item);
+      this.told(item);
+    }
+    if (!this.isShown) return this.#nextLeg(seq);
+    this.paused();
+    this.isOver = true;
+  }
+
+  #nextLeg(seq: number): void {
+    this.legs++;
+    this.#before = this.#next;
+    this.items = [];
+    this.usage = undefined;
+    this.#lengths = [];
+    this.#heldLengths = [];
+    // What this envelope adds to them comes first.
+    this.#first = seq;
+  }
+
+  /** A person may have changed the arguments of a call. */
+  #decide(answers: ResolvedInput[]): void {
+    for (const { id, value } of answers) {
+      const call = [...this.#approvals.values()].find(({ approval }) => approval === id);
+      const args = (value as { arguments?: unknown } | undefined)?.arguments;
+      if (call && args !== undefined) call.arguments = args;
+    }
+  }
+
+  #restart(from: number): void {
+    this.#open = undefined;
+    const isValid = ({ seq }: { seq: number }) => seq <= from;
+    const at = from - this.#first;
+    this.items = this.items.filter(isValid);
+    this.#sources = this.#sources.filter(isValid);
+    this.#calls = this.#calls.filter(isValid);
+    this.#held = this.#held.slice(0, this.#heldLengths[at] ?? 0);
+    const last = this.items.at(-1);
+    if (isText(last)) {
+      last.text = last.text.slice(0, this.#lengths[at] ?? 0);
+      last.annotations = last.annotations.filter(isValid);
+    }
+    this.restarted();
+  }
+
+  #end(end: RunEnd, seq: number): void {
+    if (this.#open && end.status !== 'completed') this.#open.isCut = true;
+    this.#settle(seq);
+    const results = new Set(this.items.map((item) => item.type === 'call' && item.call));
+    for (const call of this.#calls) {
+      const { id } = call;
+      const isAsked = this.#clientCalls.has(id) || this.#approvals.has(id);
+      const isOfLeg = call.seq >= this.#first && call === this.#callOf(id);
+      if (isAsked || results.has(call) || !isOfLeg) continue;
+      const item = { type: 'call', number: this.#next, seq, call, result: undefined } as const;
+      this.items.push(item);
+      this.told(item);
+    }
+    this.ended(end);
+    this.isOver = true;
+  }
+
+  /** Nothing more belongs to the texts: what was held back for them is told. */
+  #settle(seq: number): void {
+    this.#close();
+    if (this.#held !== '') this.#addTo(this.#textOf('message', undefined, seq), `"${this.#held}"`);
+    else if (this.#sources.length > 0) this.#textOf('message', undefined, seq);
+    this.#held = '';
+    this.#close();
+  }
+}
+
+/** @param value JSON, as JSON */
+function isJsonOf(text: string, value: string): boolean {
+  try {
+    return JSON.stringify(JSON.stringify(JSON.parse(text))) === value;
+  } catch {
+    return false;
+  }
+}

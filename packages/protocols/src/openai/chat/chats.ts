@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import type { RunView } from 'nest-agent-query';
+import {
+  EventStream,
+  type HostRequest,
+  type HostResponse,
+  idempotencyKeyOf,
+  type ReceivedBody,
+  type RunStream,
+} from 'nest-agent-query/protocol';
+import { View } from '../../view/view.js';
+import { readLog } from '../answer/read-log.js';
+import { answerRun } from '../asking/answering.js';
+import { modelOf } from '../model.js';
+import { releasing } from '../request/releasing.js';
+import { madeQuery } from '../request/made-query.js';
+import { ChatForm } from './chat-form.js';
+import { CHAT_PLACES, chatQuery, type ChatRequest, chatRequest } from './chat-request.js';
+
+interface Begun {
+  run: RunView;
+  stream: RunStream;
+  leg: number;
+}
+
+/** `{path}/chat/completions`. A client sends the whole conversation with each request. */
+@Injectable()
+export class Chats {
+  constructor(private readonly view: View) {}
+
+  async create(request: HostRequest, response: HostResponse): Promise<unknown> {
+    const { endpoint } = this.view;
+    const owner = await endpoint.owner(request);
+    const body = await endpoint.read(request, owner, CHAT_PLACES);
+    const asked = await releasing(body, () => chatRequest(body.value));
+    const isAnswer = asked.answers.length > 0;
+    if (isAnswer) await body.release();
+    const begun = isAnswer
+      ? await this.#answer(owner, asked, response)
+      : await this.#submit(owner, asked, body, request);
+    return this.#reply(asked, begun, response);
+  }
+
+  async #answer(owner: string, { answers }: ChatRequest, response: HostResponse): Promise<Begun> {
+    const { endpoint } = this.view;
+    const { runId, leg } = await answerRun(endpoint, owner, answers, { detached: false, response });
+    const run = await endpoint.agent.find(owner, runId);
+    return { run, leg, stream: endpoint.agent.follow(owner, runId, 0) };
+  }
+
+  async #submit(owner: string, asked: ChatRequest, body: ReceivedBody, request: HostRequest): Promise<Begun> {
+    return releasing(body, async () => {
+      const { parts, earlier, kwargs } = chatQuery(asked, modelOf(this.view));
+      const { query, pointerOf } = madeQuery(asked.body, parts, kwargs);
+      const options = {
+        owner,
+        // The turns of a session are its history.
+        earlier: isNamed(kwargs['session_id']) ? undefined : earlier,
+        request: request as never,
+        idempotencyKey: idempotencyKeyOf(request),
+        path: this.view.endpoint.pathBeside(request, `${this.view.options.path}/chat/completions`),
+      };
+      const stream = await this.view.endpoint.submit(body, query, options, pointerOf);
+      return { run: (await stream.admitted).run!, stream, leg: 1 };
+    });
+  }
+
+  async #reply(asked: ChatRequest, { run, stream, leg }: Begun, response: HostResponse): Promise<unknown> {
+    const form = new ChatForm(run, modelOf(this.view), { ...asked, leg });
+    if (asked.isStream) return new EventStream(stream, form);
+    await readLog(stream, form, { response });
+    // The official clients would execute the agent again.
+    if (form.failure) response.header('x-should-retry', 'false');
+    return form.completion;
+  }
+}
+
+const isNamed = (session: unknown) => typeof session === 'string' && session !== '';

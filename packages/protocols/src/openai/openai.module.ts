@@ -1,0 +1,21 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { viewModule, type ViewOptions } from '../view/view.js';
+import { Chats } from './chat/chats.js';
+import { Conversations } from './conversations/conversations.js';
+import { OpenAiController } from './openai.controller.js';
+import { Continued } from './responses/continued.js';
+import { Responses } from './responses/responses.js';
+
+/**
+ * Shows the runs of a `QueryModule` to clients of OpenAI: Responses, Conversations, Chat Completions and Models.
+ *
+ * @example
+ * imports: [QueryModule.forRoot({ handler: MyHandler }), OpenAiModule.forRoot()];
+ */
+@Module({ providers: [Chats, Continued, Conversations, Responses] })
+export class OpenAiModule {
+  /** @param options `path` is by default `v1` */
+  static forRoot(options: ViewOptions = {}): DynamicModule {
+    return viewModule(OpenAiModule, OpenAiController, { path: 'v1', ...options });
+  }
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { QueryError, type RunView, type Turn } from 'nest-agent-query';
+import { View } from '../../view/view.js';
+import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
+import { invalidRequest, notFound } from '../refusals.js';
+import { isOfResponses, newSession, responseIdOf } from './response-id.js';
+import type { ResponseRequest } from './response-request.js';
+
+/** How many turns are read at once. */
+const PAGE = 100;
+
+/** Where a new response belongs. */
+export interface Place {
+  /** Undefined: it belongs to no conversation. */
+  session: unknown;
+  /** Set if the session must not have gone on after this run. */
+  afterRun?: string;
+}
+
+/** Finds the sessions that responses belong to. */
+@Injectable()
+export class Continued {
+  constructor(private readonly view: View) {}
+
+  /**
+   * The place of a new response. `previous_response_id` names the conversation up to and including a response: it goes on in the
+   * session of that response, or in a fork if the session has gone on.
+   *
+   * @param named the session in the kwargs
+   * @param key a repeated request with the same idempotency key has the same place
+   * @throws {QueryError} `not_found` · `invalid_query`
+   */
+  async placeOf(
+    owner: string,
+    { previous, conversation, isStored }: ResponseRequest,
+    named: unknown,
+    key: string | undefined,
+  ): Promise<Place> {
+    if (previous !== undefined) return this.#after(owner, previous, key);
+    // Such a conversation exists before its first response.
+    if (conversation?.startsWith('conv_')) await this.#agent.session(owner, conversation, 0, 1);
+    return { session: conversation ?? named ?? (isStored ? newSession(key) : undefined) };
+  }
+
+  /** The turn of a run that has ended, with its number; undefined if it is not kept. */
+  async turnOf(owner: string, { id, session }: RunView): Promise<{ turn: Turn; number: number } | undefined> {
+    for (let after: number | null = 0; session !== null && after !== null;) {
+      const page: { turns: Turn[]; next: number | null } = await this.#agent.session(
+        owner,
+        session,
+        after,
+        PAGE,
+      );
+      const index = page.turns.findIndex(({ runId }) => runId === id);
+      if (index >= 0) {
+        const dropped = after > 0 ? 0 : await this.#dropped(owner, session);
+        return { turn: page.turns[index]!, number: dropped + after + index + 1 };
+      }
+      after = page.next;
+    }
+    return undefined;
+  }
+
+  /** The items of the query of a run; or those of the answers with which a later leg begins. */
+  async inputOf(owner: string, run: RunView, leg: number): Promise<Item[]> {
+    if (leg > 1) return this.#answersOf(owner, run, leg);
+    const parts = run.endedAt === null ? await this.#unfinished(owner, run.id) : undefined;
+    const kept = parts ?? (await this.turnOf(owner, run))?.turn.parts;
+    if (!kept) throw notFound('input');
+    return itemsOfQuery(run.id, kept);
+  }
+
+  /** @throws {QueryError} `session_busy`: the response belongs to a longer conversation, or to one of its caller */
+  async erase(owner: string, { id, session }: RunView): Promise<void> {
+    const isOwn = session !== null && isOfResponses(session);
+    if (!isOwn || !(await this.#isAlone(owner, id, session))) {
+      const detail = 'Only a response without other responses in its conversation can be deleted.';
+      throw new QueryError('session_busy', detail);
+    }
+    await this.#agent.erase(owner, session);
+  }
+
+  /** The parts of the query, unless the run has ended meanwhile. */
+  async #unfinished(owner: string, runId: string): Promise<Turn['parts'] | undefined> {
+    try {
+      return await this.#agent.parts(owner, runId);
+    } catch (error) {
+      if (error instanceof QueryError && error.code === 'not_found') return undefined;
+      throw error;
+    }
+  }
+
+  /** Requests that were asked at the same time are those of one pause. */
+  async #answersOf(owner: string, { id }: RunView, leg: number): Promise<Item[]> {
+    const { inputs } = await this.#agent.inputs.of(owner, id);
+    const pauses = [...new Set(inputs.map(({ askedAt }) => askedAt))];
+    const asked = inputs.filter(({ askedAt, resolved }) => resolved && askedAt === pauses[leg - 2]);
+    if (asked.length === 0) throw notFound('response');
+    return asked.flatMap((input) =>
+      input.resolved!.outcome === 'answered' ? [answerItem(id, input, input.resolved!.value)] : [],
+    );
+  }
+
+  async #after(owner: string, previous: string, key: string | undefined): Promise<Place> {
+    const run = await this.#agent.find(owner, responseIdOf(previous).runId);
+    const { id, session, endedAt } = run;
+    const pointer = '/previous_response_id';
+    if (session === null) throw invalidRequest(pointer, 'is a response that belongs to no conversation');
+    if (endedAt === null) return { session };
+    const { runs } = await this.#agent.runs(owner, { session, limit: 1 });
+    if (runs[0]?.id === id && key === undefined) return { session, afterRun: id };
+    const found = await this.turnOf(owner, run);
+    if (!found) throw invalidRequest(pointer, 'is a response whose conversation is no longer kept');
+    return { session: await this.#fork(owner, session, found.number, newSession(key)) };
+  }
+
+  async #fork(owner: string, session: string, afterTurn: number, newId: string): Promise<string> {
+    try {
+      await this.#agent.fork(owner, session, afterTurn, newId);
+    } catch (error) {
+      // A request with the same idempotency key has made it.
+      if (!(error instanceof QueryError) || error.code !== 'session_exists') throw error;
+    }
+    return newId;
+  }
+
+  /** How many of its oldest turns a session has lost. */
+  async #dropped(owner: string, session: string): Promise<number> {
+    const { next } = await this.#agent.session(owner, session, 0, 1);
+    return next === null ? 0 : next - 1;
+  }
+
+  async #isAlone(owner: string, runId: string, session: string): Promise<boolean> {
+    const { runs } = await this.#agent.runs(owner, { session, limit: 2 });
+    const { turns } = await this.#agent.session(owner, session, 0, 2);
+    return [...runs.map(({ id }) => id), ...turns.map((turn) => turn.runId)].every((id) => id === runId);
+  }
+
+  get #agent() {
+    return this.view.endpoint.agent;
+  }
+}

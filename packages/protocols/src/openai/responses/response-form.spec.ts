@@ -1,0 +1,97 @@
+import * as fc from 'fast-check';
+import type { Envelope, RunView } from 'nest-agent-query';
+import { ResponseForm } from './response-form.js';
+
+const RUN: RunView = {
+  id: '00000000-0000-4000-8000-000000000000',
+  status: 'running',
+  session: null,
+  createdAt: '2026-01-01T00:00:00.000Z',
+  startedAt: null,
+  endedAt: null,
+  events: 0,
+};
+const ID = { runId: RUN.id, leg: 1, isBackground: false, isStored: true };
+
+function responseOf(envelopes: Envelope[], isStructured = false, from = Infinity) {
+  const form = new ResponseForm({ ...ID, isStructured }, RUN, 'agent', from);
+  const lines = [...envelopes, { type: 'done', data: { status: 'completed' } }].map((each) =>
+    JSON.stringify(each),
+  );
+  const slice = { first: 1, count: lines.length, lines: lines.join('\n'), endOffset: 0, ended: true };
+  const text = form.beginning() + form.framesOf(slice).text;
+  return { output: form.response['output'] as { type: string; content?: { text: string }[] }[], text };
+}
+
+const content = fc.string({
+  unit: fc.constantFrom('a', '"', '\\', '\n', 'é', '\ud83d', '\ude00'),
+  minLength: 1,
+});
+const envelope = fc.oneof(
+  { weight: 6, arbitrary: content.map((text): Envelope => ({ type: 'message', data: { content: text } })) },
+  content.map((text): Envelope => ({ type: 'reasoning', data: { content: text, id: 'r' } })),
+  fc
+    .constantFrom('c', 'd')
+    .map((id): Envelope => ({ type: 'tool_call', data: { id, name: id, arguments: {} } })),
+  fc.constantFrom('c', 'd').map((id): Envelope => ({ type: 'tool_result', data: { id, content: 1 } })),
+  fc.constant<Envelope>({ type: 'source', data: { url: 'u' } }),
+  fc.constant<Envelope>({ type: 'log', data: { message: 'l' } }),
+);
+
+/** What a client shows: neighbouring texts as one. */
+function shown(output: ReturnType<typeof responseOf>['output']) {
+  return {
+    text: output.flatMap(({ content: parts = [] }) => parts.map(({ text }) => text)).join(''),
+    calls: output.filter(({ type }) => type === 'mcp_call').length,
+  };
+}
+
+describe('A response', () => {
+  it('has after a restart what is valid, whatever came before', () => {
+    fc.assert(
+      fc.property(
+        fc.array(envelope),
+        fc.array(envelope),
+        fc.nat(),
+        fc.boolean(),
+        (before, after, at, isStructured) => {
+          const from = at % (before.length + 1);
+          const restarted: Envelope = { type: 'restarted', data: { attempt: 2, from } };
+          const valid = responseOf([...before.slice(0, from), ...after], isStructured);
+          const all = responseOf([...before, restarted, ...after], isStructured);
+          expect(shown(all.output)).toEqual(shown(valid.output));
+        },
+      ),
+    );
+  });
+
+  it('is told as its snapshot when it restarts', () => {
+    const say = (text: string): Envelope => ({ type: 'message', data: { content: text } });
+    const { text } = responseOf(
+      [say('a'), say('b'), { type: 'restarted', data: { attempt: 2, from: 1 } }, say('c')],
+      false,
+      0,
+    );
+    const events = text
+      .split('\n\n')
+      .filter(
+        (event) =>
+          event.startsWith('event: response.in_progress') || event.startsWith('event: response.completed'),
+      )
+      .map(
+        (event) =>
+          JSON.parse(event.slice(event.indexOf('data: ') + 6)) as { response: Parameters<typeof Object>[0] },
+      )
+      .map(({ response }) => shown((response as { output: [] }).output).text);
+    expect(events).toEqual(['', 'a', 'ac']);
+  });
+
+  it('has numbers without gaps, whatever its log has', () => {
+    fc.assert(
+      fc.property(fc.array(envelope), (envelopes) => {
+        const numbers = [...responseOf(envelopes, false, 0).text.matchAll(/"sequence_number":(\d+)/g)];
+        expect(numbers.map(([, number]) => Number(number))).toEqual([...numbers.keys()]);
+      }),
+    );
+  });
+});

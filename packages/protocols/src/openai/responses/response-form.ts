@@ -1,0 +1,145 @@
+import type { RunEnd, RunView } from 'nest-agent-query';
+import { asciiOf } from '../answer/ascii.js';
+import { AnswerForm } from '../answer/answer-form.js';
+import { citation, ItemJson } from '../answer/item-json.js';
+import type { AnswerItem, TextItem } from '../answer/items.js';
+import type { ResponseId } from './response-id.js';
+import { ResponseJson, type ResponseState, type ResponseStatus } from './response-json.js';
+
+/** The events of a text, by what it is: the delta, the whole text, and its part. */
+const TEXT_EVENTS = {
+  message: { text: 'output_text', part: 'content_part', index: 'content_index', logprobs: ',"logprobs":[]' },
+  reasoning: {
+    text: 'reasoning_summary_text',
+    part: 'reasoning_summary_part',
+    index: 'summary_index',
+    logprobs: '',
+  },
+} as const;
+
+/** Writes a leg of a run as the events of a response. */
+export class ResponseForm extends AnswerForm {
+  readonly #json: ResponseJson;
+  readonly #items: ItemJson;
+  #end: Pick<ResponseState, 'status' | 'error'> = { status: 'in_progress', error: null };
+  /** Of the open text: the members of its events that name it, as JSON. */
+  #place = '';
+  /** The type of its deltas, and how these go on after their numbers. */
+  #deltas = { type: '', rest: '' };
+
+  /** @param from the number of the first event that is written; Infinity for an answer that is no stream */
+  constructor(id: ResponseId, run: RunView, model: string, from: number) {
+    super(id, from);
+    this.#json = new ResponseJson(id, run, model);
+    this.#items = new ItemJson(run.id);
+  }
+
+  /** The response as it is at present. */
+  get response(): Record<string, unknown> {
+    return JSON.parse(this.#response()) as Record<string, unknown>;
+  }
+
+  /** At once, although the run may wait or be silent. What is written here must be ASCII. */
+  protected override begin(): void {
+    for (const type of ['response.created', 'response.in_progress']) {
+      const response = asciiOf(this.#response());
+      this.write(
+        `{"type":"${type}","sequence_number":${this.number},"response":${response}}`,
+        `event: ${type}\n`,
+      );
+    }
+  }
+
+  protected override opened(item: TextItem): void {
+    const { text, part, index, logprobs } = TEXT_EVENTS[item.type];
+    const at = this.items.length - 1;
+    this.#place = `"item_id":"${this.#items.id(item)}","output_index":${at},"${index}":0`;
+    this.#deltas = { type: `response.${text}.delta`, rest: `,${this.#place}${logprobs},"delta":` };
+    this.#event('response.output_item.added', `"output_index":${at},"item":${this.#items.item(item, true)}`);
+    const empty = this.#items.part({ type: item.type, text: '', annotations: [] });
+    this.#event(`response.${part}.added`, `${this.#place},"part":${empty}`);
+  }
+
+  protected override added(_: TextItem, text: string): void {
+    if (!this.isShown) return;
+    const { type, rest } = this.#deltas;
+    this.write(`{"type":"${type}","sequence_number":${this.number}${rest}${text}}`, `event: ${type}\n`);
+  }
+
+  protected override annotated({ annotations }: TextItem): void {
+    const annotation = JSON.stringify(citation(annotations.at(-1)!));
+    const at = `"annotation_index":${annotations.length - 1},"annotation":${annotation}`;
+    this.#event('response.output_text.annotation.added', `${this.#place},${at}`);
+  }
+
+  protected override closed(item: TextItem): void {
+    const { text, part, logprobs } = TEXT_EVENTS[item.type];
+    this.#event(`response.${text}.done`, `${this.#place},"text":"${item.text}"${logprobs}`);
+    this.#event(`response.${part}.done`, `${this.#place},"part":${this.#items.part(item)}`);
+    const done = this.#items.item(item);
+    this.#event('response.output_item.done', `"output_index":${this.items.length - 1},"item":${done}`);
+  }
+
+  protected override told(item: Exclude<AnswerItem, TextItem>): void {
+    const at = `"output_index":${this.items.length - 1}`;
+    const whole = item.type === 'call' ? this.#items.call(item) : this.#items.asked(item);
+    const { id, type, arguments: args } = whole;
+    const named = `"item_id":${JSON.stringify(id)},${at}`;
+    const hasArguments = type !== 'mcp_approval_request';
+    const begun = hasArguments ? { ...whole, ...BEGUN[type as keyof typeof BEGUN] } : whole;
+    this.#event('response.output_item.added', `${at},"item":${JSON.stringify(begun)}`);
+    if (item.type === 'call') this.#event('response.mcp_call.in_progress', named);
+    if (hasArguments) {
+      const text = JSON.stringify(args);
+      const name = type === 'function_call' ? `,"name":${JSON.stringify(whole.name)}` : '';
+      this.#event(`response.${type}_arguments.delta`, `${named},"delta":${text}`);
+      this.#event(`response.${type}_arguments.done`, `${named}${name},"arguments":${text}`);
+    }
+    if (item.type === 'call' && item.result)
+      this.#event(`response.mcp_call.${item.result.isError ? 'failed' : 'completed'}`, named);
+    this.#event('response.output_item.done', `${at},"item":${JSON.stringify(whole)}`);
+  }
+
+  /** Clients take the response of this event in the place of what they have. */
+  protected override restarted(): void {
+    this.#told('response.in_progress');
+  }
+
+  protected override paused(): void {
+    this.#finish('response.completed', 'completed');
+  }
+
+  protected override ended(end: RunEnd): void {
+    if (end.status === 'completed') this.#finish('response.completed', 'completed');
+    else if (end.status === 'failed') this.#finish('response.failed', 'failed', end.error);
+    // There is no event for a response that was cancelled.
+    else this.#finish('response.incomplete', 'cancelled');
+  }
+
+  #finish(type: string, status: ResponseStatus, error: ResponseState['error'] = null): void {
+    if (!this.isShown) return;
+    this.#end = { status, error };
+    this.#told(type);
+  }
+
+  #told(type: string): void {
+    this.#event(type, `"response":${this.#response()}`);
+  }
+
+  #response(): string {
+    const items = this.isShown ? this.items.map((item) => this.#items.item(item)) : [];
+    return this.#json.text({ ...this.#end, usage: this.usage }, items);
+  }
+
+  /** @param members its own members, as JSON */
+  #event(type: string, members: string): void {
+    if (!this.isShown) return;
+    this.write(`{"type":"${type}","sequence_number":${this.number},${members}}`, `event: ${type}\n`);
+  }
+}
+
+/** How an item begins whose arguments follow. */
+const BEGUN = {
+  function_call: { arguments: '', status: 'in_progress' },
+  mcp_call: { arguments: '', status: 'in_progress', output: null, error: null },
+};

@@ -1,0 +1,93 @@
+import { type Frames, framesOfText, type LogSlice, StreamForm } from 'nest-agent-query/protocol';
+
+/** How an envelope with a chunk of a message begins, as the log has it. */
+const CHUNK = '{"type":"message","data":{"content":';
+
+const BACKSLASH = 0x5c;
+
+/**
+ * Writes a log as the events of a protocol: an envelope becomes none, one or several. The number of an event follows from the log
+ * alone, because the log is read from its beginning also where only its later events are wanted.
+ */
+export abstract class EventForm extends StreamForm {
+  #number = 0;
+  #frames = '';
+
+  /** @param from the number of the first event that is written; the first event of a run has the number 0 */
+  constructor(protected from = 0) {
+    super();
+  }
+
+  override beginning(): string {
+    this.begin();
+    return ascii(this.#taken());
+  }
+
+  override framesOf({ first, lines }: LogSlice): Frames {
+    let seq = first;
+    for (let at = 0; at <= lines.length && !this.isOver;) {
+      const found = lines.indexOf('\n', at);
+      const end = found === -1 ? lines.length : found;
+      this.read(lines.slice(at, end), seq++);
+      at = end + 1;
+    }
+    return framesOfText(this.#taken());
+  }
+
+  /** Adds the events that come before the first envelope. Default: none. */
+  protected begin(): void {}
+
+  /**
+   * Adds the events of an envelope.
+   *
+   * @param line the envelope as JSON
+   * @param seq its number in the log
+   */
+  protected abstract read(line: string, seq: number): void;
+
+  /** The number of the next event. */
+  protected get number(): number {
+    return this.#number;
+  }
+
+  /**
+   * Adds an event.
+   *
+   * @param data its data: a line
+   * @param fields what the event has besides: lines that end with a line end. Default: nothing
+   */
+  protected write(data: string, fields = ''): void {
+    if (this.#number++ >= this.from) this.#frames += `${fields}data: ${data}\n\n`;
+  }
+
+  /** Counts an event that is not written. */
+  protected skip(): void {
+    this.#number++;
+  }
+
+  #taken(): string {
+    const frames = this.#frames;
+    this.#frames = '';
+    return frames;
+  }
+}
+
+/** JSON whose characters are ASCII. */
+function ascii(json: string): string {
+  return json.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** The content of a chunk of a message, as JSON. Undefined if the envelope is another one, or has more. */
+export function chunkOf(line: string): string | undefined {
+  // Takes a third of the time of `startsWith`.
+  if (line.slice(0, CHUNK.length) !== CHUNK) return undefined;
+  let quote = line.indexOf('"', CHUNK.length + 1);
+  while (quote !== -1 && isEscaped(line, quote)) quote = line.indexOf('"', quote + 1);
+  return quote === line.length - 3 ? line.slice(CHUNK.length, quote + 1) : undefined;
+}
+
+function isEscaped(line: string, quote: number): boolean {
+  let first = quote;
+  while (line.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (quote - first) % 2 === 1;
+}

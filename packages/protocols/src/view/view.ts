@@ -1,0 +1,99 @@
+import {
+  type ArgumentsHost,
+  type CallHandler,
+  Controller,
+  type ControllerOptions,
+  type DynamicModule,
+  type ExceptionFilter,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { type Endpoint, getEndpointToken, type ProblemForm } from 'nest-agent-query/protocol';
+
+/** Where a view is, and whose runs it shows. */
+export interface ViewOptions {
+  /** The `name` of the `QueryModule`. Default: the module without a name. */
+  name?: string;
+  /** The path of the view, without a global prefix of the host. */
+  path?: string;
+  /** As in the options of a controller. Default: those of the application. */
+  version?: ControllerOptions['version'];
+  /** As in the options of a controller. Default: every host. */
+  host?: string | string[];
+  /** Class decorators of the controller, such as `[UseGuards(MyGuard)]`. Default: none. */
+  decorators?: ClassDecorator[];
+}
+
+const OPTIONS = Symbol('ViewOptions');
+
+/** The endpoint of the `QueryModule` that a view belongs to. */
+@Injectable()
+export class View<Options extends ViewOptions = ViewOptions> implements OnModuleInit {
+  endpoint!: Endpoint;
+
+  constructor(
+    @Inject(OPTIONS) readonly options: Options,
+    private readonly modules: ModuleRef,
+  ) {}
+
+  /** The `QueryModule` may be initialized after the view: its handler may have asynchronous providers. */
+  onModuleInit(): void {
+    const { name } = this.options;
+    try {
+      this.endpoint = this.modules.get(getEndpointToken(name), { strict: false });
+    } catch {
+      const wanted = name === undefined ? 'without a name' : `with the name ${JSON.stringify(name)}`;
+      throw new Error(
+        `This application has no QueryModule ${wanted}. Import QueryModule beside the module of the protocol.`,
+      );
+    }
+  }
+}
+
+/** Writes what the routes of a view return, as those of its endpoint. */
+@Injectable()
+export class ViewInterceptor implements NestInterceptor {
+  constructor(private readonly view: View) {}
+
+  intercept(context: ExecutionContext, next: CallHandler) {
+    return this.view.endpoint.interceptor.intercept(context, next);
+  }
+}
+
+/** Answers the refusals of a view as its protocol does. */
+@Injectable()
+export abstract class ViewFilter implements ExceptionFilter {
+  protected abstract readonly form: ProblemForm;
+
+  constructor(private readonly view: View) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    this.view.endpoint.filter(this.form).catch(error, host);
+  }
+}
+
+/**
+ * The module of a view.
+ *
+ * @param module its class
+ * @param controller its routes
+ */
+export function viewModule(
+  module: Type,
+  controller: Type,
+  { path, version, host, decorators = [], ...options }: ViewOptions & { path: string },
+): DynamicModule {
+  class MountedController extends controller {}
+  const all = [...decorators.toReversed(), Controller({ path, version, host } as ControllerOptions)];
+  const mounted = Reflect.decorate(all, MountedController) as Type;
+  return {
+    module,
+    controllers: [mounted],
+    providers: [View, { provide: OPTIONS, useValue: { path, ...options } }],
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * `nest-agent-query/protocol`: what a view of another protocol needs besides the package root. It submits queries and follows runs
+ * through the endpoint of a module, and writes their logs in its own form.
+ *
+ * WARNING: every name here is public. `test/public-surface.spec.ts` lists them.
+ */
+export {
+  type Cursor,
+  cursorOf,
+  DataUrl,
+  Endpoint,
+  EventStream,
+  type Frames,
+  framesOfText,
+  getEndpointToken,
+  header,
+  type HostRequest,
+  type HostResponse,
+  idempotencyKeyOf,
+  type Interruption,
+  invalidQuery,
+  type LogSlice,
+  type MadeQuery,
+  type BodyPlace,
+  placesOf,
+  type ProblemForm,
+  type ReceivedBody,
+  rawResponse,
+  RunStream,
+  StreamForm,
+  StreamsEnvelopes,
+  type StringKind,
+} from '../query/index.js';

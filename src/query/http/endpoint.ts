@@ -1,0 +1,135 @@
+import { Buffer } from 'node:buffer';
+import { type ExceptionFilter, Injectable, type InjectionToken } from '@nestjs/common';
+import type { BodyPlace } from '../body/places.js';
+import { QueryError } from '../contract/errors.js';
+import { invalidQuery, limitExceeded } from '../contract/refusals.js';
+import type { RunStream } from '../event-log/run-stream.js';
+import { Settings } from '../options/settings.js';
+import { type HostRequest, requestPath } from '../platform/host.js';
+import { AgentService, type QueryOptions } from '../runs/agent.service.js';
+import { Observers } from '../runs/observers.js';
+import { SseInterceptor } from '../sse/sse.interceptor.js';
+import { Bodies, type ReceivedBody } from './bodies.js';
+import { OwnerPipe } from './caller.js';
+import { ProblemFilter, type ProblemForm } from './problem.filter.js';
+
+/**
+ * A query that a view of another protocol has made of a body. The `base64` of a file is what the body has at one of its places: a
+ * `FileContent`, or the `Base64Fault` that is refused.
+ */
+export interface MadeQuery {
+  parts: (
+    { type: 'text'; text: string } | { type: 'file'; name: string; mimeType: string; base64: unknown }
+  )[];
+  kwargs: Record<string, unknown>;
+  /** See `Query.metadata`. */
+  metadata?: Record<string, string>;
+}
+
+/**
+ * What views of other protocols use of an endpoint, so that their requests have its owners, limits, runs and streams. Nest injects
+ * it with `getEndpointToken`.
+ *
+ * @example
+ * const body = await endpoint.read(request, owner, placesOf({ text: 'text' }));
+ * const { text } = body.value as { text: string };
+ * const query = { parts: [{ type: 'text' as const, text }], kwargs: {} };
+ * const stream = await endpoint.submit(body, query, { owner }, () => '/text');
+ */
+@Injectable()
+export class Endpoint {
+  constructor(
+    readonly agent: AgentService,
+    /** Writes what the routes of the view return: streams in its form, and values as JSON. */
+    readonly interceptor: SseInterceptor,
+    private readonly owners: OwnerPipe,
+    private readonly bodies: Bodies,
+    private readonly settings: Settings,
+    private readonly observers: Observers,
+  ) {}
+
+  /** Finds the owner of a request, as the option `owner` says. */
+  async owner(request: HostRequest): Promise<string> {
+    return this.owners.transform(() => ({ request }));
+  }
+
+  /**
+   * Reads the JSON of a request as it arrives. What it brings counts for the owner until `submit`, or `release` of the body.
+   *
+   * @param places where the strings of files are
+   * @throws {QueryError} see `Bodies.read`
+   */
+  read(request: HostRequest, owner: string, places: BodyPlace): Promise<ReceivedBody> {
+    return this.bodies.read(request, owner, places);
+  }
+
+  /**
+   * Submits a query, and releases the body when its run no longer needs the files.
+   *
+   * @param pointerOf where the body has what the query has at a JSON Pointer, such as `/parts/1/name`
+   * @returns the run, which is admitted
+   * @throws {QueryError} see `Bodies.query` and `AgentService.query`
+   */
+  async submit(
+    body: ReceivedBody,
+    query: MadeQuery,
+    options: QueryOptions,
+    pointerOf: (pointer: string) => string,
+  ): Promise<RunStream> {
+    try {
+      this.#checkLimits(query, pointerOf);
+      const made = await this.bodies.query(body, query);
+      const stream = this.agent.query(made, { ...options, release: () => void body.release() });
+      await stream.admitted;
+      return stream;
+    } catch (error) {
+      await body.release();
+      throw relocated(error, pointerOf);
+    }
+  }
+
+  /**
+   * The path of this endpoint for the callers of a view, who may use a prefix of the host: the files of their queries are under it.
+   *
+   * @param own the path of the route, without a prefix of the host, such as `ai/chat`
+   * @returns undefined if the request has another path than that of the route
+   */
+  pathBeside(request: HostRequest, own: string): string | undefined {
+    const path = requestPath(request);
+    return path.endsWith(`/${own}`) ? path.slice(0, -own.length - 1) + this.settings.path : undefined;
+  }
+
+  /** A filter that writes refusals as another protocol does. It logs and counts them as those of the endpoint. */
+  filter(form: ProblemForm): ExceptionFilter {
+    return new ProblemFilter(this.observers, this.settings, form);
+  }
+
+  /** Of a body of the endpoint's own, the reader checks these while it arrives. */
+  #checkLimits({ parts }: MadeQuery, pointerOf: (pointer: string) => string): void {
+    const { limits } = this.settings;
+    if (parts.length > limits.parts)
+      throw limitExceeded('parts', limits.parts, pointerOf(`/parts/${limits.parts}`));
+    for (const [index, part] of parts.entries()) {
+      const isTooLong = part.type === 'text' && Buffer.byteLength(part.text) > limits.textBytes;
+      if (isTooLong) throw limitExceeded('textBytes', limits.textBytes, pointerOf(`/parts/${index}/text`));
+    }
+  }
+}
+
+/** A refusal whose faults are at other places of the body. */
+function relocated(error: unknown, pointerOf: (pointer: string) => string): unknown {
+  if (!(error instanceof QueryError) || error.code !== 'invalid_query' || !error.extras.errors) return error;
+  return invalidQuery(
+    error.extras.errors.map(({ pointer, detail }) => ({ pointer: pointerOf(pointer), detail })),
+  );
+}
+
+/**
+ * The injection token of the `Endpoint` of the module with a name; or, without `name`, of the module without one.
+ *
+ * @example
+ * const endpoint = moduleRef.get(getEndpointToken('research'), { strict: false });
+ */
+export function getEndpointToken(name?: string): InjectionToken<Endpoint> {
+  return name === undefined ? Endpoint : `Endpoint:${name}`;
+}

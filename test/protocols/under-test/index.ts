@@ -1,0 +1,26 @@
+import type { DynamicModule } from '@nestjs/common';
+import type { Reply } from '../../support/client.js';
+
+/** A protocol as the contract suite uses it. */
+export interface ProtocolUnderTest {
+  /** The head of its column in the tables of docs/protocols.md: `AI SDK`, `AG-UI`, `Responses` or `Chat Completions`. */
+  name: string;
+  /** The module of the view, for the `QueryModule` without a name, at its default path. */
+  module: () => DynamicModule;
+  /** Submits a text as the protocol's client does, and resolves with the response that streams. `conversation`: the id of a conversation, if the protocol lets callers name one. */
+  submit: (
+    base: string,
+    text: string,
+    options?: { conversation?: string; headers?: Record<string, string> },
+  ) => Promise<Reply>;
+  /** Reads the run of a response again, from its beginning, as the protocol's client does; undefined if the protocol cannot. */
+  follow?: (base: string, reply: Reply) => Promise<Reply>;
+  /** The same after the first events: what is left. */
+  resume?: (base: string, reply: Reply, events: number) => Promise<Reply>;
+  /** The types of the events of a stream, in order: `text-delta`, `TEXT_MESSAGE_CONTENT`, `response.output_text.delta`, `[DONE]`. */
+  typesOf: (stream: string) => string[];
+  /** The text of the answer that the client would show. */
+  textOf: (stream: string) => string;
+  /** The id of our run that a response shows. */
+  runIdOf: (reply: Reply) => string;
+}
