@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
+import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
+import { OpenAiModule } from 'nest-agent-query-protocols/openai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import {
   file,
@@ -139,7 +142,9 @@ describeWithBrowser('The page, in Chromium', () => {
       };
       const runs = { drainMs: 0, stopDeadlineMs: 100 };
       const query = QueryModule.forRoot({ handler: agent.handler, owner, runs, streams: { retryMs: 10 } });
-      @Module({ imports: [query, PlaygroundModule.forRoot()] })
+      const views = [AiSdkModule.forRoot(), AgUiModule.forRoot(), OpenAiModule.forRoot()];
+      const protocols = ['ai-sdk', 'ag-ui', 'openai'];
+      @Module({ imports: [query, ...views, PlaygroundModule.forRoot({ protocols })] })
       class Application {}
       host = await startHost(adapter, Application, (app) => app.setGlobalPrefix('api/v1'));
       address = `${host.url}/api/v1/playground`;
@@ -405,6 +410,24 @@ describeWithBrowser('The page, in Chromium', () => {
       await button(/^POST/).first().click();
       await page.getByText('Request', { exact: true }).click();
       await page.getByText('"base64": "… 1 byte"').waitFor();
+    });
+
+    it('shows a run as the clients of other protocols get it', async () => {
+      const call = await ask('Hi');
+      call.emit(message('Hello'));
+      call.finish();
+      await announces('Answer complete.');
+      await button('On the wire').click();
+      for (const [protocol, event] of [
+        ['AI SDK', '"type":"text-delta"'],
+        ['AG-UI', '"type":"TEXT_MESSAGE_CONTENT"'],
+        ['OpenAI', '"type":"response.output_text.delta"'],
+      ]) {
+        await page.getByRole('combobox', { name: 'Show the run as' }).selectOption(protocol!);
+        await page.getByRole('region', { name: 'Events' }).getByText(event!).first().waitFor();
+        await button('Copy as client code').waitFor({ state: 'detached' });
+      }
+      expect(await barriers()).toEqual([]);
     });
 
     it('opens the conversation that kwargs.session_id names', async () => {
