@@ -1000,8 +1000,8 @@ export const PROMISES = {
   'service.openapi': {
     section: 'service',
     sentence:
-      'GET /openapi.json describes each path of the service but the assets of its page as OpenAPI 3.1, with the credentials ' +
-      'that are configured, and needs one itself where there are some.',
+      'GET /openapi.json describes each path of the service but the assets of its page and other protocols as OpenAPI 3.1, ' +
+      'with the credentials that are configured, and needs one itself where there are some.',
   },
   'service.agents-variables': {
     section: 'service',
