@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import type { Browser, Page } from 'playwright-core';
 import type { InputAnswer } from 'nest-agent-query-client';
 import { message, type Query, type QueryContext, QueryModule, type Question } from '../../src/index.js';
@@ -8,6 +9,7 @@ import { PlaygroundModule } from '../../src/playground/index.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { ROOT } from '../support/documents.js';
 import { type Host, startHost } from '../support/host.js';
+import { runOf, sendChat, streamOf, textOf, user } from '../support/ai-sdk-chat.js';
 import { startBrowser } from './start-browser.mjs';
 
 const AXE = readFileSync(join(ROOT, 'test/browser/node_modules/axe-core/axe.min.js'), 'utf8');
@@ -104,7 +106,7 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
       runs: { drainMs: 0, stopDeadlineMs: 100 },
       streams: { holdMs },
     });
-    @Module({ imports: [query, PlaygroundModule.forRoot()] })
+    @Module({ imports: [query, AiSdkModule.forRoot(), PlaygroundModule.forRoot()] })
     class Application {}
     host = await startHost('express', Application);
     await page.setViewportSize({ width: 1100, height: 760 });
@@ -172,6 +174,18 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
     await page.reload();
     await card('Refund').getByText('Approved by ann').waitFor();
     expect(await button('Approve').count()).toBe(0);
+  });
+
+  it('is answered here for a client of the AI SDK, which gets the rest', async () => {
+    const asked = await sendChat(host.url, [user('Refund')]);
+    await asked.whole();
+    await page.goto(`${host.url}/playground#session=c1`);
+    await page.reload();
+    await button('Approve').click();
+    expect(await answers()).toEqual([{ outcome: 'answered', value: { approved: true } }]);
+    await announces('Answer complete.');
+    const whole = await (await streamOf(host.url, runOf(asked), 0)).whole();
+    expect(textOf(whole)).toContain('"approved":true');
   });
 
   it('is refused with other arguments that are no object, and approved with others', async () => {
