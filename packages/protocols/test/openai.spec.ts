@@ -351,6 +351,21 @@ describeOnBothAdapters('The official client of OpenAI on %s', (adapter) => {
     expect(response.output_text).toBe('You said a.txt (52428800)');
   });
 
+  it('runs into a limit, and knows when to try again', async () => {
+    const agent = new ScriptedAgent();
+    await start(agent.handler, { runs: { maxRunning: 1, maxWaiting: 0 } });
+    const first = await client.responses.create({ model: 'agent', input: 'one', background: true });
+    const refused = client.responses.create({ model: 'agent', input: 'two' });
+    await expect(refused).rejects.toMatchObject({ status: 503, code: 'at_capacity' });
+    const headers = await refused.catch(({ headers: given }: { headers: Headers }) => given);
+    expect(Number((headers as Headers).get('retry-after'))).toBeGreaterThan(0);
+    await client.responses.cancel(first.id);
+    const retrying = client.withOptions({ maxRetries: 3 });
+    const later = retrying.responses.create({ model: 'agent', input: 'three' });
+    (await agent.callFor('three')).finish();
+    expect((await later).status).toBe('completed');
+  });
+
   it('is refused as OpenAI refuses', async () => {
     await start(assistant, {
       owner: ({ headers }) => headers['authorization'],
