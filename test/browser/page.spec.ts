@@ -283,7 +283,7 @@ describeWithBrowser('The page, in Chromium', () => {
         usage({ inputTokens: 1, outputTokens: 2 }),
       );
       call.finish();
-      await page.getByText('1 token in, 2 tokens out').waitFor();
+      await page.getByText('Run · 1 token in, 2 tokens out').waitFor();
       await page.getByText('1 log line').click();
       await shows('Reading');
       expect(await page.getByText('I think.').isVisible()).toBe(false);
