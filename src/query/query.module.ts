@@ -13,7 +13,7 @@ import { Spool } from './files/spool.js';
 import { type Reserve, Uploads } from './files/uploads.js';
 import { Bodies } from './http/bodies.js';
 import { CallerPipe, OwnerPipe } from './http/caller.js';
-import { Endpoint, getEndpointToken } from './http/endpoint.js';
+import { Endpoint, endpointToken } from './http/endpoint.js';
 import { controllerAt } from './http/query.controller.js';
 import { MemoryRunStore } from './memory/memory-run-store.js';
 import {
@@ -163,13 +163,13 @@ function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicMod
         ? []
         : [
             { provide: getAgentToken(name), useExisting: AgentService },
-            { provide: getEndpointToken(name), useExisting: Endpoint },
+            { provide: endpointToken(name), useExisting: Endpoint },
           ]),
     ],
     exports:
       name === undefined
         ? [AgentService, AgentHandler, Endpoint]
-        : [getAgentToken(name), getEndpointToken(name)],
+        : [getAgentToken(name), endpointToken(name)],
   };
 }
 

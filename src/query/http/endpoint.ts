@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { type ExceptionFilter, Injectable, type InjectionToken } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import type { BodyPlace } from '../body/places.js';
 import { QueryError } from '../contract/errors.js';
 import { invalidQuery, limitExceeded } from '../contract/refusals.js';
@@ -27,8 +28,8 @@ export interface MadeQuery {
 }
 
 /**
- * What views of other protocols use of an endpoint, so that their requests have its owners, limits, runs and streams. Nest injects
- * it with `getEndpointToken`.
+ * What views of other protocols use of an endpoint, so that their requests have its owners, limits, runs and streams.
+ * `Endpoints` finds it.
  *
  * @example
  * const body = await endpoint.read(request, owner, placesOf({ text: 'text' }));
@@ -125,11 +126,38 @@ function relocated(error: unknown, pointerOf: (pointer: string) => string): unkn
 }
 
 /**
- * The injection token of the `Endpoint` of the module with a name; or, without `name`, of the module without one.
+ * Finds the endpoints of an application: a provider of the module of a view.
  *
  * @example
- * const endpoint = moduleRef.get(getEndpointToken('research'), { strict: false });
+ * constructor(private readonly endpoints: Endpoints) {}
+ *
+ * onModuleInit(): void {
+ *   this.endpoint = this.endpoints.of('research');
+ * }
  */
-export function getEndpointToken(name?: string): InjectionToken<Endpoint> {
+@Injectable()
+export class Endpoints {
+  constructor(private readonly modules: ModuleRef) {}
+
+  /**
+   * Returns the endpoint of the module with a name; or, without `name`, of the module without one. Call it when the modules are
+   * initialized: the handler of a module may have asynchronous providers.
+   *
+   * @throws {Error} the application has no such module
+   */
+  of(name?: string): Endpoint {
+    try {
+      return this.modules.get(endpointToken(name), { strict: false });
+    } catch {
+      const wanted = name === undefined ? 'without a name' : `with the name ${JSON.stringify(name)}`;
+      throw new Error(
+        `This application has no QueryModule ${wanted}. Import QueryModule beside the module of the protocol.`,
+      );
+    }
+  }
+}
+
+/** The injection token of the `Endpoint` of the module with a name; or, without `name`, of the module without one. */
+export function endpointToken(name?: string): InjectionToken<Endpoint> {
   return name === undefined ? Endpoint : `Endpoint:${name}`;
 }

@@ -12,8 +12,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { type Endpoint, getEndpointToken, type ProblemForm } from 'nest-agent-query/protocol';
+import { type Endpoint, Endpoints, type ProblemForm } from 'nest-agent-query/protocol';
 
 /** Where a view is, and whose runs it shows. */
 export interface ViewOptions {
@@ -38,20 +37,12 @@ export class View<Options extends ViewOptions = ViewOptions> implements OnModule
 
   constructor(
     @Inject(OPTIONS) readonly options: Options,
-    private readonly modules: ModuleRef,
+    private readonly endpoints: Endpoints,
   ) {}
 
   /** The `QueryModule` may be initialized after the view: its handler may have asynchronous providers. */
   onModuleInit(): void {
-    const { name } = this.options;
-    try {
-      this.endpoint = this.modules.get(getEndpointToken(name), { strict: false });
-    } catch {
-      const wanted = name === undefined ? 'without a name' : `with the name ${JSON.stringify(name)}`;
-      throw new Error(
-        `This application has no QueryModule ${wanted}. Import QueryModule beside the module of the protocol.`,
-      );
-    }
+    this.endpoint = this.endpoints.of(this.options.name);
   }
 }
 
@@ -94,6 +85,6 @@ export function viewModule(
   return {
     module,
     controllers: [mounted],
-    providers: [View, { provide: OPTIONS, useValue: { path, ...options } }],
+    providers: [Endpoints, View, { provide: OPTIONS, useValue: { path, ...options } }],
   };
 }
