@@ -158,18 +158,11 @@ function mount(definition: DynamicModule, extras: QueryModuleExtras): DynamicMod
       ...handlerProviders(handler),
       ...observerProviders(listeners),
       storeProvider(name),
-      // `AgentService` and `Endpoint` themselves belong to the module without a name.
-      ...(name === undefined
-        ? []
-        : [
-            { provide: getAgentToken(name), useExisting: AgentService },
-            { provide: endpointToken(name), useExisting: Endpoint },
-          ]),
+      { provide: endpointToken(name), useExisting: Endpoint },
+      // `AgentService` itself belongs to the module without a name.
+      ...(name === undefined ? [] : [{ provide: getAgentToken(name), useExisting: AgentService }]),
     ],
-    exports:
-      name === undefined
-        ? [AgentService, AgentHandler, Endpoint]
-        : [getAgentToken(name), endpointToken(name)],
+    exports: name === undefined ? [AgentService, AgentHandler] : [getAgentToken(name)],
   };
 }
 

@@ -1,4 +1,4 @@
-import { request } from '../support/client.js';
+import { ask, get, request } from '../support/client.js';
 import { refusalOf, serve, type SharedService } from '../support/service.js';
 import { createApiKey } from '../../src/access/index.js';
 
@@ -27,6 +27,17 @@ describe('Other protocols of the service', () => {
   ])('%s', async (_, environment, expected) => {
     service = await serve(environment);
     expect(await statuses()).toEqual(expected);
+  });
+
+  it('answer as the agent of the service does', async () => {
+    service = await serve({});
+    const { text } = await (await ask(service.url, 'Hello')).answer();
+    const reply = await request(service.url, { path: '/v1/chat/completions' }, JSON.stringify(MESSAGES));
+    const { choices } = await reply.json<{ choices: { message: { content: string } }[] }>();
+    expect(choices[0]!.message.content).toBe(text);
+    expect(text).toContain('This agent reads files');
+    const { runs } = await (await get(service.url, '/query')).json<{ runs: object[] }>();
+    expect(runs).toHaveLength(2);
   });
 
   it('are beside each of several agents', async () => {

@@ -157,7 +157,10 @@ export class Endpoints {
   }
 }
 
-/** The injection token of the `Endpoint` of the module with a name; or, without `name`, of the module without one. */
-export function endpointToken(name?: string): InjectionToken<Endpoint> {
-  return name === undefined ? Endpoint : `Endpoint:${name}`;
+/**
+ * The injection token of the `Endpoint` of the module with a name; or, without `name`, of the module without one. Not the class:
+ * each of several modules has a provider of it, and Nest would find any of them.
+ */
+export function endpointToken(name = ''): InjectionToken<Endpoint> {
+  return `Endpoint:${name}`;
 }
