@@ -17,9 +17,9 @@ import {
   toolResult,
   usage,
 } from '../../src/index.js';
-import { ask, cancel, eventsOf, follow } from '../support/client.js';
+import { ask, cancel, eventsOf, follow, get } from '../support/client.js';
 import { tableRows } from '../support/documents.js';
-import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { type Configure, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { agUi } from './under-test/ag-ui.js';
 import { aiSdk } from './under-test/ai-sdk.js';
 import type { ProtocolUnderTest } from './under-test/index.js';
@@ -106,12 +106,15 @@ describe('The tables of other protocols', () => {
 
 describeOnOneAdapter('In other protocols, on %s', (adapter) => {
   let host: Host;
-  beforeAll(async () => {
+  const start = (configure?: Configure) => {
     const query = QueryModule.forRoot({ handler, admit, runs: { drainMs: 0, stopDeadlineMs: 100 } });
     const modules = PROTOCOLS.map(({ module }) => module());
     const views = [...new Map(modules.map((each) => [each.module, each])).values()];
     class Views {}
-    host = await startHost(adapter, { module: Views, imports: [query, ...views] });
+    return startHost(adapter, { module: Views, imports: [query, ...views] }, configure);
+  };
+  beforeAll(async () => {
+    host = await start();
   });
   afterAll(() => host.close());
 
@@ -181,6 +184,17 @@ describeOnOneAdapter('In other protocols, on %s', (adapter) => {
       const rest = await (await protocol.resume!(host.url, reply, count)).whole();
       expect(eventsOf(rest).map(({ data }) => data)).toEqual(whole.slice(count).map(({ data }) => data));
     }
+  });
+
+  it('the files of an answer are under the prefix of the host', async () => {
+    const prefixed = await start((app) => app.setGlobalPrefix('api'));
+    for (const { name, submit } of PROTOCOLS) {
+      const stream = await (await submit(`${prefixed.url}/api`, 'file')).whole();
+      const [path = 'none'] = /[\w/]+\/query\/[\w-]+\/files\/\w+/.exec(stream) ?? [];
+      expect([name, path]).toEqual([name, expect.stringMatching(/^\/api\/query\//)]);
+      expect((await get(prefixed.url, path)).status).toBe(200);
+    }
+    await prefixed.close();
   });
 
   it('the same query has the same text in each of them', async () => {

@@ -1,12 +1,7 @@
 import type { ContentWriter } from '../files/body-contents.js';
 import type { FileContent } from '../files/content.js';
 
-/**
- * Takes the place of a `base64` string that does not follow RFC 4648 §4.
- *
- * @example
- * if (value instanceof Base64Fault) refuse(`it ${value.reason}`);
- */
+/** Takes the place of a `base64` string that does not follow RFC 4648 §4. */
 export class Base64Fault {
   /**
    * @param reason what is wrong and what to do: the rest of a sentence whose subject is the string

@@ -50,7 +50,8 @@ export class AgUiController {
     try {
       const thread = new Thread(endpoint, owner, runInputOf(body.value), request);
       const read = await thread.read();
-      if (!(read instanceof EventStream)) return await thread.submit(body, read);
+      if (!(read instanceof EventStream))
+        return await thread.submit(body, read, this.view.queryPath(request));
       await body.release();
       return read;
     } catch (error) {

@@ -1,6 +1,7 @@
 import { type InputAnswer, type InputView, QueryError } from 'nest-agent-query';
+import { isObject } from '../view/json.js';
 import { isOfTools } from './interrupts.js';
-import { type InputMessage, isObject, type ResumeEntry } from './run-input.js';
+import type { InputMessage, ResumeEntry } from './run-input.js';
 import { textOf } from './parts.js';
 
 /**

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { InputRequest } from 'nest-agent-query';
+import { digestOf } from '../view/json.js';
 
 type Json = Record<string, unknown>;
 
@@ -53,9 +53,7 @@ function schemaOf({ kind, schema = { type: 'string' }, editable }: InputRequest)
 
 /** TanStack AI's client lets a person answer an interrupt only if it has this digest of the schema. */
 function schemaHash(schema: Json): string {
-  return `sha256:${createHash('sha256')
-    .update(JSON.stringify(sorted(schema)))
-    .digest('hex')}`;
+  return `sha256:${digestOf(sorted(schema))}`;
 }
 
 /** The value with the members of all objects in the order of their names. */

@@ -1,5 +1,6 @@
 import { DataUrl, type MadeQuery, placesOf, invalidQuery } from 'nest-agent-query/protocol';
-import { type InputMessage, isObject } from './run-input.js';
+import { isObject } from '../view/json.js';
+import type { InputMessage } from './run-input.js';
 
 type Part = MadeQuery['parts'][number];
 

@@ -1,8 +1,6 @@
 import type { AgentService, RunView } from 'nest-agent-query';
+import { turnOfRun } from '../view/turn-of-run.js';
 import type { InputMessage } from './run-input.js';
-
-/** How many turns are looked at with one call. */
-const PAGE = 100;
 
 /** The id of a message or a call of ours begins with that of its run. */
 const OWN_ID = /^([\w-]{1,100})\.\d{1,15}$/;
@@ -18,7 +16,8 @@ export class Turns {
   /** How many turns are before that of a run, which is cancelled if it has not ended: its question is asked again. */
   async before(run: RunView): Promise<number | undefined> {
     if (run.endedAt === null) await this.agent.cancel(this.owner, run.id);
-    return this.#upTo(run.id, 0);
+    const found = await turnOfRun(this.agent, this.owner, this.session, run.id);
+    return found && found.number - 1;
   }
 
   /**
@@ -33,24 +32,7 @@ export class Turns {
     const { runs } = await this.agent.runs(this.owner, { session: this.session, limit: 1 });
     const [newest] = runs;
     if (!newest || newest.id === last || newest.endedAt === null) return undefined;
-    return this.#upTo(last, 1);
-  }
-
-  /** The number of the turns up to that of a run. Undefined if there is none, or no turn follows those. */
-  async #upTo(runId: string, more: 0 | 1): Promise<number | undefined> {
-    for (let after: number | null = 0; after !== null;) {
-      const page = await this.#page(after, PAGE);
-      const found = page.turns.findIndex((turn) => turn.runId === runId);
-      const count = found + more;
-      // Pages tell the number of their last turn only.
-      if (found >= 0) return count === 0 ? after : ((await this.#page(after, count)).next ?? undefined);
-      after = page.next;
-    }
-    return undefined;
-  }
-
-  #page(after: number, limit: number) {
-    return this.agent.session(this.owner, this.session, after, limit);
+    return (await turnOfRun(this.agent, this.owner, this.session, last))?.number;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FieldError } from 'nest-agent-query';
 import { invalidQuery } from 'nest-agent-query/protocol';
+import { isObject } from '../view/json.js';
 
 /** A message of the client's history. What it says of calls and answers does not count. */
 export interface InputMessage {
@@ -102,8 +103,4 @@ function isListOf<T>(value: unknown, isItem: (item: unknown) => item is T): valu
 function hasContent(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== undefined && value !== null;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

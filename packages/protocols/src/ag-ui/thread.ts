@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type AgentService,
   type InputView,
@@ -14,6 +13,7 @@ import {
   invalidQuery,
   type ReceivedBody,
 } from 'nest-agent-query/protocol';
+import { digestOf } from '../view/json.js';
 import { AgUiForm } from './ag-ui-form.js';
 import { answersOf, blockingOf, requireAnswers, resultsOf } from './answers.js';
 import { partsOf, type PlacedPart, textOf } from './parts.js';
@@ -69,14 +69,18 @@ export class Thread {
     return this.#read(at, session !== undefined);
   }
 
-  /** Begins a run. */
-  async submit(body: ReceivedBody, { parts, message, options }: NewQuery): Promise<EventStream> {
+  /** Begins a run. @param path see `QueryOptions.path` */
+  async submit(
+    body: ReceivedBody,
+    { parts, message, options }: NewQuery,
+    path: string | undefined,
+  ): Promise<EventStream> {
     const { threadId, runId, kwargs } = this.input;
     const metadata = { [RUN_KEY]: runId, ...(message !== undefined && { [MESSAGE_KEY]: message }) };
     const query = { parts: parts.map(({ part }) => part), kwargs, metadata };
     const { owner, request } = this;
     const idempotencyKey = `ag-ui:${digestOf([threadId, runId])}`;
-    const all = { ...options, owner, idempotencyKey, request: request as never };
+    const all = { ...options, owner, path, idempotencyKey, request: request as never };
     const stream = await this.endpoint.submit(body, query, all, (pointer) => placeOf(pointer, parts));
     const { run } = await stream.admitted;
     return new EventStream(stream, new AgUiForm(run, this.#names));
@@ -158,10 +162,6 @@ export class Thread {
 /** What is the same when a client sends a message again. Clients that number their messages anew send other texts. */
 function markOf(message: InputMessage): string | undefined {
   return typeof message.id === 'string' ? digestOf([message.id, textOf(message)]) : undefined;
-}
-
-function digestOf(names: string[]): string {
-  return createHash('sha256').update(JSON.stringify(names)).digest('hex');
 }
 
 /** The conversation before the first query of a session. */

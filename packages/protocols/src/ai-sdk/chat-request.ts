@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
-import { type EarlierText, QueryError } from 'nest-agent-query';
-import { type BodyPlace, DataUrl, type MadeQuery, placesOf } from 'nest-agent-query/protocol';
+import type { EarlierText, QueryError } from 'nest-agent-query';
+import { type BodyPlace, DataUrl, invalidQuery, type MadeQuery, placesOf } from 'nest-agent-query/protocol';
+import { digestOf, isObject } from '../view/json.js';
 import { runIdOf } from './message-id.js';
 
 /** Where the body of a chat has files and texts. */
@@ -92,8 +92,7 @@ export function queryOf({ message, pointer, kwargs, chatId }: ChatRequest): Relo
     if (made && parts.push(made)) indexes.push(index);
   }
   const own = kwargs ?? {};
-  const isObject = typeof own === 'object' && !Array.isArray(own);
-  const withSession = isObject && chatId !== undefined ? { ...own, session_id: chatId } : own;
+  const withSession = isObject(own) && chatId !== undefined ? { ...own, session_id: chatId } : own;
   return {
     query: { parts, kwargs: withSession as MadeQuery['kwargs'] },
     pointerOf: (of) =>
@@ -135,15 +134,12 @@ export function earlierTexts({ messages }: ChatRequest): EarlierText[] {
 
 /** @param more what tells apart requests whose identity is the same. Default: nothing */
 export function keyOf(identity: unknown[], more?: string): string {
-  return `ai-sdk:${createHash('sha256')
-    .update(JSON.stringify([...identity, more]))
-    .digest('hex')}`;
+  return `ai-sdk:${digestOf([...identity, more])}`;
 }
 
 /** @throws {QueryError} `invalid_query` */
 export function refused(pointer: string, detail: string): QueryError {
-  const where = pointer === '' ? 'The body' : `"${pointer}"`;
-  return new QueryError('invalid_query', `${where} ${detail}.`, { errors: [{ pointer, detail }] });
+  return invalidQuery([{ pointer, detail }]);
 }
 
 function messageAt(pointer: string, given: unknown): Message {
@@ -155,8 +151,7 @@ function messageAt(pointer: string, given: unknown): Message {
 }
 
 function objectAt(pointer: string, value: unknown): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw refused(pointer, 'must be an object');
 }
 

@@ -1,9 +1,7 @@
 import type { AgentService, RunView } from 'nest-agent-query';
+import { turnOfRun } from '../view/turn-of-run.js';
 import { type ChatRequest, isOfAgent, refused } from './chat-request.js';
 import { runIdOf } from './message-id.js';
-
-/** How many turns are looked at together. */
-const PAGE_TURNS = 500;
 
 const UNKNOWN = 'no turn of the chat any more: load the chat again';
 
@@ -19,13 +17,13 @@ export async function turnsBefore(
   { chatId, messageId, messages }: ChatRequest,
 ): Promise<number> {
   const named = runIdOf(messageId);
-  const number = named === undefined ? undefined : await turnNumber(agent, owner, chatId!, named);
-  if (number !== undefined) return number - 1;
+  const replaced = named === undefined ? undefined : await turnOfRun(agent, owner, chatId!, named);
+  if (replaced) return replaced.number - 1;
   const index = messages.findLastIndex((each) => isOfAgent(each) && runIdOf(each.id) !== undefined);
   if (index < 0 && (named === undefined || (await newestActive(agent, owner, chatId!)))) return 0;
   if (index < 0) throw refused('/messageId', `names ${UNKNOWN}`);
-  const lastKept = await turnNumber(agent, owner, chatId!, runIdOf(messages[index]!.id)!);
-  if (lastKept !== undefined) return lastKept;
+  const lastKept = await turnOfRun(agent, owner, chatId!, runIdOf(messages[index]!.id)!);
+  if (lastKept) return lastKept.number;
   throw refused(`/messages/${index}/id`, `names ${UNKNOWN}`);
 }
 
@@ -54,22 +52,4 @@ async function newest(
   isWanted: (run: RunView) => boolean,
 ): Promise<RunView | undefined> {
   return (await agent.runs(owner, { session })).runs.find(isWanted);
-}
-
-/** The number of a turn, from 1; undefined if the session has no such turn. */
-async function turnNumber(
-  agent: AgentService,
-  owner: string,
-  sessionId: string,
-  runId: string,
-): Promise<number | undefined> {
-  // The oldest turns may be dropped. The first page says which number its turn has.
-  for (let after = 0, limit = 1; ; limit = PAGE_TURNS) {
-    const { turns, next } = await agent.session(owner, sessionId, after, limit);
-    const first = next === null ? after + 1 : next - turns.length + 1;
-    const index = turns.findIndex((turn) => turn.runId === runId);
-    if (index >= 0) return first + index;
-    if (next === null) return undefined;
-    after = next;
-  }
 }

@@ -115,12 +115,11 @@ export class ChatController {
   }
 
   async #query(chat: ChatRequest, body: ReceivedBody, { owner, request }: Wanted): Promise<EventStream> {
-    const { endpoint, options } = this.view;
+    const { endpoint } = this.view;
     const { query, pointerOf } = queryOf(chat);
-    const path = endpoint.pathBeside(request, `${options.path!.replace(/^\/+|\/+$/g, '')}/chat`);
     const changed = chat.replaces && chat.chatId !== undefined;
     const submitted = {
-      ...(path !== undefined && { path }),
+      path: this.view.queryPath(request, 'chat'),
       owner,
       request: request as never,
       earlier: chat.chatId === undefined ? earlierTexts(chat) : undefined,

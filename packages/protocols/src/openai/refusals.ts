@@ -13,7 +13,7 @@ export function invalidRequest(pointer: string, detail: string): QueryError {
 }
 
 export function notFound(what: string): QueryError {
-  return new QueryError('not_found', `There is no such ${what}, or it is no longer kept.`);
+  return new QueryError('not_found', `There is no such ${what}.`);
 }
 
 /** A JSON Pointer as clients of OpenAI read it: `input[0].content[1].image_url`. */

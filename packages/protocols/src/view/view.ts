@@ -12,7 +12,7 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import { type Endpoint, Endpoints, type ProblemForm } from 'nest-agent-query/protocol';
+import { type Endpoint, Endpoints, type HostRequest, type ProblemForm } from 'nest-agent-query/protocol';
 
 /** Where a view is, and whose runs it shows. */
 export interface ViewOptions {
@@ -39,6 +39,16 @@ export class View<Options extends ViewOptions = ViewOptions> implements OnModule
     @Inject(OPTIONS) readonly options: Options,
     private readonly endpoints: Endpoints,
   ) {}
+
+  /**
+   * The path of the endpoint for the caller of a route: the files of the query are under it.
+   *
+   * @param route below the path of the view. Default: the path itself
+   */
+  queryPath(request: HostRequest, route?: string): string | undefined {
+    const own = [this.options.path, route].filter(Boolean).join('/');
+    return this.endpoint.pathBeside(request, own);
+  }
 
   /** The `QueryModule` may be initialized after the view: its handler may have asynchronous providers. */
   onModuleInit(): void {
@@ -77,8 +87,9 @@ export abstract class ViewFilter implements ExceptionFilter {
 export function viewModule(
   module: Type,
   controller: Type,
-  { path, version, host, decorators = [], ...options }: ViewOptions & { path: string },
+  { path: given, version, host, decorators = [], ...options }: ViewOptions & { path: string },
 ): DynamicModule {
+  const path = given.replace(/^\/+|\/+$/g, '');
   class MountedController extends controller {}
   const all = [...decorators.toReversed(), Controller({ path, version, host } as ControllerOptions)];
   const mounted = Reflect.decorate(all, MountedController) as Type;

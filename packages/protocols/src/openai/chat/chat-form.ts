@@ -1,6 +1,5 @@
 import { type InputRequest, QueryError, type RunEnd, type RunView } from 'nest-agent-query';
 import { AnswerForm, type Shown } from '../answer/answer-form.js';
-import { asciiOf } from '../answer/ascii.js';
 import { citation } from '../answer/item-json.js';
 import { type AnswerItem, isText, plainText, type TextItem, type Usage } from '../answer/items.js';
 import { askedCall, askedId } from '../asking/asked-calls.js';
@@ -55,9 +54,9 @@ export class ChatForm extends AnswerForm {
     };
   }
 
-  /** At once, although the run may wait or be silent. What is written here must be ASCII. */
+  /** At once, although the run may wait or be silent. */
   protected override begin(): void {
-    this.write(asciiOf(this.#chunk('{"role":"assistant","content":""}')));
+    this.write(this.#chunk('{"role":"assistant","content":""}'));
   }
 
   protected override opened(): void {}

@@ -1,7 +1,8 @@
 import { placesOf } from 'nest-agent-query/protocol';
+import { isObject } from '../../view/json.js';
 import type { GivenAnswer } from '../asking/asked-calls.js';
 import { invalidRequest } from '../refusals.js';
-import { contentOf, isObject } from '../request/content.js';
+import { contentOf } from '../request/content.js';
 import { conversationOf, roleOf, type SentConversation, type SentMessage } from '../request/conversation.js';
 import { functionNames, isStructured, kwargsOf } from '../request/kwargs.js';
 import { flagOf, textOf } from '../request/members.js';

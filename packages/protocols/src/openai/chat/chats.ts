@@ -58,7 +58,7 @@ export class Chats {
         earlier: isNamed(kwargs['session_id']) ? undefined : earlier,
         request: request as never,
         idempotencyKey: idempotencyKeyOf(request),
-        path: this.view.endpoint.pathBeside(request, `${this.view.options.path}/chat/completions`),
+        path: this.view.queryPath(request, 'chat/completions'),
       };
       const stream = await this.view.endpoint.submit(body, query, options, pointerOf);
       return { run: (await stream.admitted).run!, stream, leg: 1 };

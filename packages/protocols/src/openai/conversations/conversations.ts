@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { header, type HostRequest, placesOf } from 'nest-agent-query/protocol';
+import { isObject } from '../../view/json.js';
 import { View } from '../../view/view.js';
 import { invalidRequest } from '../refusals.js';
-import { isObject } from '../request/content.js';
 import { type ItemPage, listOf } from './item-page.js';
 import { type Item, itemsOfTurn } from './turn-items.js';
 

@@ -1,4 +1,5 @@
 import { DataUrl } from 'nest-agent-query/protocol';
+import { isObject } from '../../view/json.js';
 import { invalidRequest } from '../refusals.js';
 
 /** A part of a message, as a query has it, and where the body has it. */
@@ -98,8 +99,4 @@ function inner(part: Members, name: string, pointer: string): Members {
   const value = part[name];
   if (!isObject(value)) throw invalidRequest(`${pointer}/${name}`, 'must be an object');
   return value;
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

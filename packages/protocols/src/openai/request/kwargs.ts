@@ -1,6 +1,6 @@
+import { isObject } from '../../view/json.js';
 import { isAskingFunction } from '../asking/asked-calls.js';
 import { invalidRequest } from '../refusals.js';
-import { isObject } from './content.js';
 
 type Members = Record<string, unknown>;
 
@@ -47,8 +47,9 @@ export function isStructured(format: unknown): boolean {
 
 /** The names of the functions that a request has. */
 export function functionNames(body: Members, functionOf: ModelMembers['functionOf']): string[] {
-  const tools = Array.isArray(body['tools']) ? (body['tools'] as Members[]) : [];
-  return tools.map((tool) => String((functionOf(tool) as Members | undefined)?.['name']));
+  const tools: unknown[] = Array.isArray(body['tools']) ? body['tools'] : [];
+  const functions = tools.filter(isObject).map(functionOf).filter(isObject);
+  return functions.map(({ name }) => String(name));
 }
 
 function toolsOf(tools: unknown, functionOf: ModelMembers['functionOf']): unknown[] {

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { QueryError, type RunView, type Turn } from 'nest-agent-query';
+import { turnOfRun } from '../../view/turn-of-run.js';
 import { View } from '../../view/view.js';
 import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
 import { invalidRequest, notFound } from '../refusals.js';
 import { isOfResponses, newSession, responseIdOf } from './response-id.js';
 import type { ResponseRequest } from './response-request.js';
-
-/** How many turns are read at once. */
-const PAGE = 100;
 
 /** Where a new response belongs. */
 export interface Place {
@@ -44,21 +42,7 @@ export class Continued {
 
   /** The turn of a run that has ended, with its number; undefined if it is not kept. */
   async turnOf(owner: string, { id, session }: RunView): Promise<{ turn: Turn; number: number } | undefined> {
-    for (let after: number | null = 0; session !== null && after !== null;) {
-      const page: { turns: Turn[]; next: number | null } = await this.#agent.session(
-        owner,
-        session,
-        after,
-        PAGE,
-      );
-      const index = page.turns.findIndex(({ runId }) => runId === id);
-      if (index >= 0) {
-        const dropped = after > 0 ? 0 : await this.#dropped(owner, session);
-        return { turn: page.turns[index]!, number: dropped + after + index + 1 };
-      }
-      after = page.next;
-    }
-    return undefined;
+    return session === null ? undefined : turnOfRun(this.#agent, owner, session, id);
   }
 
   /** The items of the query of a run; or those of the answers with which a later leg begins. */
@@ -122,12 +106,6 @@ export class Continued {
       if (!(error instanceof QueryError) || error.code !== 'session_exists') throw error;
     }
     return newId;
-  }
-
-  /** How many of its oldest turns a session has lost. */
-  async #dropped(owner: string, session: string): Promise<number> {
-    const { next } = await this.#agent.session(owner, session, 0, 1);
-    return next === null ? 0 : next - 1;
   }
 
   async #isAlone(owner: string, runId: string, session: string): Promise<boolean> {

@@ -1,5 +1,4 @@
 import type { RunEnd, RunView } from 'nest-agent-query';
-import { asciiOf } from '../answer/ascii.js';
 import { AnswerForm } from '../answer/answer-form.js';
 import { citation, ItemJson } from '../answer/item-json.js';
 import type { AnswerItem, TextItem } from '../answer/items.js';
@@ -39,15 +38,13 @@ export class ResponseForm extends AnswerForm {
     return JSON.parse(this.#response()) as Record<string, unknown>;
   }
 
-  /** At once, although the run may wait or be silent. What is written here must be ASCII. */
+  /** At once, although the run may wait or be silent. */
   protected override begin(): void {
-    for (const type of ['response.created', 'response.in_progress']) {
-      const response = asciiOf(this.#response());
+    for (const type of ['response.created', 'response.in_progress'])
       this.write(
-        `{"type":"${type}","sequence_number":${this.number},"response":${response}}`,
+        `{"type":"${type}","sequence_number":${this.number},"response":${this.#response()}}`,
         `event: ${type}\n`,
       );
-    }
   }
 
   protected override opened(item: TextItem): void {

@@ -1,4 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { digestOf } from '../../view/json.js';
 import { notFound } from '../refusals.js';
 
 /** Which leg of which run a response is, and how it was asked for. Its id says all of it, because nothing else keeps it. */
@@ -36,7 +37,7 @@ export function responseIdOf(text: string): ResponseId {
  * @param key an idempotency key: the id is the same for the same key
  */
 export function newSession(key?: string): string {
-  return `resp_${key === undefined ? randomUUID() : createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
+  return `resp_${key === undefined ? randomUUID() : digestOf(key).slice(0, 32)}`;
 }
 
 /** Whether a session was made for responses: it is no conversation that a caller has named. */

@@ -126,7 +126,7 @@ export class Responses {
       const { session: session_id, afterRun } = place;
       const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
       const detached = asked.isBackground;
-      const path = endpoint.pathBeside(request, `${this.view.options.path}/responses`);
+      const path = this.view.queryPath(request, 'responses');
       const options = { owner, earlier, request: request as never, path, idempotencyKey, afterRun, detached };
       const stream = await endpoint.submit(body, query, options, pointerOf);
       return { run: (await stream.admitted).run!, stream, leg: 1 };

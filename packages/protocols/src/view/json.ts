@@ -1,0 +1,10 @@
+import { createHash } from 'node:crypto';
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The SHA-256 of a value's JSON, as 64 hexadecimal digits. */
+export function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}
