@@ -143,9 +143,18 @@ export class Endpoints {
    * Returns the endpoint of the module with a name; or, without `name`, of the module without one. Call it when the modules are
    * initialized: the handler of a module may have asynchronous providers.
    *
-   * @throws {Error} the application has no such module
+   * @throws {Error} the application has no such module, or its module comes from another copy of this package
    */
   of(name?: string): Endpoint {
+    const found = this.#find(name);
+    if (found instanceof Endpoint) return found;
+    throw new Error(
+      'Two copies of nest-agent-query are installed, and the module of the protocol uses another one than QueryModule. ' +
+        'Run npm ls nest-agent-query, and install one version for both.',
+    );
+  }
+
+  #find(name: string | undefined): unknown {
     try {
       return this.modules.get(endpointToken(name), { strict: false });
     } catch {
