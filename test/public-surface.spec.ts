@@ -117,7 +117,6 @@ const ENTRIES: Record<string, string[]> = {
     'Endpoint',
     'Endpoints',
     'EventStream',
-    'RunStream',
     'StreamForm',
     'StreamsEnvelopes',
     'cursorOf',

@@ -26,7 +26,6 @@ export {
   type ProblemForm,
   type ReceivedBody,
   rawResponse,
-  RunStream,
   StreamForm,
   StreamsEnvelopes,
   type StringKind,

@@ -1,11 +1,5 @@
-import { QueryError } from 'nest-agent-query';
-import {
-  type HostResponse,
-  type LogSlice,
-  rawResponse,
-  type RunStream,
-  type StreamForm,
-} from 'nest-agent-query/protocol';
+import { QueryError, type RunStream } from 'nest-agent-query';
+import { type HostResponse, type LogSlice, rawResponse, type StreamForm } from 'nest-agent-query/protocol';
 
 /** Of which response the caller waits. */
 export interface Reading {

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { RunView } from 'nest-agent-query';
+import type { RunStream, RunView } from 'nest-agent-query';
 import {
   EventStream,
   type HostRequest,
   type HostResponse,
   idempotencyKeyOf,
   type ReceivedBody,
-  type RunStream,
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
 import { readLog } from '../answer/read-log.js';

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { QueryError, type RunView } from 'nest-agent-query';
+import { QueryError, type RunStream, type RunView } from 'nest-agent-query';
 import {
   EventStream,
   type HostRequest,
   type HostResponse,
   idempotencyKeyOf,
   type ReceivedBody,
-  type RunStream,
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
 import { readLog } from '../answer/read-log.js';
