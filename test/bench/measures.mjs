@@ -7,7 +7,7 @@ import { PEERS } from './peers/index.mjs';
 const BARE = ['throwAway', 'hash'];
 const DURABLE = ['oursFile', 'oursPostgres'];
 const LITTLE = ['oursLittle', 'oursFastifyLittle'];
-const VIEWS = ['oursProtocols', 'oursAiSdk', 'oursAgUi', 'oursResponses', 'oursChat'];
+const VIEWS = ['oursProtocols', 'oursConversation', 'oursAiSdk', 'oursAgUi', 'oursResponses', 'oursChat'];
 const CLUSTERS = ['clusterOne', 'clusterSignals', 'clusterQueue'];
 const ALL = Object.keys(PEERS).filter(
   (peer) => ![...BARE, ...DURABLE, ...LITTLE, ...VIEWS, 'agUi', ...CLUSTERS].includes(peer),

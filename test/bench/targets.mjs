@@ -36,12 +36,15 @@ export function targets(results) {
   ];
 }
 
-/** The views of other protocols, and the common way to serve each. */
+/**
+ * The views of other protocols, the stream of this service that keeps as much (turns, or none), and the common way to serve
+ * each.
+ */
 const VIEWS = [
-  ['oursAiSdk', 'AI SDK', 'ai'],
-  ['oursAgUi', 'AG-UI', 'agUi'],
-  ['oursResponses', 'Responses'],
-  ['oursChat', 'Chat Completions'],
+  ['oursAiSdk', 'AI SDK', 'oursConversation', 'ai'],
+  ['oursAgUi', 'AG-UI', 'oursConversation', 'agUi'],
+  ['oursResponses', 'Responses', 'oursConversation'],
+  ['oursChat', 'Chat Completions', 'oursProtocols'],
 ];
 
 function protocolTargets(results) {
@@ -51,8 +54,8 @@ function protocolTargets(results) {
     measured: `${shown(value)} ×`,
     isReached: value >= bound,
   });
-  return VIEWS.flatMap(([view, name, common]) => [
-    least(`${name}: bursts, at least 0.6 of the stream of this service`, times(view, 'oursProtocols'), 0.6),
+  return VIEWS.flatMap(([view, name, own, common]) => [
+    least(`${name}: bursts, at least 0.6 of the stream of this service`, times(view, own), 0.6),
     ...(common === undefined
       ? []
       : [least(`${name}: bursts, at least 5 times the common way`, times(view, common), 5)]),

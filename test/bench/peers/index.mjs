@@ -65,6 +65,13 @@ export const PEERS = {
     start: 'protocols',
     packages: [],
   },
+  oursConversation: {
+    title: 'the same, each query in a conversation of its own, whose turns are kept',
+    module: 'ours',
+    start: 'protocols',
+    packages: [],
+    body: (plan) => ({ parts: [{ type: 'text', text: plan }], kwargs: { session_id: 's@count@' } }),
+  },
   oursAiSdk: {
     title: 'this service, the chunks of the AI SDK',
     module: 'ours',

@@ -57,7 +57,12 @@ export abstract class EventForm extends StreamForm {
    * @param fields what the event has besides: lines that end with a line end. Default: nothing
    */
   protected write(data: string, fields = ''): void {
-    if (this.#number++ >= this.from) this.#frames += `${fields}data: ${data}\n\n`;
+    this.writeFrame(`${fields}data: ${data}\n\n`);
+  }
+
+  /** Adds an event. @param frame all of it, with the blank line */
+  protected writeFrame(frame: string): void {
+    if (this.#number++ >= this.from) this.#frames += frame;
   }
 
   /** Counts an event that is not written. */
