@@ -40,6 +40,7 @@ function tableOf(head: string): Map<string, Map<string, string>> {
 
 const TABLES = { envelopes: tableOf('Envelope'), ends: tableOf('End'), pauses: tableOf('Question') };
 const REFUSALS = tableOf('Refusal');
+const REQUESTS = tableOf('Query');
 
 /** What a cell names in its order. What is in an event of another envelope has no event of its own. */
 const typesIn = (cell: string) =>
@@ -71,7 +72,10 @@ const ENDS = ['completed', 'failed', 'cancelled'];
 
 const textOf = ({ parts: [part] }: Query) => (part?.type === 'text' ? part.text : '');
 
+let received: Query;
+
 const handler: HandlerFunction = async function* (query, context) {
+  received = query;
   const text = textOf(query);
   if (text === 'failed') throw new QueryError('handler_failed', 'The model is gone.');
   if (text === 'cancelled') await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
@@ -79,6 +83,15 @@ const handler: HandlerFunction = async function* (query, context) {
   if (text === 'everything') for (const each of Object.values(ENVELOPES)) yield* each;
   yield* ENVELOPES[text] ?? [];
 };
+
+const jsonIn = (cell: string) => JSON.parse(cell.replaceAll('`', '')) as object;
+
+/** What a request needs for a query. What has no member of its own is in that of the first row. */
+function requestOf({ kwargs }: Partial<Query>, name: string, cell: string): object {
+  if (cell !== '–') return jsonIn(cell);
+  const [member] = Object.keys(jsonIn([...REQUESTS.values()][0]!.get(name)!));
+  return { [member!]: kwargs };
+}
 
 /** A query whose text is the name of a code is refused with it. */
 const admit = (query: Query) => {
@@ -98,7 +111,7 @@ describe('The tables of other protocols', () => {
     expect(names(TABLES.envelopes).sort()).toEqual(Object.keys(ENVELOPES).sort());
     expect(names(TABLES.ends).sort()).toEqual([...ENDS].sort());
     expect(names(TABLES.pauses).sort()).toEqual(Object.keys(QUESTIONS).sort());
-    for (const table of [...Object.values(TABLES), REFUSALS])
+    for (const table of [...Object.values(TABLES), REFUSALS, REQUESTS])
       for (const cells of table.values())
         expect([...cells.keys()].slice(1)).toEqual(PROTOCOLS.map(({ name }) => name));
   });
@@ -151,6 +164,17 @@ describeOnOneAdapter('In other protocols, on %s', (adapter) => {
       await cancelNewest();
     },
   );
+
+  it.each(eachCell(REQUESTS))('the query %s is in a request of %s: %s', async (row, name, cell, protocol) => {
+    const query = JSON.parse(row) as Partial<Query>;
+    const request = requestOf(query, name, cell);
+    await (
+      await protocol.submit(host.url, 'Hi', query.parts ? { parts: [request] } : { members: request })
+    ).whole();
+    expect(received.parts[0]).toEqual({ type: 'text', text: 'Hi' });
+    expect(received.parts.slice(1)).toMatchObject(query.parts ?? []);
+    expect(received.kwargs).toMatchObject(query.kwargs ?? {});
+  });
 
   it.each(eachCell(REFUSALS))('%s is refused by %s with: %s', async (row, _, cell, protocol) => {
     const reply = await protocol.submit(host.url, row);

@@ -19,9 +19,10 @@ const follow = (base: string, reply: Reply) => get(base, `/ag-ui?runId=${nameOf(
 export const agUi: ProtocolUnderTest = {
   name: 'AG-UI',
   module: () => AgUiModule.forRoot(),
-  submit: (base, text, { conversation = randomUUID(), headers } = {}) => {
-    const messages = [{ id: randomUUID(), role: 'user', content: text }];
-    const input = { threadId: conversation, runId: randomUUID(), messages };
+  submit: (base, text, { conversation = randomUUID(), headers, members, parts } = {}) => {
+    const content = parts ? [{ type: 'text', text }, ...parts] : text;
+    const messages = [{ id: randomUUID(), role: 'user', content }];
+    const input = { threadId: conversation, runId: randomUUID(), messages, ...members };
     return request(base, { path: '/ag-ui', headers: { ...headers } }, JSON.stringify(input));
   },
   follow,

@@ -7,11 +7,11 @@ let messages = 0;
 export const aiSdk: ProtocolUnderTest = {
   name: 'AI SDK',
   module: () => AiSdkModule.forRoot(),
-  submit: (base, text, { conversation, headers } = {}) =>
-    sendChat(base, [user(text, `message-${++messages}`)], {
-      id: conversation ?? null,
-      ...(headers && { headers }),
-    }),
+  submit: (base, text, { conversation, headers, members, parts = [] } = {}) => {
+    const message = user(text, `message-${++messages}`);
+    message.parts.push(...parts);
+    return sendChat(base, [message], { id: conversation ?? null, ...members, ...(headers && { headers }) });
+  },
   follow: (base, reply) => streamOf(base, runOf(reply), 0),
   resume: (base, reply, events) => streamOf(base, runOf(reply), events),
   typesOf: (stream) =>

@@ -27,8 +27,11 @@ const retrieve = (base: string, reply: Reply, query = '') =>
 export const responses: ProtocolUnderTest = {
   name: 'Responses',
   module: () => OpenAiModule.forRoot(),
-  submit: (base, input, { conversation, headers } = {}) =>
-    post(base, 'responses', { input, conversation }, headers),
+  submit: (base, text, { conversation, headers, members, parts } = {}) => {
+    const content = parts && [{ type: 'input_text', text }, ...parts];
+    const input = content ? [{ role: 'user', content }] : text;
+    return post(base, 'responses', { input, conversation, ...members }, headers);
+  },
   follow: (base, reply) => retrieve(base, reply),
   resume: (base, reply, events) => retrieve(base, reply, events > 0 ? `&starting_after=${events - 1}` : ''),
   typesOf: (stream) => eventsIn(stream).map(({ type }) => type as string),
@@ -50,8 +53,11 @@ const TOOLS = ['add', 'request_approval', 'request_user_input', 'request_sign_in
 export const chatCompletions: ProtocolUnderTest = {
   name: 'Chat Completions',
   module: () => OpenAiModule.forRoot(),
-  submit: (base, content, { headers } = {}) =>
-    post(base, 'chat/completions', { messages: [{ role: 'user', content }], tools: TOOLS }, headers),
+  submit: (base, text, { headers, members, parts } = {}) => {
+    const content = parts ? [{ type: 'text', text }, ...parts] : text;
+    const body = { messages: [{ role: 'user', content }], tools: TOOLS, ...members };
+    return post(base, 'chat/completions', body, headers);
+  },
   typesOf: (stream) =>
     eventsOf(stream).map(({ data }) =>
       data === '[DONE]' ? data : ((JSON.parse(data) as Data).object ?? 'error'),
