@@ -19,6 +19,7 @@ import {
 } from '../../src/index.js';
 import { ask, cancel, eventsOf, follow, get } from '../support/client.js';
 import { tableRows } from '../support/documents.js';
+import { FileGrower } from '../support/file-grower.js';
 import { type Configure, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { agUi } from './under-test/ag-ui.js';
 import { aiSdk } from './under-test/ai-sdk.js';
@@ -71,6 +72,9 @@ const QUESTIONS: Record<string, Question> = {
 const ENDS = ['completed', 'failed', 'cancelled'];
 
 const textOf = ({ parts: [part] }: Query) => (part?.type === 'text' ? part.text : '');
+
+/** The row of a query with a file. */
+const FILE = [...REQUESTS].at(-1)!;
 
 let received: Query;
 
@@ -209,6 +213,19 @@ describeOnOneAdapter('In other protocols, on %s', (adapter) => {
       expect(eventsOf(rest).map(({ data }) => data)).toEqual(whole.slice(count).map(({ data }) => data));
     }
   });
+
+  it.each(eachCell(new Map([FILE])))(
+    'a file of 50 MB is not in memory: %s, in a request of %s: %s',
+    async (_row, _name, cell, protocol) => {
+      const grower = await FileGrower.before(host.url, 'YQ==', 66_800_000);
+      const reply = await protocol.submit(grower.url, 'Hi', { parts: [jsonIn(cell)] });
+      await reply.whole();
+      expect(reply.status).toBe(200);
+      expect(received.parts[1]).toMatchObject({ file: { size: 50_100_000 } });
+      expect(grower.used / 2 ** 20).toBeLessThan(40);
+      await grower.stop();
+    },
+  );
 
   it('the files of an answer are under the prefix of the host', async () => {
     const prefixed = await start((app) => app.setGlobalPrefix('api'));
