@@ -1,6 +1,7 @@
 import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
 import { chunkOf, EventForm } from '../../view/event-form.js';
-import { type AnswerItem, type Call, isText, plainText, type TextItem, type Usage } from './items.js';
+import { CallsOfRun } from './calls-of-run.js';
+import { type AnswerItem, isText, plainText, type TextItem, type Usage } from './items.js';
 
 /** Which part of a run a response shows, and how. */
 export interface Shown {
@@ -22,12 +23,7 @@ export abstract class AnswerForm extends EventForm {
   #sources: { seq: number; url: string; title: string }[] = [];
   /** As JSON, without the quotes: the text that a structured result may take the place of. */
   #held = '';
-  /** Those whose result may follow, in their order. */
-  #calls: (Call & { id: string })[] = [];
-  /** By their ids: those that needed an approval. What was asked is not asked again, also by another attempt. */
-  readonly #approvals = new Map<string, Call>();
-  /** The ids of calls that the client executes. */
-  readonly #clientCalls = new Set<string>();
+  readonly #calls = new CallsOfRun();
   /** How many items the legs before have. */
   #before = 0;
   /** For each envelope of the leg: how long the newest text was then, and the held one. A restart goes back to one of them. */
@@ -79,7 +75,7 @@ export abstract class AnswerForm extends EventForm {
   readonly #readers: Record<string, (data: never, seq: number) => void> = {
     tool_call: (data: { id: string; name: string; arguments: unknown }, seq) => {
       this.#close();
-      this.#calls.push({ ...data, seq });
+      this.#calls.add({ ...data, seq });
     },
     tool_result: (data: { id: string; content: unknown; isError?: boolean }, seq) => this.#result(data, seq),
     source: ({ url, title = url }: { url: string; title?: string }, seq) => this.#cite(url, title, seq),
@@ -88,7 +84,7 @@ export abstract class AnswerForm extends EventForm {
       this.#tellValue(JSON.stringify(JSON.stringify(value)), seq),
     usage: (data: Record<string, number>) => this.#use(data),
     input_required: ({ requests }: { requests: InputRequest[] }, seq) => this.#pause(requests, seq),
-    input_resolved: ({ answers }: { answers: ResolvedInput[] }) => this.#decide(answers),
+    input_resolved: ({ answers }: { answers: ResolvedInput[] }) => this.#calls.decide(answers),
     restarted: ({ from }: { from: number }) => this.#restart(from),
     done: (end: RunEnd, seq) => this.#end(end, seq),
   };
@@ -143,16 +139,12 @@ export abstract class AnswerForm extends EventForm {
   }
 
   #result({ id, ...result }: { id: string; content: unknown; isError?: boolean }, seq: number): void {
-    if (this.#clientCalls.has(id)) return;
+    if (this.#calls.isOfClient(id)) return;
     this.#close();
-    const call = this.#approvals.get(id) ?? this.#callOf(id) ?? { seq, name: '', arguments: {} };
+    const call = this.#calls.find(id) ?? { seq, name: '', arguments: {} };
     const item = { type: 'call', number: this.#next, seq, call, result } as const;
     this.items.push(item);
     this.told(item);
-  }
-
-  #callOf(id: string): Call | undefined {
-    return this.#calls.findLast((call) => call.id === id);
   }
 
   /** A text that says the same as the structured result is not followed by it. @param value JSON, as JSON */
@@ -183,10 +175,7 @@ export abstract class AnswerForm extends EventForm {
   #pause(requests: InputRequest[], seq: number): void {
     this.#settle(seq);
     for (const request of requests) {
-      const { id, kind, toolCallId = id, name = '' } = request;
-      if (kind === 'tool') this.#clientCalls.add(toolCallId);
-      if (kind === 'approval')
-        this.#approvals.set(toolCallId, { seq, name, arguments: request.arguments, approval: id });
+      this.#calls.ask(request, seq);
       const item = { type: 'asked', number: this.#next, seq, request } as const;
       this.items.push(item);
       this.told(item);
@@ -207,22 +196,13 @@ export abstract class AnswerForm extends EventForm {
     this.#first = seq;
   }
 
-  /** A person may have changed the arguments of a call. */
-  #decide(answers: ResolvedInput[]): void {
-    for (const { id, value } of answers) {
-      const call = [...this.#approvals.values()].find(({ approval }) => approval === id);
-      const args = (value as { arguments?: unknown } | undefined)?.arguments;
-      if (call && args !== undefined) call.arguments = args;
-    }
-  }
-
   #restart(from: number): void {
     this.#open = undefined;
     const isValid = ({ seq }: { seq: number }) => seq <= from;
     const at = from - this.#first;
     this.items = this.items.filter(isValid);
     this.#sources = this.#sources.filter(isValid);
-    this.#calls = this.#calls.filter(isValid);
+    this.#calls.restart(from);
     this.#held = this.#held.slice(0, this.#heldLengths[at] ?? 0);
     const last = this.items.at(-1);
     if (isText(last)) {
@@ -235,12 +215,9 @@ export abstract class AnswerForm extends EventForm {
   #end(end: RunEnd, seq: number): void {
     if (this.#open && end.status !== 'completed') this.#open.isCut = true;
     this.#settle(seq);
-    const results = new Set(this.items.map((item) => item.type === 'call' && item.call));
-    for (const call of this.#calls) {
-      const { id } = call;
-      const isAsked = this.#clientCalls.has(id) || this.#approvals.has(id);
-      const isOfLeg = call.seq >= this.#first && call === this.#callOf(id);
-      if (isAsked || results.has(call) || !isOfLeg) continue;
+    const answered = new Set(this.items.map((item) => (item.type === 'call' ? item.call : undefined)));
+    for (const call of this.#calls.openSince(this.#first)) {
+      if (answered.has(call)) continue;
       const item = { type: 'call', number: this.#next, seq, call, result: undefined } as const;
       this.items.push(item);
       this.told(item);
