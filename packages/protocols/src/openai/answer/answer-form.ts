@@ -1,6 +1,7 @@
 import type { Envelope, InputRequest, ResolvedInput, RunEnd } from 'nest-agent-query';
 import { chunkOf, EventForm } from '../../view/event-form.js';
 import { CallsOfRun } from './calls-of-run.js';
+import { JsonText } from './json-text.js';
 import { type AnswerItem, isText, plainText, type TextItem, type Usage } from './items.js';
 
 /** Which part of a run a response shows, and how. */
@@ -21,14 +22,12 @@ export abstract class AnswerForm extends EventForm {
   #open: TextItem | undefined;
   /** Sources and files that no text has yet. */
   #sources: { seq: number; url: string; title: string }[] = [];
-  /** As JSON, without the quotes: the text that a structured result may take the place of. */
-  #held = '';
+  /** The text that a structured result may take the place of. */
+  #held = new JsonText();
   readonly #calls = new CallsOfRun();
   /** How many items the legs before have. */
   #before = 0;
-  /** For each envelope of the leg: how long the newest text was then, and the held one. A restart goes back to one of them. */
-  #lengths: number[] = [];
-  #heldLengths: number[] = [];
+  /** The first envelope of the leg. */
   #first = 1;
 
   constructor(
@@ -60,9 +59,6 @@ export abstract class AnswerForm extends EventForm {
     const text = chunkOf(line);
     if (text !== undefined) this.#add('message', undefined, text, seq);
     else this.#readEnvelope(JSON.parse(line) as Envelope, seq);
-    const last = this.items.at(-1);
-    this.#lengths.push(isText(last) ? last.text.length : 0);
-    if (this.shown.isStructured) this.#heldLengths.push(this.#held.length);
   }
 
   #readEnvelope({ type, data: value }: Envelope, seq: number): void {
@@ -95,12 +91,12 @@ export abstract class AnswerForm extends EventForm {
 
   /** @param text as JSON */
   #add(type: TextItem['type'], id: string | undefined, text: string, seq: number): void {
-    if (type === 'message' && this.shown.isStructured) this.#held += text.slice(1, -1);
-    else if (text !== '""') this.#addTo(this.#textOf(type, id, seq), text);
+    if (type === 'message' && this.shown.isStructured) this.#held.add(text, seq);
+    else if (text !== '""') this.#addTo(this.#textOf(type, id, seq), text, seq);
   }
 
-  #addTo(item: TextItem, text: string): void {
-    item.text += text.slice(1, -1);
+  #addTo(item: TextItem, text: string, seq: number): void {
+    item.text.add(text, seq);
     this.added(item, text);
   }
 
@@ -109,7 +105,7 @@ export abstract class AnswerForm extends EventForm {
     const open = this.#open;
     if (open?.type === type && open.id === id) return open;
     this.#close();
-    const item: TextItem = { type, number: this.#next, seq, id, text: '', annotations: [] };
+    const item: TextItem = { type, number: this.#next, seq, id, text: new JsonText(), annotations: [] };
     this.#open = item;
     this.items.push(item);
     this.opened(item);
@@ -151,9 +147,9 @@ export abstract class AnswerForm extends EventForm {
   #tellValue(value: string, seq: number): void {
     const last = this.items.findLast(({ type }) => type === 'message') as TextItem | undefined;
     if (!this.shown.isStructured && last && isJsonOf(plainText(last), value)) return;
-    this.#held = '';
+    this.#held = new JsonText();
     this.#close();
-    this.#addTo(this.#textOf('message', undefined, seq), value);
+    this.#addTo(this.#textOf('message', undefined, seq), value, seq);
     this.#close();
   }
 
@@ -190,8 +186,6 @@ export abstract class AnswerForm extends EventForm {
     this.#before = this.#next;
     this.items = [];
     this.usage = undefined;
-    this.#lengths = [];
-    this.#heldLengths = [];
     // What this envelope adds to them comes first.
     this.#first = seq;
   }
@@ -199,14 +193,13 @@ export abstract class AnswerForm extends EventForm {
   #restart(from: number): void {
     this.#open = undefined;
     const isValid = ({ seq }: { seq: number }) => seq <= from;
-    const at = from - this.#first;
     this.items = this.items.filter(isValid);
     this.#sources = this.#sources.filter(isValid);
     this.#calls.restart(from);
-    this.#held = this.#held.slice(0, this.#heldLengths[at] ?? 0);
+    this.#held.cut(from);
     const last = this.items.at(-1);
     if (isText(last)) {
-      last.text = last.text.slice(0, this.#lengths[at] ?? 0);
+      last.text.cut(from);
       last.annotations = last.annotations.filter(isValid);
     }
     this.restarted();
@@ -229,9 +222,10 @@ export abstract class AnswerForm extends EventForm {
   /** Nothing more belongs to the texts: what was held back for them is told. */
   #settle(seq: number): void {
     this.#close();
-    if (this.#held !== '') this.#addTo(this.#textOf('message', undefined, seq), `"${this.#held}"`);
+    if (!this.#held.isEmpty)
+      this.#addTo(this.#textOf('message', undefined, seq), `"${this.#held.json}"`, seq);
     else if (this.#sources.length > 0) this.#textOf('message', undefined, seq);
-    this.#held = '';
+    this.#held = new JsonText();
     this.#close();
   }
 }

@@ -63,8 +63,8 @@ export class ItemJson {
     return { id, type: 'function_call', call_id, ...askedCall(request), status: 'completed' };
   }
 
-  /** The part of a text. */
-  part({ type, text, annotations }: Pick<TextItem, 'type' | 'text' | 'annotations'>): string {
+  /** The part of a text, whole or as it begins. */
+  part({ type, annotations }: Pick<TextItem, 'type' | 'annotations'>, text: string): string {
     if (type === 'reasoning') return `{"type":"summary_text","text":"${text}"}`;
     const cited = JSON.stringify(annotations.map(citation));
     return `{"type":"output_text","text":"${text}","annotations":${cited},"logprobs":[]}`;
@@ -72,8 +72,8 @@ export class ItemJson {
 
   #text(item: TextItem): string {
     if (item.type === 'reasoning')
-      return `{"id":"${this.id(item)}","type":"reasoning","summary":[${this.part(item)}]}`;
-    return this.#message(item, item.isCut ? 'incomplete' : 'completed', this.part(item));
+      return `{"id":"${this.id(item)}","type":"reasoning","summary":[${this.part(item, item.text.json)}]}`;
+    return this.#message(item, item.isCut ? 'incomplete' : 'completed', this.part(item, item.text.json));
   }
 
   #openText(item: TextItem): string {

@@ -1,4 +1,5 @@
 import type { InputRequest } from 'nest-agent-query';
+import type { JsonText } from './json-text.js';
 
 interface Item {
   /** Which item of its run it is, from 0. */
@@ -12,8 +13,7 @@ export interface TextItem extends Item {
   type: 'message' | 'reasoning';
   /** The `id` of its envelopes. */
   id: string | undefined;
-  /** As JSON, without the quotes: the log has it so. */
-  text: string;
+  text: JsonText;
   annotations: Annotation[];
   /** The run did not complete, and ended here. */
   isCut?: true;
@@ -56,7 +56,7 @@ export const isText = (item: AnswerItem | undefined): item is TextItem =>
   item?.type === 'message' || item?.type === 'reasoning';
 
 /** The text of an item. */
-export const plainText = ({ text }: TextItem): string => JSON.parse(`"${text}"`) as string;
+export const plainText = ({ text }: TextItem): string => JSON.parse(`"${text.json}"`) as string;
 
 export interface Usage {
   input: number;

@@ -88,7 +88,7 @@ export class ChatForm extends AnswerForm {
   /** Of a stream, nothing can be taken back. */
   protected override restarted(): void {
     const texts = this.items.filter((item): item is TextItem => item.type === 'message');
-    const length = texts.reduce((sum, { text }) => sum + text.length, 0);
+    const length = texts.reduce((sum, { text }) => sum + text.json.length, 0);
     if (!this.isShown || !this.options.isStream || length === this.#length) return;
     const detail = 'The answer was interrupted, and its end does not fit what was sent. Ask again.';
     this.#fail(new QueryError('interrupted', detail));

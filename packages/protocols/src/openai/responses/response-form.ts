@@ -55,7 +55,7 @@ export class ResponseForm extends AnswerForm {
     const head = `event: ${type}\ndata: {"type":"${type}","sequence_number":`;
     this.#deltas = { head, rest: `,${this.#place}${logprobs},"delta":` };
     this.#event('response.output_item.added', `"output_index":${at},"item":${this.#items.item(item, true)}`);
-    const empty = this.#items.part({ type: item.type, text: '', annotations: [] });
+    const empty = this.#items.part({ type: item.type, annotations: [] }, '');
     this.#event(`response.${part}.added`, `${this.#place},"part":${empty}`);
   }
 
@@ -73,8 +73,9 @@ export class ResponseForm extends AnswerForm {
 
   protected override closed(item: TextItem): void {
     const { text, part, logprobs } = TEXT_EVENTS[item.type];
-    this.#event(`response.${text}.done`, `${this.#place},"text":"${item.text}"${logprobs}`);
-    this.#event(`response.${part}.done`, `${this.#place},"part":${this.#items.part(item)}`);
+    const whole = item.text.json;
+    this.#event(`response.${text}.done`, `${this.#place},"text":"${whole}"${logprobs}`);
+    this.#event(`response.${part}.done`, `${this.#place},"part":${this.#items.part(item, whole)}`);
     const done = this.#items.item(item);
     this.#event('response.output_item.done', `"output_index":${this.items.length - 1},"item":${done}`);
   }
