@@ -81,4 +81,6 @@ for (const figure of ['clock', 'processor']) {
   console.log(`${figure}: ${before} -> ${after} ms a query, ${middle} more (quartiles ${low}, ${high})`);
 }
 await load.stop();
+await store.close?.();
+await database.close();
 process.exit();

@@ -139,6 +139,30 @@ describe.each([
     }
   });
 
+  it('has used nothing, if that is what is damaged, and what the others have used counts', async () => {
+    const before = await start();
+    const used = { outputTokens: 0, reasoningTokens: 0, cachedInputTokens: 0, price: 0, model: 'm' };
+    for (const [runId, inputTokens] of [
+      ['damaged', 1],
+      ['other', 2],
+    ] as const) {
+      const run = await execute(before, { runId });
+      await before.append(run, '{"type":"usage"}', { inputTokens, ...used });
+      await before.end(run, { status: 'completed' }, keptAnswer());
+    }
+    await stop();
+    await damage(`update runs set usage = '[{"day":1' where id = 'damaged'`);
+
+    const store = await start();
+    const today = Math.floor(Date.now() / 86_400_000);
+    for (let i = 0; i < 2; i++) {
+      const page = { by: 'model', from: today - 1, to: today, ...PAGE } as const;
+      expect((await store.usage.sums('anonymous', page)).sums).toMatchObject([{ of: 'm', inputTokens: 2 }]);
+      expect(await store.usage.spent('anonymous', 'month')).toEqual({ tokens: 2, price: 0 });
+      await store.sweep();
+    }
+  });
+
   it('is given back, if it has another attempt, as far as it can be read', async () => {
     const before = await start();
     await execute(before, { runId: 'damaged' });

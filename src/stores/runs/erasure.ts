@@ -1,11 +1,12 @@
 import { QueryError, sessionBusy } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Driver } from '../drivers/driver.js';
 import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
 import { removeParts, removeTurns } from './turn-removal.js';
-import { removeSessionOfUsage } from './usage-rows.js';
+import { addUsage, removeSessionOfUsage } from './usage-rows.js';
 
 /**
  * The most that one transaction removes. Limits, because on SQLite every write waits for the transactions before it, and what
@@ -108,7 +109,9 @@ export class Erasure {
     for (const runId of runIds) this.localRuns.drop(runId);
     for (let i = 0; i < runIds.length; i += REMOVED.runs) {
       const some = runIds.slice(i, i + REMOVED.runs);
-      while (!(await this.database.attemptTransaction((db) => removeRunsFrom(db, some))));
+      while (
+        !(await this.database.attemptTransaction((db) => removeRunsFrom(db, this.database.driver, some)))
+      );
     }
   }
 
@@ -128,11 +131,6 @@ export class Erasure {
         .execute();
       if (runs.some((run) => run.ended_at === null)) throw sessionBusy();
       const digests = await removeTurns(db, this.database.driver, sessionKey);
-      await db
-        .updateTable('runs')
-        .set({ owner: null, session_key: null, idempotency_key: null, ended_at: 0 })
-        .where('session_key', '=', sessionKey)
-        .execute();
       const erased = await db
         .deleteFrom('sessions')
         .where('key', '=', sessionKey)
@@ -140,6 +138,11 @@ export class Erasure {
         .executeTakeFirst();
       if (!erased) return undefined;
       await removeSessionOfUsage(db, this.database.driver, erased.owner_hash, sessionKey);
+      await db
+        .updateTable('runs')
+        .set({ owner: null, session_key: null, idempotency_key: null, ended_at: 0 })
+        .where('session_key', '=', sessionKey)
+        .execute();
       return { runIds: runs.map(({ id }) => id), digests };
     });
   }
@@ -189,8 +192,9 @@ export async function removeSegments(db: Db, runIds: string[], end = Infinity): 
 }
 
 /** Removes runs and their logs, as far as one transaction may do that. Returns whether all of them were removed. */
-async function removeRunsFrom(db: Db, runIds: string[]): Promise<boolean> {
+async function removeRunsFrom(db: Db, driver: Driver, runIds: string[]): Promise<boolean> {
   if (await removeSegments(db, runIds)) return false;
+  await addUsage(db, driver, (runs) => runs.where('id', 'in', runIds));
   // The turn of a session still needs the files, also that of a fork whose source is erased.
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
   await removeParts(db, alone);

@@ -1,5 +1,6 @@
 import { doneText, EventLog, type RunRecord } from '../../query/index.js';
 import type { LogExtent } from './segments.js';
+import type { RunUsage } from './usage-rows.js';
 
 const TAIL_LENGTH = 256 * 1024;
 /** How much of all logs stays in memory, in characters. */
@@ -15,8 +16,8 @@ export class LocalRun {
   isUnwritable = false;
   /** The lease of this process has ended: another process decides about the run. */
   isLost = false;
-  /** An envelope of it has told what was used. */
-  hasUsage = false;
+  /** What the committed envelopes tell that it has used. */
+  usage: readonly RunUsage[] = [];
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
   /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */

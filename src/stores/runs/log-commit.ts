@@ -1,29 +1,29 @@
-import { type QueryCreator, type RawBuilder, sql } from 'kysely';
-import { doneText, type RunEnd } from '../../query/index.js';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
-import { deferredOf } from './queues.js';
-import { type OwnedAttempt, statementWith } from './run-rows.js';
 import {
-  insertSegments,
-  type LogExtent,
-  type Segment,
-  SEGMENT_COLUMNS,
-  SEGMENT_TYPES,
-  segmentsOf,
-  statementsOf,
-} from './segments.js';
-import { insertingNewUsage, insertNewUsage, type NewUsage } from './usage-rows.js';
+  ENDING_TYPES,
+  insertingDone,
+  type RunEnding,
+  updateRuns,
+  updateUsage,
+  updating,
+  updatingUsage,
+  USAGE_TYPES,
+  type UsageOfRun,
+} from './run-changes.js';
+import type { OwnedAttempt } from './run-rows.js';
+import { insertSegments, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES, statementsOf } from './segments.js';
 
 export interface LogCommit {
   segments: Segment[];
   /** The checkpoints of runs that do not end. */
   checkpoints: Checkpoint[];
-  /** What envelopes of these segments tell. */
-  usage: NewUsage[];
+  /** What runs that do not end have used, with these segments. */
+  usage: UsageOfRun[];
   /** Runs without a session that end, behind these segments. */
   endings: RunEnding[];
   /** The webhooks of these ends. */
@@ -47,52 +47,6 @@ export interface Written {
 export interface Checkpoint extends OwnedAttempt {
   state: string;
   seq: number;
-}
-
-const ENDING_TYPES = {
-  ...SEGMENT_TYPES,
-  process: 'text',
-  attempt: 'bigint',
-  status: 'text',
-  ended_at: 'bigint',
-  outcome: 'text',
-  log_length: 'bigint',
-} as const;
-
-/** The end of a run: the segment of `done`, the process and the attempt that the run must have before, and its new values. */
-export type RunEnding = {
-  [Name in keyof typeof ENDING_TYPES]: (typeof ENDING_TYPES)[Name] extends 'text' ? string : number;
-};
-
-/** Whether a run is in the state that its ending requires. */
-const MAY_END = sql<boolean>`runs.id = ending.run_id and runs.process = ending.process
-  and runs.attempt = ending.attempt and runs.ended_at is null`;
-
-/** Makes the ending of a run whose log ends at `log`, before `done`. */
-export function endingOf(
-  { id, process, attempt }: OwnedAttempt,
-  log: LogExtent,
-  end: RunEnd,
-  endedAt: number,
-): RunEnding {
-  const done = doneText(end);
-  const [segment] = segmentsOf(id, log, [done]);
-  return {
-    ...segment!,
-    process,
-    attempt,
-    status: end.status,
-    ended_at: endedAt,
-    outcome: JSON.stringify(end),
-    log_length: log.length + done.length,
-  };
-}
-
-/** Ends a run, as a part of a transaction. Returns false if it is not in the state that this requires. */
-export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise<boolean> {
-  const ended = await updating.execute(db, driver, [ending]);
-  if (ended.length > 0) await insertSegments(db, driver, [ending]);
-  return ended.length > 0;
 }
 
 /** Writes a commit, if all these leases are valid, however long an outage lasts. */
@@ -134,9 +88,9 @@ const writing = new Statement<LeasedRows>((db, place) => idsOf(writtenUnder(db, 
 
 const writingUsage = new Statement<LeasedRows>((db, place) => {
   const written = writtenUnder(db, place, isOwner(place));
-  const counted = written.with('counted', (of) =>
-    insertingNewUsage(of, place, ({ usage }) => usage, isOwner(place)),
-  );
+  const counted = written
+    .with('used', (of) => of.selectFrom(tableOf('row', USAGE_TYPES, place, ({ usage }) => usage)).selectAll())
+    .with('counted', (of) => updateUsage(of).where(isOwner(place)));
   return idsOf(counted);
 });
 
@@ -194,42 +148,11 @@ async function writeAtOnce(
     insertingDone.execute(db, driver, endings),
     updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
     insertSegments(db, driver, segments),
-    insertNewUsage(db, driver, usage),
+    updatingUsage.execute(db, driver, usage),
     ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
     insertDeliveries(db, driver, deliveries),
   ]);
   return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
-}
-
-/** Inserts `done` where `updating` is going to end the run. */
-const insertingDone = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
-  db
-    .insertInto('log')
-    .columns(SEGMENT_COLUMNS)
-    .expression((of) => of.selectFrom(['ending', 'runs']).select(SEGMENT_COLUMNS).where(MAY_END)),
-);
-
-const updating = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
-  updateRuns(db)
-    .returning('runs.id')
-    .returning((of) => deferredOf(of.ref('runs.owner_key'))),
-);
-
-function updateRuns(db: Pick<QueryCreator<Tables & { ending: RunEnding }>, 'updateTable'>) {
-  return db
-    .updateTable('runs')
-    .from('ending')
-    .set((row) => ({
-      parts: null,
-      kwargs: null,
-      checkpoint: null,
-      status: row.ref('ending.status'),
-      ended_at: row.ref('ending.ended_at'),
-      outcome: row.ref('ending.outcome'),
-      last_seq: row.ref('ending.last'),
-      log_length: row.ref('ending.log_length'),
-    }))
-    .where(MAY_END);
 }
 
 async function storeCheckpoint(db: Db, { id, process, attempt, state, seq }: Checkpoint): Promise<void> {

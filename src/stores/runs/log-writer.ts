@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
-import { endingOf, type LogCommit, writeCommit } from './log-commit.js';
+import { type LogCommit, writeCommit } from './log-commit.js';
 import type { Outbox } from './outbox.js';
+import { endingOf } from './run-changes.js';
 import { segmentsOf } from './segments.js';
-import { newUsage, type UsedByRun } from './usage-rows.js';
+import { type RunUsage, withUsed } from './usage-rows.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -16,7 +16,9 @@ const WAITING_LENGTH = 256 * 1024 * 1024;
 interface Waiting {
   readonly envelopes: string[];
   /** What some of these envelopes tell. */
-  used?: UsedByRun[];
+  used?: Used[];
+  /** What the run has used with these envelopes, if they tell something. */
+  usage?: RunUsage[];
   /** The state of the handler as JSON, and how many of these envelopes are before it. */
   checkpoint?: { state: string; after: number };
   /** The end of the run, behind these envelopes. */
@@ -55,9 +57,6 @@ class Commit {
  * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
  */
 export class LogWriter {
-  /** Names this writer in rows of the database. */
-  readonly #id = randomUUID();
-  #commits = 0;
   #next: Commit | undefined;
   #current: Commit | undefined;
 
@@ -77,8 +76,7 @@ export class LogWriter {
     next.length += envelope.length;
     const waiting = next.of(run);
     waiting.envelopes.push(envelope);
-    if (used) (waiting.used ??= []).push({ run: run.record, used, isFirst: !run.hasUsage });
-    if (used) run.hasUsage = true;
+    if (used) (waiting.used ??= []).push(used);
     return next.done;
   }
 
@@ -131,15 +129,18 @@ export class LogWriter {
   }
 
   async #commit(commit: Commit): Promise<void> {
+    const today = dayOf(this.database.now());
+    for (const [run, waiting] of commit.runs)
+      if (waiting.used) waiting.usage = withUsed(run.usage, waiting.used, today);
     try {
-      this.#commits++;
       commit.ended = await this.#write([...commit.runs]);
     } catch (error) {
       for (const run of commit.runs.keys()) this.#closeLog(run);
       return commit.reject(error);
     }
-    for (const [run, { envelopes }] of commit.runs) {
+    for (const [run, { envelopes, usage }] of commit.runs) {
       if (run.isLost) continue;
+      if (usage) run.usage = usage;
       for (const envelope of envelopes) run.tail.append(envelope);
       this.onCommitted(run);
     }
@@ -150,10 +151,7 @@ export class LogWriter {
   async #write(taken: [LocalRun, Waiting][]): Promise<Map<string, boolean>> {
     if (taken.length === 0) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const used = taken.flatMap(([, waiting]) => waiting.used ?? []);
-    const usage = newUsage(this.#id, this.#commits, dayOf(this.database.now()), used);
-    const commit = { ...commitOf(taken, this.outbox), usage };
-    const { expired, ended } = await writeCommit(this.database, leases, commit);
+    const { expired, ended } = await writeCommit(this.database, leases, commitOf(taken, this.outbox));
     if (expired.length === 0) return ended;
     for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
       run.isLost = true;
@@ -173,21 +171,25 @@ export class LogWriter {
 }
 
 /** What is to be written: the envelopes as segments, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): Omit<LogCommit, 'usage'> {
-  const commit: Omit<LogCommit, 'usage'> = { segments: [], checkpoints: [], endings: [], deliveries: [] };
-  for (const [run, { envelopes, checkpoint, ending }] of taken) {
+function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): LogCommit {
+  const commit: LogCommit = { segments: [], checkpoints: [], usage: [], endings: [], deliveries: [] };
+  for (const [run, { envelopes, checkpoint, usage: all, ending }] of taken) {
+    const { id, process, attempt } = run;
+    const usage = all && JSON.stringify(all);
     const { last, endOffset, length } = run.logExtent;
     const segments = segmentsOf(run.id, run.logExtent, envelopes);
     commit.segments.push(...segments);
     if (ending) {
       const added = (segments.at(-1)?.end_offset ?? endOffset) - endOffset;
       const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };
-      commit.endings.push(endingOf(run, log, ending.end, ending.endedAt));
+      commit.endings.push(endingOf(run, log, ending.end, ending.endedAt, usage));
       const { status } = ending.end;
       const event = { runId: run.id, status, seq: log.last + 1, at: ending.endedAt };
       commit.deliveries.push(...outbox.rowsOf(run.module, event));
-    } else if (checkpoint) {
-      const { id, process, attempt } = run;
+      continue;
+    }
+    if (usage !== undefined) commit.usage.push({ run_id: id, process, attempt, usage });
+    if (checkpoint) {
       const { state, after } = checkpoint;
       commit.checkpoints.push({ id, process, attempt, state, seq: last + after });
     }

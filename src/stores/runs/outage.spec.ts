@@ -8,7 +8,7 @@ import pg from 'pg';
 import { admissionOf, eventsOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
-import { message, type QueryError, type RunStore } from '../../query/index.js';
+import { message, type QueryError, type RunRecord, type RunStore } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
@@ -312,26 +312,36 @@ it('A session that was erased stays erased when the answer of the database was l
   await rm(directory, { recursive: true });
 });
 
-/** Lets a run use tokens while every second answer of the database is lost, of commits and of sweeps. */
+/** Lets runs use tokens while every second answer of the database is lost, of commits and of sweeps. */
 async function checkLostAnswers({ driver, store }: { driver: Driver; store: SqlRunStore }): Promise<void> {
-  const { run } = await store.admit(admissionOf());
+  const runs = [];
+  for (let i = 0; i < 5; i++) runs.push((await store.admit(admissionOf())).run);
+  const [run] = runs as [RunRecord];
+  let isLosing = true;
   let answers = 0;
   for (const name of ['transactAtOnce', 'transact'] as const) {
     const transact = driver[name].bind(driver);
     driver[name] = async (work) => {
       const answer = await transact(work);
-      if (++answers % 2 === 1) throw new Error('Connection terminated unexpectedly');
+      if (isLosing && ++answers % 2 === 1) throw new Error('Connection terminated unexpectedly');
       return answer;
     };
   }
-  for (const inputTokens of [1, 2, 4, 8]) {
-    const tokens = { inputTokens, outputTokens: 0, reasoningTokens: 0, cachedInputTokens: 0, price: 0 };
-    await store.append(run, '{"type":"usage"}', { model: undefined, ...tokens });
+  for (const [index, another] of runs.entries()) {
+    for (const [inputTokens, using] of [
+      [1, run],
+      [100, another],
+    ] as const) {
+      const tokens = { inputTokens, outputTokens: 0, reasoningTokens: 0, cachedInputTokens: 0, price: 0 };
+      await store.append(using, '{"type":"usage"}', { model: undefined, ...tokens });
+    }
+    if (index > 0) await store.end(another, { status: 'completed' }, keptAnswer());
     await store.sweep().catch(() => undefined);
   }
+  isLosing = false;
   await untilAvailable(store);
   const page = { by: 'day', from: 0, to: 1e6, after: undefined, limit: 9 } as const;
-  expect((await store.usage.sums(run.owner, page)).sums).toMatchObject([{ runs: 1, inputTokens: 15 }]);
+  expect((await store.usage.sums(run.owner, page)).sums).toMatchObject([{ runs: 5, inputTokens: 505 }]);
   expect(answers).toBeGreaterThanOrEqual(8);
   await store.close();
 }
@@ -501,6 +511,7 @@ describe('Postgres', () => {
       '0004_usage',
       '0005_webhooks',
       '0006_uploads',
+      '0007_usage_of_runs',
     ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();

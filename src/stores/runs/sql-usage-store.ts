@@ -9,10 +9,19 @@ import {
   UsageStore,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Driver } from '../drivers/driver.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { valueOf } from './run-rows.js';
-import { ALL_SESSIONS, COUNT_COLUMNS } from './usage-rows.js';
+import {
+  ALL_SESSIONS,
+  lockUsage,
+  readUsing,
+  selectUsingOf,
+  tableOfSums,
+  USAGE_COLUMNS,
+  usageOf,
+} from './usage-rows.js';
 
 /** What an entry adds to the length of a page besides its name. */
 const OVERHEAD = 256;
@@ -24,9 +33,6 @@ const GROUPS = {
   session: { key: 'session_key', shown: 'session' },
 } as const;
 
-/** Rows of both tables have these columns. */
-const COLUMNS = ['session_key', 'session', 'day', 'model_key', 'model', ...COUNT_COLUMNS] as const;
-
 /** Reads what owners have used from the database. */
 export class SqlUsageStore extends UsageStore {
   constructor(private readonly database: Database) {
@@ -34,37 +40,41 @@ export class SqlUsageStore extends UsageStore {
   }
 
   sums(owner: string, page: UsagePage) {
-    return this.database.attempt((db) => readSums(db, owner, page));
+    const { driver } = this.database;
+    return this.database.attempt(() => driver.transact((db) => readSums(db, driver, owner, page)));
   }
 
-  spent(owner: string, per: BudgetPeriod): Promise<{ tokens: number; price: number }> {
-    return this.database.attempt((db) =>
-      usageOf(db, owner, ALL_SESSIONS, firstDayOf(per, this.database.now()))
+  async spent(owner: string, per: BudgetPeriod): Promise<{ tokens: number; price: number }> {
+    const from = firstDayOf(per, this.database.now());
+    // One statement, so that usage that is being added up counts once.
+    const rows = await this.database.attempt((db) =>
+      db
+        .selectFrom('usage')
+        .where('owner_hash', '=', ownerHashOf(owner))
+        .where('owner', '=', JSON.stringify(owner))
+        .where('session_key', '=', ALL_SESSIONS)
+        .where('day', '>=', from)
+        .select([sql<string>`''`.as('id'), sql<string | null>`null`.as('usage')])
         .select([sumOf('input_tokens + output_tokens').as('tokens'), sumOf('price').as('price')])
-        .executeTakeFirstOrThrow(),
+        .unionAll(
+          selectUsingOf(db, owner)
+            .select(['id', 'usage'])
+            .select([sql<number>`0`.as('tokens'), sql<number>`0`.as('price')]),
+        )
+        .execute(),
     );
+    const spent = { tokens: 0, price: 0 };
+    for (const row of rows) {
+      spent.tokens += row.tokens;
+      spent.price += row.price;
+      for (const { day, inputTokens, outputTokens, price } of usageOf(row)) {
+        if (day < from) continue;
+        spent.tokens += inputTokens + outputTokens;
+        spent.price += price;
+      }
+    }
+    return spent;
   }
-}
-
-/**
- * What an owner has used: the sums, and what is not added up yet.
- *
- * @param sessionKey that of a session, `ALL_SESSIONS`, or undefined for the sums of each session
- */
-function usageOf(db: Db, owner: string, sessionKey: string | undefined, from: number, to = Infinity) {
-  const ofOwner = (table: 'usage' | 'new_usage') =>
-    db
-      .selectFrom(table as 'usage')
-      .select(COLUMNS)
-      .where('owner_hash', '=', ownerHashOf(owner))
-      .where('owner', '=', JSON.stringify(owner))
-      .where('day', '>=', from)
-      .$if(to !== Infinity, (of) => of.where('day', '<=', to));
-  const isOfEach = sessionKey === undefined;
-  const added = ofOwner('usage').where('session_key', isOfEach ? '!=' : '=', sessionKey ?? ALL_SESSIONS);
-  const isOfOne = !isOfEach && sessionKey !== ALL_SESSIONS;
-  const fresh = ofOwner('new_usage').$if(isOfOne, (of) => of.where('session_key', '=', sessionKey!));
-  return db.selectFrom(added.unionAll(fresh).as('used'));
 }
 
 /** A sum of Postgres may be longer than its numbers. */
@@ -74,6 +84,7 @@ function sumOf(columns: string) {
 
 async function readSums(
   db: Db,
+  driver: Driver,
   owner: string,
   { by, from, to, sessionId, ...page }: UsagePage,
 ): Promise<{ sums: UsageRecord[]; next: ListPosition | undefined }> {
@@ -82,9 +93,23 @@ async function readSums(
   const at = sql<number>`max(day)`;
   const key = sql<string>`cast(${sql.ref(group.key)} as text)`;
   const shown = sql<string | null>`cast(max(${sql.ref(group.shown)}) as text)`;
-  const ofAll = by === 'session' ? undefined : ALL_SESSIONS;
-  const sessionKey = sessionId === undefined ? ofAll : keyOf(owner, sessionId);
-  const rows = await usageOf(db, owner, sessionKey, from, to)
+  const isOfEach = by === 'session' && sessionId === undefined;
+  const sessionKey = sessionId === undefined ? ALL_SESSIONS : keyOf(owner, sessionId);
+  await lockUsage(db, driver);
+  const fresh = await readUsing(selectUsingOf(db, owner));
+  const rows = await db
+    .selectFrom((of) =>
+      of
+        .selectFrom('usage')
+        .select(USAGE_COLUMNS)
+        .where('owner_hash', '=', ownerHashOf(owner))
+        .where('owner', '=', JSON.stringify(owner))
+        .unionAll(tableOfSums(driver, fresh.sums))
+        .as('used'),
+    )
+    .where('session_key', isOfEach ? '!=' : '=', sessionKey)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
     .groupBy(group.key)
     .$if(after !== undefined, (of) =>
       of.having(sql<boolean>`${at} <= ${after!.at} and (${at} < ${after!.at} or ${key} < ${after!.key})`),

@@ -10,15 +10,15 @@ import type { Driver } from '../drivers/driver.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { closeInputs } from './input-rows.js';
 import { LocalRun } from './local-runs.js';
-import { endingOf, endRun } from './log-commit.js';
 import { insertDeliveries, type Outbox } from './outbox.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger, WAITING } from './queues.js';
 import { promoteAfter } from './session-queues.js';
 import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
+import { endingOf, endRun } from './run-changes.js';
 import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { addTurn } from './turns.js';
-import { hasUsage } from './usage-rows.js';
+import { usageOf } from './usage-rows.js';
 
 /** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
 export async function startWaiting(
@@ -59,16 +59,16 @@ export async function startWaiting(
     .returning((of) => [
       'round',
       'ready_at',
+      'usage',
       newestOf(of, 'last').as('last_seq'),
       newestOf(of, 'end_offset').as('end_offset'),
-      hasUsage(of).as('has_usage'),
     ])
     .execute();
   rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
   return rows.map((row) => {
     const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
     const local = new LocalRun(run, module, process, row.end_offset ?? 0);
-    local.hasUsage = Boolean(row.has_usage);
+    local.usage = usageOf(row);
     return local;
   });
 }

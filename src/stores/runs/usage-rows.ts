@@ -1,46 +1,39 @@
-import {
-  type ExpressionBuilder,
-  type OnConflictBuilder,
-  type QueryCreator,
-  type RawBuilder,
-  sql,
-} from 'kysely';
-import { dayOf, type RunRecord, USAGE_DAYS, type Used } from '../../query/index.js';
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { addTokens, dayOf, type Tokens, USAGE_DAYS, type Used } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
-import { type ColumnTypes, type PlaceOf, RowStatement, tableOf } from '../drivers/row-statement.js';
+import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
-
-/** Rows of `new_usage`: what the envelopes of one commit tell. */
-export type NewUsage = Tables['new_usage'];
+import { statementWith, valueOf } from './run-rows.js';
 
 /** Stands for the session in the sums of all runs, with and without a session. */
 export const ALL_SESSIONS = '*';
 
 /** That of the sums of runs without a session, and of those whose session is not kept any more. */
-export const NO_SESSION = '';
+const NO_SESSION = '';
 
 /** The name of the lock of whoever changes sums. */
 const LOCK = 'usage';
 
-/** How many rows one step adds up, at least, if there are so many. */
+/** How many runs one step adds up, if there are so many. */
 const BATCH = 500;
 
-const COUNTS = {
-  runs: 'bigint',
-  input_tokens: 'bigint',
-  output_tokens: 'bigint',
-  reasoning_tokens: 'bigint',
-  cached_input_tokens: 'bigint',
-  price: 'bigint',
-} as const;
-export const COUNT_COLUMNS = Object.keys(COUNTS) as (keyof typeof COUNTS)[];
+/** A row of `usage`. */
+type Sum = Tables['usage'];
 
-const TYPES: ColumnTypes<NewUsage> = {
-  writer: 'text',
-  number: 'bigint',
-  n: 'bigint',
+/** What is added up, by column. */
+const COUNTS = {
+  runs: 'runs',
+  input_tokens: 'inputTokens',
+  output_tokens: 'outputTokens',
+  reasoning_tokens: 'reasoningTokens',
+  cached_input_tokens: 'cachedInputTokens',
+  price: 'price',
+} as const;
+const COUNT_COLUMNS = Object.keys(COUNTS) as (keyof typeof COUNTS)[];
+
+const TYPES: ColumnTypes<Sum> = {
   owner_hash: 'bigint',
   owner: 'text',
   session_key: 'text',
@@ -48,203 +41,104 @@ const TYPES: ColumnTypes<NewUsage> = {
   day: 'bigint',
   model_key: 'text',
   model: 'text',
-  ...COUNTS,
+  runs: 'bigint',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  reasoning_tokens: 'bigint',
+  cached_input_tokens: 'bigint',
+  price: 'bigint',
 };
-const COLUMNS = Object.keys(TYPES) as (keyof NewUsage)[];
+export const USAGE_COLUMNS = Object.keys(TYPES) as (keyof Sum)[];
 
-/** Whether the log of a run has an envelope that tells something: a line that begins so. The case counts, unlike in `like`. */
-export function hasUsage(of: ExpressionBuilder<Tables, 'runs'>) {
-  const log = sql`${'\n'} || log.envelopes`;
-  return of.exists(
-    of
-      .selectFrom('log')
-      .select('log.run_id')
-      .whereRef('log.run_id', '=', 'runs.id')
-      .where(sql<boolean>`replace(${log}, ${'\n{"type":"usage",'}, '') <> ${log}`),
-  );
+/** What a run has used on one day with one model. `runs` is 1 where the run has its first usage, and 0 elsewhere. */
+export interface RunUsage extends Tokens {
+  day: number;
+  model?: string | undefined;
+  runs: number;
 }
 
-/** What an envelope tells; `isFirst`: no envelope of the run has told anything before. */
-export interface UsedByRun {
-  run: Pick<RunRecord, 'owner' | 'sessionId'>;
-  used: Used;
-  isFirst: boolean;
-}
-
-/**
- * The rows of a commit: one for each owner, session and model.
- *
- * @param writer who commits one after another: a repeated commit of the same number has rows that are there already
- */
-export function newUsage(writer: string, number: number, day: number, all: UsedByRun[]): NewUsage[] {
-  const rows = new Map<string, NewUsage>();
-  for (const { run, used, isFirst } of all) {
-    const { owner, sessionId } = run;
-    const key = JSON.stringify([owner, sessionId, used.model]);
-    let row = rows.get(key);
-    if (!row) rows.set(key, (row = emptyRow(writer, number, rows.size, day, owner, sessionId, used.model)));
-    row.runs += isFirst ? 1 : 0;
-    row.input_tokens += used.inputTokens;
-    row.output_tokens += used.outputTokens;
-    row.reasoning_tokens += used.reasoningTokens;
-    row.cached_input_tokens += used.cachedInputTokens;
-    row.price += used.price;
+/** Adds what envelopes of a run tell to what it has used before, which stays as it is. */
+export function withUsed(before: readonly RunUsage[], all: readonly Used[], day: number): RunUsage[] {
+  const sums = before.map((sum) => ({ ...sum }));
+  for (const used of all) {
+    const sum = sums.find((each) => each.day === day && each.model === used.model);
+    if (sum) addTokens(sum, used);
+    else sums.push({ day, runs: sums.length === 0 ? 1 : 0, ...used });
   }
-  return [...rows.values()];
+  return sums;
 }
 
-/** Without a spread: in Node 20, one at the beginning of an object of this size takes 25 µs. */
-function emptyRow(
-  writer: string,
-  number: number,
-  n: number,
-  day: number,
-  owner: string,
-  sessionId: string | undefined,
-  model: string | undefined,
-): NewUsage {
+/** What a run has used, as its row says it. */
+export function usageOf({ id, usage }: Pick<Selectable<Tables['runs']>, 'id' | 'usage'>): RunUsage[] {
+  return valueOf<RunUsage[]>(usage, id) ?? [];
+}
+
+/** Selects the runs whose usage is not added up yet. */
+export function selectUsing(db: Db) {
+  return db.selectFrom('runs').where('usage', 'is not', null);
+}
+
+/** Selects those of an owner. */
+export function selectUsingOf(db: Db, owner: string) {
+  return selectUsing(db)
+    .where('owner_hash', '=', ownerHashOf(owner))
+    .where('owner', '=', JSON.stringify(owner));
+}
+
+/** What these runs have used, and the sums of it: those of each session, and those of all. */
+export async function readUsing(runs: SelectQueryBuilder<Tables, 'runs', object>) {
+  const rows = await runs.select(['id', 'owner', 'owner_hash', 'session_key', 'session', 'usage']).execute();
+  const sums = new Map<string, Sum>();
+  for (const row of rows)
+    for (const used of usageOf(row))
+      for (const sessionKey of [ALL_SESSIONS, row.session_key ?? NO_SESSION]) {
+        const key = `${row.owner} ${sessionKey} ${used.day} ${used.model === undefined ? '' : JSON.stringify(used.model)}`;
+        const sum = sums.get(key);
+        if (!sum) sums.set(key, newSum(row, sessionKey, used));
+        else for (const column of COUNT_COLUMNS) sum[column] += used[COUNTS[column]];
+      }
+  return { ids: rows.map(({ id }) => id), sums: [...sums.values()] };
+}
+
+function newSum(
+  { owner, owner_hash, session }: Pick<Selectable<Tables['runs']>, 'owner' | 'owner_hash' | 'session'>,
+  sessionKey: string,
+  { day, model, ...counts }: RunUsage,
+): Sum {
   return {
-    writer,
-    number,
-    n,
+    owner: owner!,
+    owner_hash: owner_hash!,
+    session_key: sessionKey,
+    session: sessionKey === ALL_SESSIONS ? null : session,
     day,
-    owner_hash: ownerHashOf(owner),
-    owner: JSON.stringify(owner),
-    session_key: sessionId === undefined ? NO_SESSION : keyOf(owner, sessionId),
-    session: sessionId === undefined ? null : JSON.stringify(sessionId),
-    model_key: model === undefined ? '' : keyOf('', model),
     model: model === undefined ? null : JSON.stringify(model),
-    runs: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
-    cached_input_tokens: 0,
-    price: 0,
+    model_key: model === undefined ? '' : keyOf('', model),
+    runs: counts.runs,
+    input_tokens: counts.inputTokens,
+    output_tokens: counts.outputTokens,
+    reasoning_tokens: counts.reasoningTokens,
+    cached_input_tokens: counts.cachedInputTokens,
+    price: counts.price,
   };
 }
 
-const insertion = new RowStatement<NewUsage>(TYPES, (db, rows) =>
-  insertInto(db).expression(rows).onConflict(leave),
-);
-
-/** Inserts what envelopes tell, in the transaction that inserts them. It is repeatable. */
-export async function insertNewUsage(db: Db, driver: Driver, rows: NewUsage[]): Promise<void> {
-  if (rows.length > 0) await insertion.execute(db, driver, rows);
+/** A table expression of sums: one parameter, however many there are. */
+export function tableOfSums({ isShared }: Driver, sums: readonly Sum[]) {
+  const json = JSON.stringify(sums);
+  const columns = USAGE_COLUMNS.map((name) => {
+    const value = sql`value ->> ${sql.lit(name)}`;
+    return sql`cast(${value} as ${sql.raw(TYPES[name])}) as ${sql.ref(name)}`;
+  });
+  const rows = isShared ? sql`json_array_elements(${json}::json)` : sql`json_each(${json})`;
+  return sql<Sum>`select ${sql.join(columns)} from ${rows}`;
 }
 
-/** The same as a part of a statement, where a condition holds. For Postgres. */
-export function insertingNewUsage<Values>(
-  db: Pick<QueryCreator<Tables>, 'insertInto'>,
-  place: PlaceOf<Values>,
-  rowsOf: (values: Values) => NewUsage[],
-  condition: RawBuilder<boolean>,
-) {
-  return insertInto(db)
-    .expression((of) =>
-      of
-        .selectFrom(tableOf('row', TYPES, place, rowsOf))
-        .select(COLUMNS)
-        .where(condition),
-    )
-    .onConflict(leave);
-}
-
-function insertInto(db: Pick<QueryCreator<Tables>, 'insertInto'>) {
-  return db.insertInto('new_usage').columns(COLUMNS);
-}
-
-function leave(conflict: OnConflictBuilder<Tables, 'new_usage'>) {
-  return conflict.columns(['writer', 'number', 'n']).doNothing();
-}
-
-/** Keeps the sums of usage. */
-export class UsageSums {
-  /** The day on which this process has removed what was too old. */
-  #cleanedOn = 0;
-
-  constructor(private readonly database: Database) {}
-
-  /** Adds up what is new, and removes what is too old. One process does this at a time. */
-  async addUp(): Promise<void> {
-    const { database } = this;
-    const today = dayOf(database.now());
-    const writers = await database.attempt((db) =>
-      db
-        .selectFrom('new_usage')
-        .select('writer')
-        .select((of) => [of.fn.max('number').as('newest'), of.fn.max('day').as('day')])
-        .groupBy('writer')
-        .execute(),
-    );
-    for (const { writer, newest, day } of writers) {
-      // The newest commit may be repeated: its answer may have been lost. After so long, its process is gone.
-      const last = day < today - 1 ? newest : newest - 1;
-      while (await database.attemptTransaction((db) => addNext(db, database.driver, writer, last)));
-    }
-    if (this.#cleanedOn === today) return;
-    const oldest = today - USAGE_DAYS;
-    await database.attempt((db) => db.deleteFrom('usage').where('day', '<', oldest).execute());
-    this.#cleanedOn = today;
-  }
-}
-
-/** Adds up the oldest commits of a writer, up to a number. Returns whether there may be more. */
-async function addNext(db: Db, driver: Driver, writer: string, last: number): Promise<boolean> {
-  await driver.lock(db, LOCK);
-  const oldest = await db
-    .selectFrom('new_usage')
-    .select('number')
-    .where('writer', '=', writer)
-    .where('number', '<=', last)
-    .orderBy('number')
-    .limit(BATCH)
-    .execute();
-  if (oldest.length === 0) return false;
-  const moved = sql<boolean>`writer = ${writer} and number <= ${oldest.at(-1)!.number}`;
-  await addSums(db, 'new_usage', moved, ALL_SESSIONS);
-  await addSums(db, 'new_usage', moved);
-  await db.deleteFrom('new_usage').where(moved).execute();
-  return oldest.length === BATCH;
-}
-
-/** Lets usage belong to no session any more, in the transaction that removes the session. All its runs have ended. */
-export async function removeSessionOfUsage(
-  db: Db,
-  driver: Driver,
-  ownerHash: number,
-  sessionKey: string,
-): Promise<void> {
-  await driver.lock(db, LOCK);
-  const moved = sql<boolean>`owner_hash = ${ownerHash} and session_key = ${sessionKey}`;
-  await db.updateTable('new_usage').set({ session_key: NO_SESSION, session: null }).where(moved).execute();
-  await addSums(db, 'usage', moved, NO_SESSION);
-  await db.deleteFrom('usage').where(moved).execute();
-}
-
-/** Adds rows to the sums of a session. Default: of the one that each belongs to. */
-async function addSums(
-  db: Db,
-  table: 'new_usage' | 'usage',
-  rows: RawBuilder<boolean>,
-  sessionKey?: string,
-): Promise<void> {
-  await db
+const adding = new RowStatement<Sum>(TYPES, (db, rows) =>
+  db
     .insertInto('usage')
-    .columns([...SUM_COLUMNS, ...COUNT_COLUMNS])
-    .expression((of) =>
-      of
-        .selectFrom(table as 'usage')
-        .where(rows)
-        .select(['owner_hash', 'owner', 'day', 'model_key', (row) => row.fn.max('model').as('model')])
-        .select((row) =>
-          sessionKey === undefined
-            ? ['session_key', row.fn.max('session').as('session')]
-            : [sql<string>`${sessionKey}`.as('session_key'), row.lit(null).as('session')],
-        )
-        .select((row) => COUNT_COLUMNS.map((column) => row.fn.sum<number>(column).as(column)))
-        .groupBy(['owner_hash', 'owner', 'day', 'model_key'])
-        .$if(sessionKey === undefined, (each) => each.groupBy('session_key')),
-    )
+    .columns(USAGE_COLUMNS)
+    // SQLite would take `on` for a part of a join.
+    .expression(sql`select * from (${rows}) as added where true`)
     .onConflict((conflict) =>
       conflict
         .columns(['owner_hash', 'session_key', 'day', 'model_key', 'owner'])
@@ -256,9 +150,81 @@ async function addSums(
             ]),
           ),
         ),
-    )
-    .execute();
+    ),
+);
+
+/** Lets runs be those whose usage is added up. */
+const clearing = statementWith<Pick<Tables['runs'], 'id'>, 'added'>('added', { id: 'text' }, (db) =>
+  db.updateTable('runs').from('added').set({ usage: null }).whereRef('runs.id', '=', 'added.id'),
+);
+
+/** Lets usage stay as it is until the end of the transaction, but for that of runs that go on. */
+export function lockUsage(db: Db, driver: Driver): Promise<void> {
+  return driver.lock(db, LOCK);
 }
 
-/** In the order in which `addSums` selects them. */
-const SUM_COLUMNS = ['owner_hash', 'owner', 'day', 'model_key', 'model', 'session_key', 'session'] as const;
+/**
+ * Moves what these runs have used into the sums, as a part of a transaction. All of them have ended.
+ *
+ * @returns how many of them had used something
+ */
+export async function addUsage(
+  db: Db,
+  driver: Driver,
+  runs: (using: ReturnType<typeof selectUsing>) => ReturnType<typeof selectUsing>,
+): Promise<number> {
+  await lockUsage(db, driver);
+  const { ids, sums } = await readUsing(runs(selectUsing(db)));
+  if (ids.length === 0) return 0;
+  await adding.execute(db, driver, sums);
+  await clearing.execute(
+    db,
+    driver,
+    ids.map((id) => ({ id })),
+  );
+  return ids.length;
+}
+
+/** Lets usage belong to no session any more, in the transaction that removes the session. All its runs have ended. */
+export async function removeSessionOfUsage(
+  db: Db,
+  driver: Driver,
+  ownerHash: number,
+  sessionKey: string,
+): Promise<void> {
+  await addUsage(db, driver, (runs) => runs.where('session_key', '=', sessionKey));
+  const removed = await db
+    .deleteFrom('usage')
+    .where('owner_hash', '=', ownerHash)
+    .where('session_key', '=', sessionKey)
+    .returningAll()
+    .execute();
+  await adding.execute(
+    db,
+    driver,
+    removed.map((sum) => ({ ...sum, session_key: NO_SESSION, session: null })),
+  );
+}
+
+/** Keeps the sums of usage. */
+export class UsageSums {
+  /** The day on which this process has removed what was too old. */
+  #cleanedOn = 0;
+
+  constructor(private readonly database: Database) {}
+
+  /** Adds up what is new, and removes what is too old. */
+  async addUp(): Promise<void> {
+    const { database } = this;
+    const addNext = (db: Db) =>
+      addUsage(db, database.driver, (runs) =>
+        runs.where('ended_at', 'is not', null).orderBy('owner_hash').limit(BATCH),
+      );
+    while ((await database.attemptTransaction(addNext)) === BATCH);
+    const today = dayOf(database.now());
+    if (this.#cleanedOn === today) return;
+    const oldest = today - USAGE_DAYS;
+    await database.attempt((db) => db.deleteFrom('usage').where('day', '<', oldest).execute());
+    this.#cleanedOn = today;
+  }
+}

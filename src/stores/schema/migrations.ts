@@ -199,6 +199,25 @@ const UPLOADS = [
   `create index files_owned on files (owner_hash, sha256)`,
 ];
 
+const SUMS = ['runs', 'input_tokens', 'output_tokens', 'reasoning_tokens', 'cached_input_tokens', 'price'];
+
+/** Adds what is not added up yet to the sums of sessions. */
+const addNewUsage = (sessionKey: string, session: string, more = '') =>
+  `insert into usage (owner_hash, owner, session_key, session, day, model_key, model, ${SUMS.join()})
+     select owner_hash, owner, ${sessionKey}, ${session}, day, model_key, max(model), ${SUMS.map((sum) => `sum(${sum})`).join()}
+     from new_usage group by owner_hash, owner, day, model_key${more}
+     on conflict (owner_hash, session_key, day, model_key, owner)
+     do update set ${SUMS.map((sum) => `${sum} = usage.${sum} + excluded.${sum}`).join()}`;
+
+/** What a run has used is in the row of the run until it is added up. */
+const USAGE_OF_RUNS = [
+  addNewUsage(`'*'`, 'null'),
+  addNewUsage('session_key', 'max(session)', ', session_key'),
+  `drop table new_usage`,
+  `alter table runs add column usage text`,
+  `create index runs_using on runs (owner_hash) where usage is not null`,
+];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
@@ -210,6 +229,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
   '0004_usage': { sqlite: usageTables(' without rowid'), postgres: usageTables() },
   '0005_webhooks': { sqlite: WEBHOOKS, postgres: WEBHOOKS },
   '0006_uploads': { sqlite: UPLOADS, postgres: UPLOADS },
+  '0007_usage_of_runs': { sqlite: USAGE_OF_RUNS, postgres: USAGE_OF_RUNS },
 };
 
 const MIGRATION_TABLE = 'migrations';

@@ -115,6 +115,8 @@ export interface Tables {
     metadata: Json | null;
     /** The keys of its entries: an array. See `entryKey`. */
     metadata_entries: Json | null;
+    /** What the run has used that is not in `usage` yet, an array of `RunUsage`. Null when it is, or if there is nothing. */
+    usage: Json | null;
   };
   /** The entries of the metadata of runs, for lists. A trigger of `runs` adds them. */
   metadata: { entry: string; created_at: Time; run_id: string };
@@ -186,17 +188,6 @@ export interface Tables {
   };
   /** The texts that are cut in the turns, or in the queries of unfinished runs. */
   texts: { run_id: string; sha256: string; owner: Json; length: Length; text: Json };
-  /**
-   * What `usage` envelopes tell that is not in `usage` yet: rows for each commit, which no other process changes, so that no
-   * commit waits for another one. The sweep adds them up.
-   */
-  new_usage: Tables['usage'] & {
-    /** Whoever commits: one commit after another. */
-    writer: string;
-    /** The number of the commit, and that of the row in it. */
-    number: number;
-    n: number;
-  };
   /** The sums of what owners have used. */
   usage: {
     owner: Json;
