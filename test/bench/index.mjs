@@ -4,6 +4,7 @@
  *   npm run bench                                the default form, some ten minutes
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
+ *   npm run bench -- --only latency              what callers wait for; prints, and writes nothing
  *   npm run bench -- --only protocols            the streams of other protocols; prints, and writes nothing
  *   npm run bench -- --only agents               what each kind of agent costs; prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
@@ -72,6 +73,7 @@ for (const id of only.filter((id) => id !== AGENTS)) {
   }
   results[id] = Object.fromEntries(peers.map((peer) => [peer, medians(figures[peer])]));
   console.log(`\n${table(id, results[id])}`);
+  if (id === 'latency') console.log(`\nA sync of the disk takes ${(await syncMs()).toFixed(2)} ms.`);
 }
 for (const server of kept.values()) await server.stop();
 await load.stop();

@@ -1,6 +1,6 @@
 /** What is measured. Each measure runs one peer once and returns figures; the first of them is the one that is compared. */
 import { cluster } from './cluster/measuring.mjs';
-import { events, first, growth, idle, pace, queries, send, stall, store } from './measuring.mjs';
+import { events, first, growth, idle, latency, pace, queries, send, stall, store } from './measuring.mjs';
 import { PEERS } from './peers/index.mjs';
 
 /** Who only takes bytes. */
@@ -143,13 +143,22 @@ export const MEASURES = {
   },
   store: {
     title:
-      '(h) the store in memory, in a file and in Postgres: bursts of 1,000 and small queries, 32 at once; 1,000 streams of 20 single events a second',
+      '(h) the store in memory, in a file and in Postgres: bursts of 1,000 and small queries, 32 at once',
     peers: ['oursFastify', ...DURABLE],
     isMore: true,
     isFresh: true,
     isOnAnyCore: true,
     rounds: 1,
     run: store,
+  },
+  latency: {
+    title:
+      '(l) milliseconds to the first event, one query after another; then 500, 1,000 and 5,000 streams of 20 single events a second, and microseconds of the processor for each of these',
+    peers: ['raw', 'oursFastify', ...DURABLE],
+    isFresh: true,
+    isOnAnyCore: true,
+    rounds: 1,
+    run: latency,
   },
   cluster: {
     title:

@@ -136,20 +136,26 @@ export async function send({ server, load }, size, { clients = 1, times = 1, war
 export async function store(context) {
   const small = await saturate(context, 'burst 1', 32);
   const burst = await saturate(context, 'burst 1000', 32);
-  const single = await first(context);
-  const paced = await pace(context, 1, 1000);
   return {
     'burst events/s': burst.rate * 1000,
     'burst core': burst.core,
     'queries/s': small.rate,
     'query core': small.core,
-    'first p50 ms': single['p50 ms'],
-    'first p99 ms': single['p99 ms'],
-    'paced delivered': paced.delivered,
-    'paced core': paced['server core'],
-    'paced p50 ms': paced['p50 ms'],
-    'paced p99 ms': paced['p99 ms'],
   };
+}
+
+/** What a caller waits for: the first event of a query, and each event of streams of 20 single events a second. */
+export async function latency(context) {
+  const { 'p50 ms': p50, 'p99 ms': p99 } = await first(context);
+  const figures = { 'first p50 ms': p50, 'first p99 ms': p99 };
+  for (const streams of [500, 1000, 5000]) {
+    const { delivered, 'server core': core, ...paced } = await pace(context, 1, streams);
+    figures[`${streams} delivered`] = delivered;
+    figures[`${streams} p50 ms`] = paced['p50 ms'];
+    figures[`${streams} p99 ms`] = paced['p99 ms'];
+    figures[`${streams} µs an event`] = (1e6 * core) / (delivered * streams * EVENTS_PER_STREAM);
+  }
+  return figures;
 }
 
 /** The name of a figure of `growth`. */

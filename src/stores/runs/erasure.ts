@@ -5,6 +5,7 @@ import type { SqlFileStore } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import type { LocalRuns } from './local-runs.js';
+import type { LogWriter } from './log-writer.js';
 import { removeParts, removeTurns } from './turn-removal.js';
 import { addUsage, removeSessionOfUsage } from './usage-rows.js';
 
@@ -23,6 +24,7 @@ export class Erasure {
     private readonly database: Database,
     private readonly localRuns: LocalRuns,
     private readonly files: SqlFileStore,
+    private readonly writer: LogWriter,
   ) {}
 
   /**
@@ -38,6 +40,7 @@ export class Erasure {
     if (!hidden) return false;
     await this.removeRuns(hidden.runIds);
     await this.files.removeUnused(hidden.digests);
+    await this.writer.moveAll();
     await this.database.attempt(() => this.database.driver.purge());
     return true;
   }

@@ -4,6 +4,7 @@ import type { Driver } from '../drivers/driver.js';
 import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
 import type { Db } from '../schema/tables.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
+import type { Journal } from './journal.js';
 import {
   ENDING_TYPES,
   insertingDone,
@@ -20,6 +21,10 @@ import { insertSegments, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES, statement
 
 export interface LogCommit {
   segments: Segment[];
+  /** Writes these segments to a file. */
+  journal: Journal;
+  /** The runs of which nothing may stay in the journal. */
+  moved: (runId: string) => boolean;
   /** The checkpoints of runs that do not end. */
   checkpoints: Checkpoint[];
   /** What runs that do not end have used, with these segments. */
@@ -53,7 +58,7 @@ export interface Checkpoint extends OwnedAttempt {
 export function writeCommit(database: Database, leases: string[], commit: LogCommit): Promise<Written> {
   const { driver } = database;
   const { segments, checkpoints, usage, endings, deliveries } = commit;
-  if (!driver.isShared) return database.persistAtOnce((db) => writeAtOnce(db, driver, commit));
+  if (!driver.isShared) return writeToFile(database, commit);
   if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
     return database.persistAtOnce((db) => writeUnder(db, driver, leases, commit));
   }
@@ -139,19 +144,23 @@ function writtenUnder(db: Db, place: PlaceOf<LeasedRows>, isOwned: RawBuilder<bo
 }
 
 /** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */
-async function writeAtOnce(
-  db: Db,
-  driver: Driver,
-  { segments, checkpoints, usage, endings, deliveries }: LogCommit,
-): Promise<Written> {
-  const [, ended] = await Promise.all([
-    insertingDone.execute(db, driver, endings),
-    updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
-    insertSegments(db, driver, segments),
-    updatingUsage.execute(db, driver, usage),
-    ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
-    insertDeliveries(db, driver, deliveries),
-  ]);
+async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
+  const { driver } = database;
+  const { segments, journal, moved, checkpoints, usage, endings, deliveries } = commit;
+  const ending = new Set(endings.map(({ run_id: id }) => id));
+  const move = journal.plan(segments, (runId) => ending.has(runId) || moved(runId));
+  const ended = await database.persistAtOnce(async (db) => {
+    const [, rows] = await Promise.all([
+      insertingDone.execute(db, driver, endings),
+      updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
+      journal.write(db, driver, move),
+      updatingUsage.execute(db, driver, usage),
+      ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
+      insertDeliveries(db, driver, deliveries),
+    ]);
+    return rows;
+  });
+  journal.written(move);
   return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
 }
 

@@ -1,6 +1,7 @@
 import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
+import { Journal } from './journal.js';
 import { type LogCommit, writeCommit } from './log-commit.js';
 import type { Outbox } from './outbox.js';
 import { endingOf } from './run-changes.js';
@@ -23,11 +24,15 @@ interface Waiting {
   checkpoint?: { state: string; after: number };
   /** The end of the run, behind these envelopes. */
   ending?: { end: RunEnd; endedAt: number };
+  /** Nothing of the run may stay in the journal. */
+  isMoved?: true;
 }
 
 /** All envelopes that are appended before a commit begins share one promise. */
 class Commit {
   readonly runs = new Map<LocalRun, Waiting>();
+  /** Nothing of any run may stay in the journal. */
+  isWhole = false;
   /** What has become of the endings; see `Written`. */
   ended = new Map<string, boolean>();
   /** The length of all envelopes, in characters. */
@@ -57,6 +62,7 @@ class Commit {
  * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
  */
 export class LogWriter {
+  readonly #journal = new Journal();
   #next: Commit | undefined;
   #current: Commit | undefined;
 
@@ -100,13 +106,29 @@ export class LogWriter {
     return next.ended.get(run.id);
   }
 
-  /** Resolves when no envelope of a run waits for its commit. */
+  /** Resolves when no envelope of a run waits for its commit, and the table `log` has all of them. */
   async settled(run: LocalRun): Promise<void> {
     for (;;) {
       const commit = [this.#current, this.#next].find((it) => it?.runs.has(run));
-      if (!commit) return;
+      if (!commit) return this.moved(run);
       await commit.done.catch(() => undefined);
     }
+  }
+
+  /** Resolves when the table `log` has all that was committed of a run. Undefined if it has all. */
+  moved(run: LocalRun): Promise<void> | undefined {
+    if (!this.#journal.has(run.id)) return undefined;
+    const next = this.#begin();
+    next.of(run).isMoved = true;
+    return next.done;
+  }
+
+  /** Empties the journal. */
+  async moveAll(): Promise<void> {
+    if (this.#journal.isEmpty) return;
+    const next = this.#begin();
+    next.isWhole = true;
+    await next.done;
   }
 
   /** Returns the commit of what is appended now. It begins in this tick, or after the one in progress. */
@@ -133,7 +155,7 @@ export class LogWriter {
     for (const [run, waiting] of commit.runs)
       if (waiting.used) waiting.usage = withUsed(run.usage, waiting.used, today);
     try {
-      commit.ended = await this.#write([...commit.runs]);
+      commit.ended = await this.#write([...commit.runs], commit.isWhole);
     } catch (error) {
       for (const run of commit.runs.keys()) this.#closeLog(run);
       return commit.reject(error);
@@ -148,17 +170,20 @@ export class LogWriter {
   }
 
   /** Writes what belongs to runs that this process still owns. Returns the runs that were ended; see `Written`. */
-  async #write(taken: [LocalRun, Waiting][]): Promise<Map<string, boolean>> {
-    if (taken.length === 0) return new Map();
+  async #write(taken: [LocalRun, Waiting][], isWhole: boolean): Promise<Map<string, boolean>> {
+    if (taken.length === 0 && !isWhole) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const { expired, ended } = await writeCommit(this.database, leases, commitOf(taken, this.outbox));
+    const whole = new Set(taken.flatMap(([{ id }, { isMoved }]) => (isMoved ? [id] : [])));
+    const moved = (runId: string) => isWhole || whole.has(runId);
+    const commit = { ...commitOf(taken, this.outbox), journal: this.#journal, moved };
+    const { expired, ended } = await writeCommit(this.database, leases, commit);
     if (expired.length === 0) return ended;
     for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
       run.isLost = true;
       this.#closeLog(run);
     }
     const owned = taken.filter(([run]) => !run.isLost);
-    if (owned.length > 0) return this.#write(owned);
+    if (owned.length > 0) return this.#write(owned, isWhole);
     const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
     throw new QueryError('interrupted', detail);
   }
@@ -171,8 +196,14 @@ export class LogWriter {
 }
 
 /** What is to be written: the envelopes as segments, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox): LogCommit {
-  const commit: LogCommit = { segments: [], checkpoints: [], usage: [], endings: [], deliveries: [] };
+function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
+  const commit: Omit<LogCommit, 'journal' | 'moved'> = {
+    segments: [],
+    checkpoints: [],
+    usage: [],
+    endings: [],
+    deliveries: [],
+  };
   for (const [run, { envelopes, checkpoint, usage: all, ending }] of taken) {
     const { id, process, attempt } = run;
     const usage = all && JSON.stringify(all);

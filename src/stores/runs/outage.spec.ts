@@ -512,6 +512,7 @@ describe('Postgres', () => {
       '0005_webhooks',
       '0006_uploads',
       '0007_usage_of_runs',
+      '0008_journal',
     ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();

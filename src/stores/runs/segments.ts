@@ -47,6 +47,20 @@ export function segmentsOf(
   return segments;
 }
 
+/** Joins segments that follow one another to segments that are complete. */
+export function joined(segments: Segment[]): Segment[] {
+  const whole: Segment[] = [];
+  for (const segment of segments) {
+    const newest = whole.at(-1);
+    if (newest && newest.envelopes.length + segment.envelopes.length < SEGMENT_LENGTH) {
+      const { last, end_offset } = segment;
+      const envelopes = `${newest.envelopes}\n${segment.envelopes}`;
+      whole[whole.length - 1] = { ...newest, last, end_offset, envelopes };
+    } else whole.push(segment);
+  }
+  return whole;
+}
+
 const insertion = new RowStatement<Segment>(SEGMENT_TYPES, (db, rows) =>
   db
     .insertInto('log')

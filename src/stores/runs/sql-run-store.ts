@@ -33,6 +33,7 @@ import { SqlUploadStore } from '../files/sql-upload-store.js';
 import { reserveUploads } from '../files/upload-reservations.js';
 import { RunEnder } from './run-ender.js';
 import { Erasure } from './erasure.js';
+import { moveAll } from './journal.js';
 import { Lease } from './lease.js';
 import { listRuns, listSessions } from './lists.js';
 import { LocalRuns } from './local-runs.js';
@@ -107,7 +108,12 @@ export class SqlRunStore extends RunStore {
       contentDirectory === undefined ? new TableStorage(database) : new DirectoryStorage(contentDirectory);
     this.files = new SqlFileStore(database, storage, () => lease.processId);
     this.uploads = new SqlUploadStore(database, this.files, storage);
-    this.#erasure = new Erasure(database, localRuns, this.files);
+    const outbox = new Outbox();
+    this.#writer = new LogWriter(database, outbox, (run) => {
+      localRuns.limitTails(run);
+      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
+    });
+    this.#erasure = new Erasure(database, localRuns, this.files, this.#writer);
     const files = new FileSweeper(database, this.files, retention);
     this.#sweeper = new Sweeper(
       database,
@@ -116,11 +122,11 @@ export class SqlRunStore extends RunStore {
       this.#erasure,
       files,
       new UsageSums(database),
+      this.#writer,
       retention,
     );
 
     const limits = new OwnerLimits(database);
-    const outbox = new Outbox();
     this.#starter = new RunStarter(database, lease, localRuns, limits, outbox, () =>
       this.#recovery.renewLate(),
     );
@@ -128,10 +134,6 @@ export class SqlRunStore extends RunStore {
       this.#starter.isStarting(id),
     );
     this.#reader = new LogReader(database);
-    this.#writer = new LogWriter(database, outbox, (run) => {
-      localRuns.limitTails(run);
-      if (run.keptLength > retention.logLength) this.#sweeper.trim(run.id);
-    });
     this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox);
     this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
     this.deliveries = new SqlDeliveryStore(database, lease);
@@ -139,6 +141,7 @@ export class SqlRunStore extends RunStore {
   }
 
   override async open(events: RecoveryEvents): Promise<void> {
+    await moveAll(this.#database);
     await this.#recovery.start(events);
     this.#sweeper.start();
   }
@@ -243,9 +246,11 @@ export class SqlRunStore extends RunStore {
   }
 
   read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
-    const tail = this.#localRuns.find(owner, id)?.tail;
-    if (tail && after + 1 >= tail.oldest) return tail.read(after);
-    return this.#reader.read(owner, id, after);
+    const run = this.#localRuns.find(owner, id);
+    if (run && after + 1 >= run.tail.oldest) return run.tail.read(after);
+    const moved = run && this.#writer.moved(run);
+    const read = () => this.#reader.read(owner, id, after);
+    return moved ? moved.then(read) : read();
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {
@@ -254,12 +259,20 @@ export class SqlRunStore extends RunStore {
     return page.after === undefined ? this.#database.persist(read) : this.#database.attempt(read);
   }
 
-  queue(owner: string, sessionId: string): Promise<RunRecord[]> {
-    return this.#database.attempt((db) => queueOf(db, keyOf(owner, sessionId)));
+  async queue(owner: string, sessionId: string): Promise<RunRecord[]> {
+    const queue = await this.#database.attempt((db) => queueOf(db, keyOf(owner, sessionId)));
+    return queue.map((run) => this.#withNewest(run));
   }
 
-  runs(owner: string, page: RunsPage) {
-    return this.#database.attempt((db) => listRuns(db, owner, page));
+  async runs(owner: string, page: RunsPage) {
+    const { runs, ...others } = await this.#database.attempt((db) => listRuns(db, owner, page));
+    return { runs: runs.map((run) => this.#withNewest(run)), ...others };
+  }
+
+  /** The newest envelopes of a run may be in the journal. */
+  #withNewest(run: RunRecord): RunRecord {
+    const local = this.#localRuns.findUnfinished(run.owner, run.id);
+    return local && local.lastSeq > run.lastSeq ? { ...run, lastSeq: local.lastSeq } : run;
   }
 
   sessions(owner: string, page: ListPage) {

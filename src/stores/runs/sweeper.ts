@@ -6,6 +6,7 @@ import type { FileSweeper } from '../files/file-sweeper.js';
 import type { Db } from '../schema/tables.js';
 import type { Lease } from './lease.js';
 import type { LocalRuns } from './local-runs.js';
+import type { LogWriter } from './log-writer.js';
 import { type Erasure, firstOf, lengthOf, removeSegments } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
 import type { UsageSums } from './usage-rows.js';
@@ -32,6 +33,7 @@ export class Sweeper {
     private readonly erasure: Erasure,
     private readonly files: FileSweeper,
     private readonly usage: UsageSums,
+    private readonly writer: LogWriter,
     private readonly retention: StoredRetention,
   ) {}
 
@@ -67,6 +69,8 @@ export class Sweeper {
       }
     }
     await this.#trimLocal();
+    // Nothing of a run that was dropped stays in it.
+    await this.writer.moveAll();
   }
 
   /** Trims the logs of the unfinished runs of this process, until all together are within the limit. */

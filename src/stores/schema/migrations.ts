@@ -218,6 +218,8 @@ const USAGE_OF_RUNS = [
   `create index runs_using on runs (owner_hash) where usage is not null`,
 ];
 
+const JOURNAL = [`create table journal (number integer primary key, segments text not null)`];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
@@ -230,6 +232,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
   '0005_webhooks': { sqlite: WEBHOOKS, postgres: WEBHOOKS },
   '0006_uploads': { sqlite: UPLOADS, postgres: UPLOADS },
   '0007_usage_of_runs': { sqlite: USAGE_OF_RUNS, postgres: USAGE_OF_RUNS },
+  '0008_journal': { sqlite: JOURNAL, postgres: [] },
 };
 
 const MIGRATION_TABLE = 'migrations';
@@ -269,7 +272,7 @@ async function apply(db: Kysely<unknown>, schema: string | undefined, name: stri
   } else {
     // The transaction ends the setting.
     await sql`set local search_path to ${sql.id(schema)}`.execute(db);
-    await sql.raw(postgres.join(';\n')).execute(db);
+    if (postgres.length > 0) await sql.raw(postgres.join(';\n')).execute(db);
   }
 }
 

@@ -23,6 +23,12 @@ export interface Tables {
     heartbeat: number;
     sweeping: Generated<Flag>;
   };
+  /** The newest envelopes of many runs, in a file; see `Journal`. */
+  journal: {
+    number: number;
+    /** An array of rows of `log`. */
+    segments: Json;
+  };
   /** What is written, and deleted again, to find out whether a full disk has space again. */
   probes: { text: string };
   sessions: {
