@@ -1,5 +1,4 @@
 import { access, constants, mkdir } from 'node:fs/promises';
-import { parse } from 'node:path';
 import { Catch, type DynamicModule, Logger, Module, NotFoundException, UseGuards } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import {
@@ -20,6 +19,7 @@ import {
   queryOptions,
   retentionOptions,
   type ServiceAgent,
+  shownNameOf,
 } from './config/index.js';
 import { diagnosticHandler } from './agents/diagnostic/index.js';
 import { type AnsweringOptions, loadAgent, loadPackage } from './load-agent.js';
@@ -91,7 +91,7 @@ export class AppModule {
         listeners: hasMetrics ? [QueryMetrics, QueryLog] : [QueryLog],
       }),
     );
-    const protocols = await loadProtocols(environment);
+    const protocols = await loadProtocols(environment, agents);
     const diagnostics = agents.map((agent) =>
       QueryModule.forRoot({ ...diagnosticOptions(agent), ...shared, handler: diagnosticHandler() }),
     );
@@ -118,7 +118,7 @@ export class AppModule {
         ...(hasMetrics ? [metrics(environment)] : []),
         ...(hasPlayground(environment) ? [playground(agents, protocols)] : []),
         ...modules,
-        ...protocols.flatMap(({ mount }) => agents.map(({ name }) => mount(name, decorators))),
+        ...protocols.flatMap(({ mount }) => agents.map((agent) => mount(agent, decorators))),
         ...diagnostics,
       ],
     };
@@ -129,22 +129,17 @@ export class AppModule {
 PublicRoute()(HealthController);
 
 function playground(agents: ServiceAgent[], protocols: LoadedProtocol[]): DynamicModule {
-  const { name, environment } = agents[0]!;
+  const { name } = agents[0]!;
   return PlaygroundModule.forRoot({
     path: '',
     endpoint: agents.map(pathOf),
     protocols: protocols.map(({ protocol }) => protocol),
-    ...(name === undefined && { name: agentNameOf(environment) }),
+    ...(name === undefined && { name: shownNameOf(agents[0]!) }),
   });
 }
 
 function pathOf({ name }: ServiceAgent): string {
   return name === undefined ? 'query' : `${name}/query`;
-}
-
-/** The name of an agent that is the only one: that of its file, or of what is built in. */
-function agentNameOf({ AGENT }: Environment): string {
-  return parse(AGENT).name;
 }
 
 function featuresOf(environment: Environment, agents: ServiceAgent[], measures: boolean): ServiceFeatures {
@@ -227,9 +222,9 @@ async function loadDispatcher(url: string, agent: string | undefined): Promise<D
 }
 
 /** Without the package `@opentelemetry/api` nobody can have registered an SDK, and there is nothing to trace for. */
-async function loadTracer({ name, environment }: ServiceAgent): Promise<RunTracer | undefined> {
+async function loadTracer(agent: ServiceAgent): Promise<RunTracer | undefined> {
   try {
-    return await openTracer({ agentName: name ?? agentNameOf(environment) });
+    return await openTracer({ agentName: shownNameOf(agent) });
   } catch (error) {
     new Logger('Traces').debug((error as Error).message);
     return undefined;

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { parse } from 'node:path';
 import { entriesOf } from './lists.js';
 import { type Environment, isVariable, ROWS, VARIABLES, valuesOf, type VariableName } from './variables.js';
 
@@ -16,7 +17,7 @@ export interface ServiceAgent {
 const NAME = /^[a-z](?:-?[a-z0-9]){0,31}$/;
 
 /** The first segments of the paths that the service has itself. */
-const RESERVED = ['ag-ui', 'ai', 'assets', 'health', 'metrics', 'query', 'v1', 'version'];
+const RESERVED = ['a2a', 'ag-ui', 'ai', 'assets', 'health', 'metrics', 'query', 'v1', 'version'];
 
 /** `SUMMARY__COMMAND` sets `COMMAND` for the agent `summary`. */
 const SEPARATOR = '__';
@@ -29,6 +30,11 @@ export function prefixOf(name: string | undefined): string {
 /** The name of a variable without that of an agent. */
 export function withoutAgent(variable: string): string {
   return variable.replace(/^[A-Z][A-Z0-9_]*?__/, '');
+}
+
+/** What people call an agent: without a name of its own, that of its file, or of what is built in. */
+export function shownNameOf({ name, environment }: ServiceAgent): string {
+  return name ?? parse(environment.AGENT).name;
 }
 
 /** The agents of an environment, and what is wrong with their variables. */

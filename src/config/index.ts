@@ -1,4 +1,4 @@
-export type { ServiceAgent } from './agents.js';
+export { type ServiceAgent, shownNameOf } from './agents.js';
 export type { Environment, Protocol } from './variables.js';
 export {
   allowedHosts,

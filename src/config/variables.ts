@@ -118,7 +118,7 @@ const { stopDeadlineMs, drainMs, ...ofRuns } = others;
 /** The levels, from the most important on. `info` is what Nest calls `log`. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
 /** The protocols of the package `nest-agent-query-protocols`. */
-export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai'] as const;
+export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai', 'a2a'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
 const isNotEmpty = (entry: string) => entry !== '';
@@ -165,6 +165,7 @@ export const VARIABLES = {
   AGENT: agent(text(), 'who answers', 'agent', OF_SERVICE),
   AGENTS: agent(text(), 'several agents, instead of `AGENT`', 'list', OF_SERVICE),
   WATCH: agent(oneOf(['true', 'false'], 'false'), 'load a module again when its files change', ''),
+  A2A_CARD_FILE: agent(text(), 'what its [card](protocols.md#a2a) says to other agents', 'file'),
   COMMAND: agent(text(), 'with `AGENT=command`: the program', 'program'),
   ...numbers(agent, OPTIONS.command),
   COMMAND_KEEP_INPUT: agent(

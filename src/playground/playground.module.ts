@@ -17,7 +17,7 @@ export interface PlaygroundOptions {
   name?: string | undefined;
   /**
    * The protocols of `nest-agent-query-protocols` that are beside each endpoint, at their default paths: `ai-sdk`, `ag-ui`,
-   * `openai`. The page can show runs in them. Default: none.
+   * `openai`, `a2a`. The page can show runs in them. Default: none.
    */
   protocols?: readonly string[] | undefined;
 }

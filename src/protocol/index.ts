@@ -22,6 +22,7 @@ export {
   type LogSlice,
   type MadeQuery,
   type BodyPlace,
+  pathAsSent,
   placesOf,
   type ProblemForm,
   type ReceivedBody,

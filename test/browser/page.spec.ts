@@ -422,6 +422,7 @@ describeWithBrowser('The page, in Chromium', () => {
         ['AI SDK', '"type":"text-delta"'],
         ['AG-UI', '"type":"TEXT_MESSAGE_CONTENT"'],
         ['OpenAI', '"type":"response.output_text.delta"'],
+        ['A2A', '"artifactUpdate"'],
       ]) {
         await page.getByRole('combobox', { name: 'Show the run as' }).selectOption(protocol!);
         await page.getByRole('region', { name: 'Events' }).getByText(event!).first().waitFor();

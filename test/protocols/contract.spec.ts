@@ -21,12 +21,13 @@ import { ask, cancel, eventsOf, follow, get } from '../support/client.js';
 import { tableRows } from '../support/documents.js';
 import { FileGrower } from '../support/file-grower.js';
 import { type Configure, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { a2a } from './under-test/a2a.js';
 import { agUi } from './under-test/ag-ui.js';
 import { aiSdk } from './under-test/ai-sdk.js';
 import type { ProtocolUnderTest } from './under-test/index.js';
 import { chatCompletions, responses } from './under-test/openai.js';
 
-const PROTOCOLS: ProtocolUnderTest[] = [aiSdk, agUi, responses, chatCompletions];
+const PROTOCOLS: ProtocolUnderTest[] = [aiSdk, agUi, responses, chatCompletions, a2a];
 
 /** The cells of a table of the document, by what its first column has and by protocol. */
 function tableOf(head: string): Map<string, Map<string, string>> {
@@ -231,7 +232,8 @@ describeOnOneAdapter('In other protocols, on %s', (adapter) => {
     const prefixed = await start((app) => app.setGlobalPrefix('api'));
     for (const { name, submit } of PROTOCOLS) {
       const stream = await (await submit(`${prefixed.url}/api`, 'file')).whole();
-      const [path = 'none'] = /[\w/]+\/query\/[\w-]+\/files\/\w+/.exec(stream) ?? [];
+      const [path = 'none'] =
+        /[\w/]+\/query\/[\w-]+\/files\/\w+/.exec(stream.replace(prefixed.url, '')) ?? [];
       expect([name, path]).toEqual([name, expect.stringMatching(/^\/api\/query\//)]);
       expect((await get(prefixed.url, path)).status).toBe(200);
     }

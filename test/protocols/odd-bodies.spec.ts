@@ -1,4 +1,5 @@
 import { message, QueryModule } from '../../src/index.js';
+import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import { OpenAiModule } from 'nest-agent-query-protocols/openai';
@@ -6,6 +7,27 @@ import { request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 
 const PICTURE = 'data:image/png;base64,YQ==';
+
+/** A message of A2A, with each member that is read. */
+const MESSAGE = {
+  message: {
+    ...{
+      messageId: 'm',
+      role: 'ROLE_USER',
+      contextId: 'c',
+      taskId: '',
+      metadata: { 'nest-agent-query:metadata': {} },
+    },
+    parts: [
+      { text: 'Hi', mediaType: 'text/plain' },
+      { raw: 'YQ==', filename: 'a' },
+      { data: { answers: [{ id: 'a' }] } },
+    ],
+  },
+  configuration: { historyLength: 1, returnImmediately: false, taskPushNotificationConfig: null },
+  metadata: { a: 1 },
+};
+const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, method, params });
 
 /** A body for each path, with each member that is read. */
 const BODIES: Record<string, object> = {
@@ -60,6 +82,18 @@ const BODIES: Record<string, object> = {
     kwargs: {},
   },
   '/v1/conversations': { items: [], metadata: {} },
+  '/a2a/message:send': MESSAGE,
+  '/a2a/message:stream': MESSAGE,
+  '/a2a/tasks/x:cancel': { metadata: {} },
+  '/a2a?SendMessage': call('SendMessage', MESSAGE),
+  '/a2a?SendStreamingMessage': call('SendStreamingMessage', MESSAGE),
+  '/a2a?GetTask': call('GetTask', { id: 'x', historyLength: 1 }),
+  '/a2a?ListTasks': call('ListTasks', {
+    ...{ contextId: 'x', status: 'TASK_STATE_WORKING', pageSize: 1, pageToken: '', historyLength: 0 },
+    ...{ statusTimestampAfter: '2026-11-25T10:00:00Z', includeArtifacts: true },
+  }),
+  '/a2a?CancelTask': call('CancelTask', { id: 'x' }),
+  '/a2a?SubscribeToTask': call('SubscribeToTask', { id: 'x' }),
 };
 
 /** What takes the place of each value; undefined: nothing does. */
@@ -86,7 +120,7 @@ describeOnOneAdapter('A body of another protocol, on %s', (adapter) => {
     const handler = async function* () {
       yield message('Hello');
     };
-    const views = [AiSdkModule.forRoot(), AgUiModule.forRoot(), OpenAiModule.forRoot()];
+    const views = [AiSdkModule.forRoot(), AgUiModule.forRoot(), OpenAiModule.forRoot(), A2aModule.forRoot()];
     const query = QueryModule.forRoot({ handler, runs: { drainMs: 0 } });
     host = await startHost(adapter, { module: class {}, imports: [query, ...views] });
   });
@@ -97,7 +131,11 @@ describeOnOneAdapter('A body of another protocol, on %s', (adapter) => {
     async (path, body) => {
       for (const place of placesIn(body))
         for (const odd of ODD) {
-          const reply = await request(host.url, { path }, JSON.stringify(withOdd(body, place, odd)) ?? '');
+          const reply = await request(
+            host.url,
+            { path, headers: { 'a2a-version': '1.0' } },
+            JSON.stringify(withOdd(body, place, odd)) ?? '',
+          );
           const text = await reply.whole();
           const isClear = reply.status < 500 && !text.includes('"internal"');
           expect([place.join('.'), odd, isClear ? '' : text]).toEqual([place.join('.'), odd, '']);

@@ -1,9 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ask, get, request } from '../support/client.js';
 import { refusalOf, serve, type SharedService } from '../support/service.js';
 import { createApiKey } from '../../src/access/index.js';
 
 const MESSAGES = { messages: [{ role: 'user', content: 'Hello' }], model: 'agent' };
 const CHAT = { id: 'c1', messages: [{ id: '1', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] };
+const TASK = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hello' }] } };
 const INPUT = { threadId: 't', runId: 'r', messages: [{ id: '1', role: 'user', content: 'Hello' }] };
 
 describe('Other protocols of the service', () => {
@@ -13,17 +17,24 @@ describe('Other protocols of the service', () => {
     service = undefined;
   });
   const statusOf = async (path: string, body: object, headers = {}) =>
-    (await request(service!.url, { path, headers }, JSON.stringify(body))).status;
+    (
+      await request(
+        service!.url,
+        { path, headers: { 'a2a-version': '1.0', ...headers } },
+        JSON.stringify(body),
+      )
+    ).status;
   const statuses = async (prefix = '') => [
     await statusOf(`${prefix}/ai/chat`, CHAT),
     await statusOf(`${prefix}/ag-ui`, INPUT),
     await statusOf(`${prefix}/v1/chat/completions`, MESSAGES),
+    await statusOf(`${prefix}/a2a/message:send`, TASK),
   ];
 
   it.each([
-    ['are all there by default', {}, [200, 200, 200]],
-    ['are those that PROTOCOLS names', { PROTOCOLS: 'openai, ai-sdk' }, [200, 404, 200]],
-    ['are none with PROTOCOLS=none', { PROTOCOLS: 'none' }, [404, 404, 404]],
+    ['are all there by default', {}, [200, 200, 200, 200]],
+    ['are those that PROTOCOLS names', { PROTOCOLS: 'openai, ai-sdk' }, [200, 404, 200, 404]],
+    ['are none with PROTOCOLS=none', { PROTOCOLS: 'none' }, [404, 404, 404, 404]],
   ])('%s', async (_, environment, expected) => {
     service = await serve(environment);
     expect(await statuses()).toEqual(expected);
@@ -43,25 +54,63 @@ describe('Other protocols of the service', () => {
   it('are beside each of several agents', async () => {
     service = await serve({ AGENTS: 'one=files,two=files' });
     expect([await statuses('/one'), await statuses('/two'), await statuses()]).toEqual([
-      [200, 200, 200],
-      [200, 200, 200],
-      [404, 404, 404],
+      [200, 200, 200, 200],
+      [200, 200, 200, 200],
+      [404, 404, 404, 404],
     ]);
   });
 
   it('need the keys of the service, and count for its limits', async () => {
     const { key, configured } = createApiKey('ann');
     service = await serve({ API_KEYS: `${configured.name}:${configured.sha256}`, QUERIES_PER_MINUTE: '1' });
-    expect(await statuses()).toEqual([401, 401, 401]);
+    expect(await statuses()).toEqual([401, 401, 401, 401]);
     const headers = { authorization: `Bearer ${key}` };
     expect(await statusOf('/v1/chat/completions', MESSAGES, headers)).toBe(200);
     expect(await statusOf('/ai/chat', CHAT, headers)).toBe(429);
   });
 
+  it('have a card of A2A for each agent, which tells the credentials and needs none [CARD-DISC-001 AUTH-SERVER-002 BIND-EQUIV-004]', async () => {
+    const { configured } = createApiKey('ann');
+    const directory = await mkdtemp(join(tmpdir(), 'card-'));
+    const file = join(directory, 'card.json');
+    await writeFile(file, JSON.stringify({ description: 'Reads files.', version: '3.0.0' }));
+    service = await serve({
+      ...{ AGENTS: 'one=files,two=files', ONE__A2A_CARD_FILE: file },
+      API_KEYS: `${configured.name}:${configured.sha256}`,
+    });
+    const card = async (name: string) =>
+      (await get(service!.url, `/${name}/.well-known/agent-card.json`)).json();
+    expect(await card('one')).toMatchObject({
+      ...{ name: 'one', description: 'Reads files.', version: '3.0.0' },
+      supportedInterfaces: [{ url: `${service.url}/one/a2a` }, {}],
+      securitySchemes: {
+        bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+        apiKey: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } },
+      },
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: { apiKey: { list: [] } } }],
+    });
+    expect(await card('two')).toMatchObject({ name: 'two', description: 'two answers messages.' });
+    const refused = await request(service.url, { path: '/one/a2a', headers: { 'a2a-version': '1.0' } }, '{}');
+    expect([refused.status, refused.headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining('Bearer'),
+    ]);
+    expect(await refused.json()).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32000 } });
+    await rm(directory, { recursive: true });
+  });
+
+  it.each([
+    ['/none.json', 'A2A_CARD_FILE names no agent card.\nThe file "/none.json" cannot be read (ENOENT).'],
+    ['package-lock.json', 'A2A_CARD_FILE names no agent card.\nlockfileVersion is no member of it.'],
+  ])('are refused with the card %s', async (A2A_CARD_FILE, sentence) => {
+    const { message, exitCode } = await refusalOf({ A2A_CARD_FILE });
+    expect([exitCode, message]).toEqual([1, expect.stringContaining(sentence)]);
+  });
+
   it.each([
     [
       { PROTOCOLS: 'soap' },
-      'PROTOCOLS is "soap"; it must be of ai-sdk, ag-ui, openai, with commas between them, or "none".',
+      'PROTOCOLS is "soap"; it must be of ai-sdk, ag-ui, openai, a2a, with commas between them, or "none".',
     ],
     [{ AGENTS: 'v1=files' }, 'AGENTS has the name "v1", which is a path of the service. Use another.'],
   ])('are refused with %j', async (environment, sentence) => {

@@ -18,6 +18,8 @@ import { RunStore } from '../ports/run-store.js';
 import { storedOwner } from '../sharing/owners.js';
 import { FilePartDto, type QueryDto, validateQuery } from './query.dto.js';
 
+const JSON_TYPE = 'application/json';
+
 /** A document without files. What would be the content of one is refused at its first byte. */
 const NO_FILES = { fileBytes: 0, filesBytes: 0 };
 
@@ -52,11 +54,17 @@ export class Bodies {
    * Reads a document with files, which count for an owner until they are released.
    *
    * @param places where the strings of files are. Default: where a query has them
+   * @param mediaType a type of JSON that the body may have besides `application/json`. Default: none
    * @throws {QueryError} `unsupported_media_type`, and the errors of `refuseByLength` and `readBody`
    * @throws {BodyAborted} the caller closed the connection
    */
-  async read(request: HostRequest, owner: string, places?: BodyPlace): Promise<ReceivedBody> {
-    requireJson(header(request, 'content-type'));
+  async read(
+    request: HostRequest,
+    owner: string,
+    places?: BodyPlace,
+    mediaType = JSON_TYPE,
+  ): Promise<ReceivedBody> {
+    requireJson(header(request, 'content-type'), mediaType);
     refuseByLength(rawRequest(request).headers, this.settings.limits);
     const stored = storedOwner(this.settings.name, owner);
     const upload = this.uploads.begin(stored);
@@ -160,18 +168,18 @@ function throwRefusal(error: unknown): never {
   throw refusalOfFiles(error);
 }
 
-function requireJson(contentType: string | undefined): void {
-  if (isJson(contentType)) return;
+function requireJson(contentType: string | undefined, mediaType = JSON_TYPE): void {
+  if (isJson(contentType, [JSON_TYPE, mediaType])) return;
   const sent = contentType === undefined ? 'none' : JSON.stringify(contentType.slice(0, 100));
-  const detail = `The body must be sent as Content-Type: application/json. The request has ${sent}.`;
+  const detail = `The body must be sent as Content-Type: ${mediaType}. The request has ${sent}.`;
   throw new QueryError('unsupported_media_type', detail);
 }
 
-function isJson(contentType = ''): boolean {
-  if (contentType === 'application/json') return true;
+function isJson(contentType = '', types: readonly string[]): boolean {
+  if (contentType === JSON_TYPE) return true;
   try {
     const { essence, params } = new MIMEType(contentType);
-    return essence === 'application/json' && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
+    return types.includes(essence) && /^utf-?8$/i.test(params.get('charset') ?? 'utf-8');
   } catch {
     return false;
   }

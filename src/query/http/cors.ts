@@ -13,6 +13,8 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
     allowedHeaders:
       'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
       'traceparent,tracestate,' +
+      // Clients of A2A name its version and extensions.
+      'A2A-Extensions,A2A-Version,' +
       // The client of OpenAI sends them with each request.
       'X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,X-Stainless-Lang,X-Stainless-OS,' +
       'X-Stainless-Package-Version,X-Stainless-Poll-Helper,X-Stainless-Retry-Count,X-Stainless-Runtime,' +
@@ -20,6 +22,6 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
     exposedHeaders:
       'Accept-Ranges,Content-Disposition,Content-Location,Content-Range,ETag,Location,Preference-Applied,' +
       'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,' +
-      // Of other protocols: the run that a response shows, and the form of its stream.
-      'X-Run-Id,X-Vercel-AI-UI-Message-Stream,X-Workflow-Run-Id',
+      // Of other protocols: the run that a response shows, the form of its stream, and the extensions that are used.
+      'A2A-Extensions,X-Run-Id,X-Vercel-AI-UI-Message-Stream,X-Workflow-Run-Id',
   });

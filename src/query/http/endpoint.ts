@@ -58,10 +58,11 @@ export class Endpoint {
    * Reads the JSON of a request as it arrives. What it brings counts for the owner until `submit`, or `release` of the body.
    *
    * @param places where the strings of files are
+   * @param mediaType a type of JSON that the body may have besides `application/json`. Default: none
    * @throws {QueryError} see `Bodies.read`
    */
-  read(request: HostRequest, owner: string, places: BodyPlace): Promise<ReceivedBody> {
-    return this.bodies.read(request, owner, places);
+  read(request: HostRequest, owner: string, places: BodyPlace, mediaType?: string): Promise<ReceivedBody> {
+    return this.bodies.read(request, owner, places, mediaType);
   }
 
   /**

@@ -8,6 +8,7 @@ export type HostRequest = (IncomingMessage & { raw?: undefined }) | { raw: Incom
 export type HostResponse = {
   status(code: number): unknown;
   header(name: string, value: string): unknown;
+  hasHeader(name: string): boolean;
   statusCode: number;
 } & ((ServerResponse & { raw?: undefined }) | FastifyReply);
 
@@ -59,7 +60,12 @@ export function takeResponse(response: HostResponse): ServerResponse {
   return response.raw;
 }
 
-/** Returns the path of the request as the caller sent it, with the prefixes of the host and without the query string. */
+/**
+ * Returns the path of the request as the caller sent it, with the prefixes of the host and without the query string.
+ *
+ * @example
+ * const prefix = pathAsSent(request).slice(0, -route.length);
+ */
 export function pathAsSent(request: HostRequest): string {
   const { originalUrl, url } = request as { originalUrl?: string; url?: string };
   return (originalUrl ?? url ?? '').split('?', 1)[0]!;

@@ -98,7 +98,9 @@ export class SseInterceptor implements NestInterceptor, BeforeApplicationShutdow
     const isJson = answer !== undefined && !isFile;
     const sent = isJson ? await jsonOf(answer) : answer;
     try {
-      if (isJson) response.header('Content-Type', 'application/json; charset=utf-8');
+      // The view of a protocol may have a type of JSON of its own.
+      if (isJson && !response.hasHeader('content-type'))
+        response.header('Content-Type', 'application/json; charset=utf-8');
       // A route sets the headers of a file itself, also where it says that the caller has the file already (304).
       if (!isFile && response.statusCode !== 304) response.header('Cache-Control', 'no-store');
       this.adapterHost.httpAdapter.reply(response, sent);

@@ -14,7 +14,7 @@ export interface RequestParts {
 
 /** A protocol as the contract suite uses it. */
 export interface ProtocolUnderTest {
-  /** The head of its column in the tables of docs/protocols.md: `AI SDK`, `AG-UI`, `Responses` or `Chat Completions`. */
+  /** The head of its column in the tables of docs/protocols.md: `AI SDK`, `AG-UI`, `Responses`, `Chat Completions` or `A2A`. */
   name: string;
   /** The module of the view, for the `QueryModule` without a name, at its default path. */
   module: () => DynamicModule;

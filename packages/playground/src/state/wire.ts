@@ -81,8 +81,9 @@ export class Wire extends Store {
 
   /** Follows a run in another protocol. @returns the number of the request */
   showAs(protocol: ProtocolName, run: string): number {
-    const url = this.endpoint.baseUrl + PROTOCOLS[protocol].path(encodeURIComponent(run));
-    const headers = { ...this.keyHeaders(), Accept: 'text/event-stream' };
+    const { path, headers: own } = PROTOCOLS[protocol];
+    const url = this.endpoint.baseUrl + path(encodeURIComponent(run));
+    const headers = { ...this.keyHeaders(), ...own?.(run), Accept: 'text/event-stream' };
     const answered = this.fetch(url, { headers });
     const exchange = this.exchanges.at(-1)!;
     Object.assign(exchange, { run, protocol });

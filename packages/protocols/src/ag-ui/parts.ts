@@ -1,4 +1,5 @@
 import { DataUrl, type MadeQuery, placesOf, invalidQuery } from 'nest-agent-query/protocol';
+import { extensionOf } from '../view/extension-of.js';
 import { isObject } from '../view/json.js';
 import type { InputMessage } from './run-input.js';
 
@@ -81,10 +82,4 @@ function binarySourceOf({ data, url, mimeType }: Record<string, unknown>) {
 function nameOf({ filename, metadata }: Record<string, unknown>): string | undefined {
   const given = filename ?? (isObject(metadata) ? (metadata['filename'] ?? metadata['name']) : undefined);
   return typeof given === 'string' ? given : undefined;
-}
-
-/** Media types such as `image/png` end with what is a common extension. */
-function extensionOf(mimeType: unknown): string {
-  const [, extension = 'bin'] = /^\w+\/(?:x-)?(\w{1,8})(?:$|[+;])/.exec(String(mimeType)) ?? [];
-  return extension;
 }

@@ -1,7 +1,7 @@
 import { Catch, Injectable } from '@nestjs/common';
 import type { ProblemForm } from 'nest-agent-query/protocol';
+import { paramOf } from '../view/json.js';
 import { ViewFilter } from '../view/view.js';
-import { paramOf } from './refusals.js';
 
 /** Answers refusals as OpenAI does: `{ "error": { "message", "type", "param", "code" } }`. */
 @Catch()

@@ -1,4 +1,5 @@
 import { QueryError } from 'nest-agent-query';
+import { paramOf } from '../view/json.js';
 
 /**
  * A fault in the body of a request.
@@ -14,15 +15,4 @@ export function invalidRequest(pointer: string, detail: string): QueryError {
 
 export function notFound(what: string): QueryError {
   return new QueryError('not_found', `There is no such ${what}.`);
-}
-
-/** A JSON Pointer as clients of OpenAI read it: `input[0].content[1].image_url`. */
-export function paramOf(pointer: string): string {
-  const names = pointer.split('/').slice(1);
-  return names
-    .map((name) =>
-      /^\d+$/.test(name) ? `[${name}]` : `.${name.replaceAll('~1', '/').replaceAll('~0', '~')}`,
-    )
-    .join('')
-    .replace(/^\./, '');
 }

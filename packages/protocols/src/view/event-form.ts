@@ -65,6 +65,12 @@ export abstract class EventForm extends StreamForm {
     if (this.#number++ >= this.from) this.#frames += frame;
   }
 
+  /** Adds an event in the place of all that were counted so far. What follows is written. */
+  protected replace(data: string, fields = ''): void {
+    this.from = this.#number;
+    this.#frames += `${fields}data: ${data}\n\n`;
+  }
+
   /** Counts an event that is not written. */
   protected skip(): void {
     this.#number++;

@@ -1,4 +1,4 @@
-import type { AgentService, Turn } from 'nest-agent-query';
+import { type AgentService, QueryError, type RunView, type Turn } from 'nest-agent-query';
 
 /** How many turns are looked at together. */
 const PAGE = 500;
@@ -22,5 +22,26 @@ export async function turnOfRun(
     if (index >= 0) return { turn: turns[index]!, number: first + index };
     if (next === null) return undefined;
     after = next;
+  }
+}
+
+/** The parts of the query of a run, files without their contents; undefined if they are not kept. */
+export async function partsOfRun(
+  agent: AgentService,
+  owner: string,
+  { id, session, endedAt }: RunView,
+): Promise<Turn['parts'] | undefined> {
+  const unfinished = endedAt === null ? await orUndefined(agent.parts(owner, id)) : undefined;
+  if (unfinished || session === null) return unfinished;
+  return (await orUndefined(turnOfRun(agent, owner, session, id)))?.turn.parts;
+}
+
+/** What is found, unless it is gone by now. */
+async function orUndefined<T>(finding: Promise<T>): Promise<T | undefined> {
+  try {
+    return await finding;
+  } catch (error) {
+    if (error instanceof QueryError && error.code === 'not_found') return undefined;
+    throw error;
   }
 }

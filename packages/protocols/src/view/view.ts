@@ -66,16 +66,31 @@ export class ViewInterceptor implements NestInterceptor {
   }
 }
 
+/** How a view writes a refusal of a request. */
+export type RefusalForm = (
+  problem: Parameters<ProblemForm>[0],
+  request: HostRequest,
+) => ReturnType<ProblemForm>;
+
 /** Answers the refusals of a view as its protocol does. */
 @Injectable()
 export abstract class ViewFilter implements ExceptionFilter {
-  protected abstract readonly form: ProblemForm;
+  protected abstract readonly form: RefusalForm;
 
   constructor(private readonly view: View) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    this.view.endpoint.filter(this.form).catch(error, host);
+    const request = host.switchToHttp().getRequest<HostRequest>();
+    this.view.endpoint.filter((problem) => this.form(problem, request)).catch(error, host);
   }
+}
+
+/** Routes of a view beside its path. */
+export interface OtherRoutes {
+  controller: Type;
+  /** @param path that of the view */
+  pathBeside: (path: string) => string;
+  decorators: ClassDecorator[];
 }
 
 /**
@@ -83,19 +98,26 @@ export abstract class ViewFilter implements ExceptionFilter {
  *
  * @param module its class
  * @param controller its routes
+ * @param others routes that are not below its path. Default: none
  */
 export function viewModule(
   module: Type,
   controller: Type,
   { path: given, version, host, decorators = [], ...options }: ViewOptions & { path: string },
+  others: OtherRoutes[] = [],
 ): DynamicModule {
   const path = given.replace(/^\/+|\/+$/g, '');
-  class MountedController extends controller {}
-  const all = [...decorators.toReversed(), Controller({ path, version, host } as ControllerOptions)];
-  const mounted = Reflect.decorate(all, MountedController) as Type;
+  const mountedAt = (at: string, routes: Type, own: ClassDecorator[]) => {
+    class MountedController extends routes {}
+    const all = [...own.toReversed(), Controller({ path: at, version, host } as ControllerOptions)];
+    return Reflect.decorate(all, MountedController) as Type;
+  };
   return {
     module,
-    controllers: [mounted],
+    controllers: [
+      mountedAt(path, controller, decorators),
+      ...others.map((each) => mountedAt(each.pathBeside(path), each.controller, each.decorators)),
+    ],
     providers: [Endpoints, View, { provide: OPTIONS, useValue: { path, ...options } }],
   };
 }

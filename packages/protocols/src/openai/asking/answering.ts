@@ -1,5 +1,5 @@
 import { type InputView, QueryError } from 'nest-agent-query';
-import { type Reading, readLog } from '../answer/read-log.js';
+import { type Reading, readLog } from '../../view/read-log.js';
 import type { Endpoint } from 'nest-agent-query/protocol';
 import { EventForm } from '../../view/event-form.js';
 import { invalidRequest } from '../refusals.js';

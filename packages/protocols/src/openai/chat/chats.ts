@@ -8,10 +8,10 @@ import {
   type ReceivedBody,
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
-import { readLog } from '../answer/read-log.js';
+import { readLog } from '../../view/read-log.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
-import { releasing } from '../request/releasing.js';
+import { releasing } from '../../view/releasing.js';
 import { madeQuery } from '../request/made-query.js';
 import { ChatForm } from './chat-form.js';
 import { CHAT_PLACES, chatQuery, type ChatRequest, chatRequest } from './chat-request.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryError, type RunView, type Turn } from 'nest-agent-query';
-import { turnOfRun } from '../../view/turn-of-run.js';
+import { partsOfRun, turnOfRun } from '../../view/turn-of-run.js';
 import { View } from '../../view/view.js';
 import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
 import { invalidRequest, notFound } from '../refusals.js';
@@ -48,8 +48,7 @@ export class Continued {
   /** The items of the query of a run; or those of the answers with which a later leg begins. */
   async inputOf(owner: string, run: RunView, leg: number): Promise<Item[]> {
     if (leg > 1) return this.#answersOf(owner, run, leg);
-    const parts = run.endedAt === null ? await this.#unfinished(owner, run.id) : undefined;
-    const kept = parts ?? (await this.turnOf(owner, run))?.turn.parts;
+    const kept = await partsOfRun(this.#agent, owner, run);
     if (!kept) throw notFound('input');
     return itemsOfQuery(run.id, kept);
   }
@@ -62,16 +61,6 @@ export class Continued {
       throw new QueryError('session_busy', detail);
     }
     await this.#agent.erase(owner, session);
-  }
-
-  /** The parts of the query, unless the run has ended meanwhile. */
-  async #unfinished(owner: string, runId: string): Promise<Turn['parts'] | undefined> {
-    try {
-      return await this.#agent.parts(owner, runId);
-    } catch (error) {
-      if (error instanceof QueryError && error.code === 'not_found') return undefined;
-      throw error;
-    }
   }
 
   /** Requests that were asked at the same time are those of one pause. */

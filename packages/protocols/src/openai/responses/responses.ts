@@ -8,12 +8,12 @@ import {
   type ReceivedBody,
 } from 'nest-agent-query/protocol';
 import { View } from '../../view/view.js';
-import { readLog } from '../answer/read-log.js';
+import { readLog } from '../../view/read-log.js';
 import { type ItemPage, listOf } from '../conversations/item-page.js';
 import { answerRun } from '../asking/answering.js';
 import { modelOf } from '../model.js';
 import { notFound } from '../refusals.js';
-import { releasing } from '../request/releasing.js';
+import { releasing } from '../../view/releasing.js';
 import { madeQuery } from '../request/made-query.js';
 import { secondsOf } from '../seconds.js';
 import { ResponseForm } from './response-form.js';

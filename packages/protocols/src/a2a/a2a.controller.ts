@@ -1,0 +1,176 @@
+import {
+  All,
+  Get,
+  HttpCode,
+  Param,
+  Post,
+  Query,
+  Req,
+  Res,
+  UseFilters,
+  UseInterceptors,
+} from '@nestjs/common';
+import {
+  EventStream,
+  type HostRequest,
+  type HostResponse,
+  StreamsEnvelopes,
+} from 'nest-agent-query/protocol';
+import { releasing } from '../view/releasing.js';
+import { View, ViewInterceptor } from '../view/view.js';
+import { JsonRpcFilter, rpcCallOf, rpcResult } from './json-rpc.js';
+import { REST_PLACES, RPC_PLACES } from './message/parts.js';
+import { Operations } from './operations.js';
+import { unknownMethod } from './refusals.js';
+import { A2A_JSON, RestFilter } from './rest.js';
+import { requireVersion } from './service-parameters.js';
+
+type Json = Record<string, unknown>;
+
+/** Express and Fastify have no wildcard in common. */
+const OTHER_PATHS = [':a/:b', ':a/:b/:c', ':a/:b/:c/:d', ':a/:b/:c/:d/:e'];
+
+/** A2A 1.0: JSON-RPC at the path itself (§9), and REST below it (§11). */
+@UseFilters(RestFilter)
+@UseInterceptors(ViewInterceptor)
+@StreamsEnvelopes()
+export class A2aController {
+  constructor(
+    private readonly view: View,
+    private readonly operations: Operations,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @UseFilters(JsonRpcFilter)
+  async rpc(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+  ): Promise<unknown> {
+    const { endpoint } = this.view;
+    const owner = await endpoint.owner(request);
+    const body = await endpoint.read(request, owner, RPC_PLACES, A2A_JSON);
+    const { id, answer } = await releasing(body, async () => {
+      const { id, method, params } = rpcCallOf(request, body.value);
+      requireVersion(request, parameters);
+      const frame = [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'] as const;
+      const caller = { owner, request, response, route: '', frame };
+      if (!method.startsWith('Send')) await body.release();
+      return { id, answer: await this.operations.call(method, caller, params, body) };
+    });
+    return answer instanceof EventStream ? answer : rpcResult(id, answer);
+  }
+
+  @Get('tasks')
+  list(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+  ): Promise<unknown> {
+    return this.#call('ListTasks', 'tasks', request, response, parameters);
+  }
+
+  /** `tasks/{id}` and `tasks/{id}:subscribe`. */
+  @Get('tasks/:task')
+  async task(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+    @Param('task') task: string,
+  ): Promise<unknown> {
+    const { id, verb } = namedTask(task);
+    const name = verb === 'subscribe' ? 'SubscribeToTask' : 'GetTask';
+    return this.#call(name, `tasks/${task}`, request, response, { ...parameters, id });
+  }
+
+  /** `tasks/{id}:cancel` and `tasks/{id}:subscribe`. */
+  @Post('tasks/:task')
+  @HttpCode(200)
+  async act(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+    @Param('task') task: string,
+  ): Promise<unknown> {
+    const { id, verb } = namedTask(task);
+    if (verb === undefined) throw unknownPath();
+    const name = verb === 'cancel' ? 'CancelTask' : 'SubscribeToTask';
+    return this.#call(name, `tasks/${task}`, request, response, {
+      id,
+      'A2A-Version': parameters['A2A-Version'],
+    });
+  }
+
+  @All(['tasks/:task/pushNotificationConfigs', 'tasks/:task/pushNotificationConfigs/:config'])
+  push(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+  ): Promise<unknown> {
+    return this.#call('CreateTaskPushNotificationConfig', '', request, response, parameters);
+  }
+
+  @Get('extendedAgentCard')
+  extendedCard(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+  ): Promise<unknown> {
+    return this.#call('GetExtendedAgentCard', '', request, response, parameters);
+  }
+
+  /** `message:send` and `message:stream`. Express takes what follows a ":" for a parameter, and the first route that fits. */
+  @All(':operation')
+  @HttpCode(200)
+  async message(
+    @Req() request: HostRequest,
+    @Res() response: HostResponse,
+    @Query() parameters: Json,
+    @Param('operation') route: string,
+  ): Promise<unknown> {
+    const name = { 'message:send': 'SendMessage', 'message:stream': 'SendStreamingMessage' }[route];
+    const { method } = request.raw ?? request;
+    if (name === undefined || method !== 'POST') throw unknownPath();
+    requireVersion(request, parameters);
+    const { endpoint } = this.view;
+    const owner = await endpoint.owner(request);
+    const body = await endpoint.read(request, owner, REST_PLACES, A2A_JSON);
+    const caller = { owner, request, response, route, frame: ['', ''] as const };
+    return answered(response, await this.operations.call(name, caller, body.value as Json, body));
+  }
+
+  @All(OTHER_PATHS)
+  other(): never {
+    throw unknownPath();
+  }
+
+  /** An operation without a body. */
+  async #call(
+    name: string,
+    route: string,
+    request: HostRequest,
+    response: HostResponse,
+    params: Json,
+  ): Promise<unknown> {
+    requireVersion(request, params);
+    const owner = await this.view.endpoint.owner(request);
+    const caller = { owner, request, response, route, frame: ['', ''] as const };
+    return answered(response, await this.operations.call(name, caller, params));
+  }
+}
+
+function answered(response: HostResponse, answer: EventStream | object): EventStream | object {
+  if (!(answer instanceof EventStream)) response.header('Content-Type', A2A_JSON);
+  return answer;
+}
+
+/** A task in a path, and what follows a ":" after it. */
+function namedTask(text: string): { id: string; verb: string | undefined } {
+  const [, id = text, verb] = /^(.+):(cancel|subscribe)$/.exec(text) ?? [];
+  return { id, verb };
+}
+
+function unknownPath() {
+  return unknownMethod('A2A has no such path and method.');
+}

@@ -1,0 +1,12 @@
+import type { HostRequest, HostResponse } from 'nest-agent-query/protocol';
+
+/** Who calls an operation, and how the answer is written. */
+export interface Caller {
+  owner: string;
+  request: HostRequest;
+  response: HostResponse;
+  /** The path of the route below that of the view; empty for JSON-RPC. */
+  route: string;
+  /** What is before and after an event of a stream: the members of a JSON-RPC response. */
+  frame: readonly [string, string];
+}

@@ -1,0 +1,169 @@
+import type { Envelope, InputRequest, ResolvedInput, RunEnd, RunView } from 'nest-agent-query';
+import { chunkOf, EventForm } from '../../view/event-form.js';
+import { CURSOR_EXTENSION } from '../service-parameters.js';
+import { type ArtifactChange, Artifacts } from './artifacts.js';
+import {
+  agentMessage,
+  askingState,
+  END_STATES,
+  failureMessage,
+  namesOf,
+  question,
+  type TaskNames,
+  type TaskState,
+} from './status.js';
+import { submittedTask, type Task } from './task.js';
+
+/** Which part of a task a stream shows, and how. */
+export interface Shown {
+  /** How many events the client has. Default 0. */
+  from?: number;
+  /**
+   * The stream begins with the task as it was after this envelope, and its artifacts until then. `isLast`: and ends with it. Default:
+   * it begins with the first event.
+   */
+  snapshot?: { after: number; task: Task; isLast?: boolean };
+  /** The requests that were resolved already: where the run has asked them, the stream does not end. */
+  resolved: ReadonlySet<string>;
+  /** Whether each event says its number, for a client that resumes. */
+  hasCursors: boolean;
+  /** What is before and after an event: the members of a JSON-RPC response. */
+  frame: readonly [string, string];
+}
+
+/** Writes a log as the events of a task: the task itself, updates of its artifacts, and of its status. */
+export class TaskForm extends EventForm {
+  readonly #names: TaskNames;
+  readonly #artifacts: Artifacts;
+  #isWorking = false;
+  #open: InputRequest[] = [];
+  /** The names of the task in each event, as JSON. */
+  readonly #head: string;
+
+  /** @param origin of the URLs of files */
+  constructor(
+    private readonly run: RunView,
+    origin: string,
+    private readonly shown: Shown,
+  ) {
+    super(shown.snapshot ? Infinity : shown.from);
+    this.#names = namesOf(run);
+    this.#artifacts = new Artifacts(origin);
+    const { id: taskId, contextId } = this.#names;
+    this.#head = JSON.stringify({ taskId, contextId }).slice(0, -1);
+  }
+
+  override headers(): Record<string, string> {
+    return this.shown.hasCursors ? { 'A2A-Extensions': CURSOR_EXTENSION } : {};
+  }
+
+  protected override begin(): void {
+    const number = this.number + 1;
+    this.write(this.#taskData(submittedTask(this.run), number), this.#fieldsOf(number));
+    this.#snapshot(0);
+  }
+
+  protected override read(line: string, seq: number): void {
+    const chunk = chunkOf(line);
+    if (chunk === undefined) this.#envelope(JSON.parse(line) as Envelope, seq);
+    else this.#chunk(chunk, seq);
+    this.#snapshot(seq);
+  }
+
+  #chunk(chunk: string, seq: number): void {
+    const change = this.#artifacts.chunk(chunk, undefined, seq);
+    if (!this.#isWorking) this.#work();
+    if (change) this.#change(change);
+  }
+
+  #envelope(envelope: Envelope, seq: number): void {
+    const { type, data } = envelope;
+    const changes = this.#artifacts.read(envelope, seq);
+    if (type === 'done') return this.#done(data as RunEnd);
+    if (type === 'input_required') return this.#ask((data as { requests: InputRequest[] }).requests);
+    if (type === 'input_resolved') return this.#answered((data as { answers: ResolvedInput[] }).answers);
+    // The service itself writes into the log of a run that still waits.
+    if (type === 'log') return this.#tell(seq, { text: (data as { message: string }).message });
+    if (!OF_ANSWER.has(type)) {
+      this.#isWorking = true;
+      this.#tell(seq, { data: envelope, mediaType: 'application/json' });
+    } else if (!this.#isWorking) this.#work();
+    for (const change of changes) this.#change(change);
+  }
+
+  /** What a client is told, and need not keep. */
+  #tell(seq: number, part: object): void {
+    const state = this.#isWorking ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED';
+    this.#status(state, agentMessage(this.#names, seq, [part]));
+  }
+
+  #work(): void {
+    this.#isWorking = true;
+    this.#status('TASK_STATE_WORKING');
+  }
+
+  #ask(requests: InputRequest[]): void {
+    this.#open = requests;
+    this.#pause();
+  }
+
+  #answered(answers: ResolvedInput[]): void {
+    this.#open = this.#open.filter(({ id }) => !answers.some((answer) => answer.id === id));
+    if (this.#open.length === 0) this.#work();
+    else this.#pause();
+  }
+
+  /** A stream ends where the task needs its client, unless that has been done by now. */
+  #pause(): void {
+    this.#status(askingState(this.#open), question(this.#names, this.#open));
+    const isOpen = this.#open.some(({ id }) => !this.shown.resolved.has(id));
+    this.isOver = isOpen && this.number > this.from;
+  }
+
+  #done(end: RunEnd): void {
+    // A client that has the last event already gets it again: of an empty stream it would not know that all is over.
+    if (this.from !== Infinity) this.from = Math.min(this.from, this.number);
+    const message = end.status === 'failed' ? failureMessage(this.#names, end.error) : undefined;
+    this.#status(END_STATES[end.status], message);
+  }
+
+  #change({ artifact, append, isLast }: ArtifactChange): void {
+    const flags = `${append ? ',"append":true' : ''}${isLast ? ',"lastChunk":true' : ''}`;
+    this.#update('artifactUpdate', `"artifact":${artifact}${flags}`);
+  }
+
+  #status(state: TaskState, message?: object): void {
+    this.#update('statusUpdate', `"status":${JSON.stringify({ state, message })}`);
+  }
+
+  /** @param members those of the event besides the names, as JSON */
+  #update(kind: 'statusUpdate' | 'artifactUpdate', members: string): void {
+    const number = this.number + 1;
+    const [before, after] = this.shown.frame;
+    const metadata = this.shown.hasCursors ? `,"metadata":{"${CURSOR_EXTENSION}":${number}}` : '';
+    this.write(`${before}{"${kind}":${this.#head},${members}${metadata}}}${after}`, this.#fieldsOf(number));
+  }
+
+  #snapshot(seq: number): void {
+    const { snapshot } = this.shown;
+    if (snapshot?.after !== seq) return;
+    const artifacts = this.#artifacts.list;
+    const task = { ...snapshot.task, ...(artifacts.length > 0 && { artifacts }) };
+    this.replace(this.#taskData(task, this.number), this.#fieldsOf(this.number));
+    if (snapshot.isLast) this.isOver = true;
+  }
+
+  #taskData({ metadata, ...task }: Task, number: number): string {
+    const all = { ...metadata, ...(this.shown.hasCursors && { [CURSOR_EXTENSION]: number }) };
+    const [before, after] = this.shown.frame;
+    const told = { ...task, ...(Object.keys(all).length > 0 && { metadata: all }) };
+    return `${before}{"task":${JSON.stringify(told)}}${after}`;
+  }
+
+  #fieldsOf(number: number): string {
+    return this.shown.hasCursors ? `id: ${this.#names.id}.${number}\n` : '';
+  }
+}
+
+/** What is in artifacts, and reasoning, which is no output: these tell no status of their own. */
+const OF_ANSWER = new Set(['message', 'reasoning', 'file', 'result', 'source']);

@@ -1,0 +1,136 @@
+import { Injectable } from '@nestjs/common';
+import { type FieldError, QueryError, type RunStream, type RunView } from 'nest-agent-query';
+import { cursorOf, EventStream, invalidQuery } from 'nest-agent-query/protocol';
+import { readLog } from '../../view/read-log.js';
+import { partsOfRun } from '../../view/turn-of-run.js';
+import { View } from '../../view/view.js';
+import { originOf } from '../addresses.js';
+import type { Caller } from '../caller.js';
+import { Members } from '../message/members.js';
+import { taskNotCancelable, taskNotFound, unsupportedOperation } from '../refusals.js';
+import { wantsCursors } from '../service-parameters.js';
+import { ArtifactReader } from './artifacts.js';
+import { END_STATES } from './status.js';
+import { historyOf, type Task, taskOf } from './task.js';
+import { type Shown, TaskForm } from './task-form.js';
+
+type Json = Record<string, unknown>;
+
+/** How much of its history a task shows. */
+const HISTORY = [0, Number.MAX_SAFE_INTEGER] as const;
+
+/** Finds, shows, follows and cancels runs as tasks. */
+@Injectable()
+export class Tasks {
+  constructor(private readonly view: View) {}
+
+  async get(caller: Caller, params: Json): Promise<Task> {
+    const { id, historyLength } = taskParamsOf(params);
+    return this.shown(caller, await this.find(caller.owner, id), historyLength);
+  }
+
+  async cancel(caller: Caller, params: Json): Promise<Task> {
+    const { id } = taskParamsOf(params);
+    const { status } = await this.find(caller.owner, id);
+    if (status === 'completed' || status === 'failed') throw taskNotCancelable(END_STATES[status]);
+    const { run } = await this.#agent.cancel(caller.owner, id);
+    // It may have ended meanwhile.
+    if (run.status === 'completed' || run.status === 'failed')
+      throw taskNotCancelable(END_STATES[run.status]);
+    return this.shown(caller, run);
+  }
+
+  /** Follows a task that has not ended: from its present state on; or, with a cursor, after the event that the client has. */
+  async subscribe(caller: Caller, params: Json): Promise<EventStream> {
+    const { id } = taskParamsOf(params);
+    const { owner, request } = caller;
+    const run = await this.find(owner, id);
+    const cursor = cursorOf(request);
+    if (cursor && cursor.runId !== id)
+      throw invalidQuery([{ pointer: '/id', detail: 'must be the task that Last-Event-ID belongs to' }]);
+    if (!cursor && run.endedAt !== null)
+      throw unsupportedOperation('The task has ended: nothing more comes. Get it with GetTask.');
+    const stream = this.#agent.follow(owner, id, 0, { request: request as never });
+    if (cursor) return this.stream(caller, run, stream, { from: cursor.seq });
+    const { inputs } = await this.#agent.inputs.of(owner, id);
+    return this.stream(caller, run, stream, { snapshot: { after: run.events, task: taskOf(run, inputs) } });
+  }
+
+  /** A stream of a run, which ends where the run needs its client. */
+  async stream(
+    caller: Caller,
+    run: RunView,
+    stream: RunStream,
+    shown: Pick<Shown, 'from' | 'snapshot'>,
+  ): Promise<EventStream> {
+    const { owner, request, frame } = caller;
+    const resolved = await this.resolved(owner, run.id);
+    const all = { ...shown, resolved, frame, hasCursors: wantsCursors(request) };
+    return new EventStream(stream, new TaskForm(run, originOf(request), all));
+  }
+
+  /** @throws {QueryError} `not_found` */
+  async find(owner: string, id: string): Promise<RunView> {
+    try {
+      return await this.#agent.find(owner, id);
+    } catch (error) {
+      throw error instanceof QueryError && error.code === 'not_found' ? taskNotFound() : error;
+    }
+  }
+
+  /** The ids of the requests of a run that are resolved. */
+  async resolved(owner: string, runId: string): Promise<ReadonlySet<string>> {
+    const { inputs } = await this.#agent.inputs.of(owner, runId);
+    return new Set(inputs.flatMap(({ id, resolved }) => (resolved ? [id] : [])));
+  }
+
+  /**
+   * A task with its artifacts and its history.
+   *
+   * @param historyLength the most messages of the history, the newest ones. Default: all
+   */
+  async shown(caller: Caller, run: RunView, historyLength?: number): Promise<Task> {
+    const { inputs } = await this.#agent.inputs.of(caller.owner, run.id);
+    const { metadata, ...task } = taskOf(run, inputs);
+    const artifacts = await this.artifactsOf(caller, run);
+    const history = await this.historyOf(caller, run, historyLength);
+    return {
+      ...task,
+      ...(artifacts.length > 0 && { artifacts }),
+      ...(history.length > 0 && { history }),
+      ...(metadata && { metadata }),
+    };
+  }
+
+  async artifactsOf({ owner, request, response }: Caller, run: RunView): Promise<Json[]> {
+    const reader = new ArtifactReader(originOf(request));
+    const stream = this.#agent.follow(owner, run.id, 0);
+    await readLog(stream, reader, { response, until: run.events });
+    return reader.artifacts.list;
+  }
+
+  /** @param length the most messages. Default: all */
+  async historyOf({ owner, request, route }: Caller, run: RunView, length = Infinity): Promise<Json[]> {
+    if (length === 0) return [];
+    const { inputs } = await this.#agent.inputs.of(owner, run.id);
+    const parts = await partsOfRun(this.#agent, owner, run);
+    const files = `${originOf(request)}${this.view.queryPath(request, route) ?? ''}/${run.id}/files`;
+    const history = historyOf(run, inputs, parts, (sha256) => `${files}/${sha256}`);
+    return history.slice(-length);
+  }
+
+  get #agent() {
+    return this.view.endpoint.agent;
+  }
+}
+
+/** @throws {QueryError} `invalid_query` */
+function taskParamsOf(params: Json): { id: string; historyLength: number | undefined } {
+  const faults: FieldError[] = [];
+  const members = new Members(params, '', faults);
+  const id = members.text('id');
+  const historyLength = members.whole('historyLength', HISTORY);
+  if (id === undefined && faults.length === 0) members.fault('id', 'must be present: the id of a task');
+  if (faults.length > 0) throw invalidQuery(faults);
+  return { id: id!, historyLength };
+}

@@ -1,0 +1,91 @@
+import { A2aModule } from 'nest-agent-query-protocols/a2a';
+import { get } from '../support/client.js';
+import { describeOnBothAdapters, describeOnOneAdapter } from '../support/host.js';
+import { CURSORS, echo, startA2a } from './a2a-host.js';
+
+const CARD = '/.well-known/agent-card.json';
+
+describeOnBothAdapters('The agent card on %s', (adapter) => {
+  it('says what the agent can do [CARD-DISC-001 CARD-PROTO-001 CARD-PROTO-002 CARD-STRUCT-001 BIND-FIELD-001]', async () => {
+    const host = await startA2a(adapter, echo);
+    const reply = await get(host.url, CARD);
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    const url = `${host.url}/a2a`;
+    expect(await reply.json()).toEqual({
+      name: 'agent',
+      description: 'agent answers messages.',
+      supportedInterfaces: [
+        { url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      ],
+      version: '1.0.0',
+      capabilities: {
+        streaming: true,
+        pushNotifications: false,
+        extensions: [{ uri: CURSORS, description: expect.any(String) as string, required: false }],
+        extendedAgentCard: false,
+      },
+      defaultInputModes: ['text/plain', 'application/json', '*/*'],
+      defaultOutputModes: ['text/plain', 'application/json', '*/*'],
+      skills: [{ id: 'answer', name: 'agent', description: 'agent answers messages.', tags: ['agent'] }],
+    });
+    await host.close();
+  });
+
+  it('is cached [CARD-CACHE-001 CARD-CACHE-002]', async () => {
+    const host = await startA2a(adapter, echo);
+    const { headers } = await get(host.url, CARD);
+    expect(headers['cache-control']).toBe('public, max-age=300');
+    expect(headers.etag).toMatch(/^"[\da-f]{64}"$/);
+    const known = await get(host.url, CARD, { 'if-none-match': `"other", W/${headers.etag}` });
+    expect([known.status, await known.whole(), known.headers.etag]).toEqual([304, '', headers.etag]);
+    expect((await get(host.url, CARD, { 'if-none-match': '"other"' })).status).toBe(200);
+    await host.close();
+  });
+});
+
+describeOnOneAdapter('The options of the agent card on %s', (adapter) => {
+  it('are told', async () => {
+    const card = {
+      ...{ name: 'Geo', description: 'Plans routes.', version: '2.1.0' },
+      provider: { organization: 'Example', url: 'https://example.com/' },
+      skills: [
+        { id: 'route', name: 'Route', description: 'Plans a route.', tags: ['maps'], examples: ['To Rome'] },
+      ],
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain', 'image/png'],
+      documentationUrl: 'https://example.com/docs',
+      iconUrl: 'https://example.com/icon.png',
+      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    };
+    const host = await startA2a(adapter, echo, {}, { card, url: 'https://agents.example.com/geo/a2a' });
+    expect(await (await get(host.url, CARD)).json()).toMatchObject({
+      ...card,
+      supportedInterfaces: [{ url: 'https://agents.example.com/geo/a2a' }, {}],
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    });
+    await host.close();
+  });
+
+  it('are checked at the start', () => {
+    const faults = [
+      ...[
+        'titel is no member of it.',
+        'name must be a text.',
+        'defaultInputModes must be a list of media types.',
+      ],
+      'skills must be a list of { id, name, description, tags }, with at least one.',
+      'provider must be { organization, url }.',
+      'securitySchemes must have an object for each name.',
+      'securityRequirements must be a list of { schemes }.',
+    ];
+    const card = {
+      ...{ titel: 'x', name: '', defaultInputModes: [], skills: [{ id: 'a' }], provider: {} },
+      ...{ securitySchemes: { a: 1 }, securityRequirements: {} },
+    };
+    expect(() => A2aModule.forRoot({ card: card as never })).toThrow(
+      faults.map((fault) => `A2aModule: of the option "card", ${fault}`).join('\n'),
+    );
+    expect(() => A2aModule.forRoot({ card: [] as never })).toThrow('it must be an object.');
+  });
+});
