@@ -12,6 +12,7 @@ const unresolved = [
         'packages/ai-sdk/test/',
         'packages/langgraph/',
         'packages/mastra/',
+        'packages/mcp/test/',
         'packages/openai-agents/',
         'packages/protocols/test/',
       ]),

@@ -118,7 +118,7 @@ export class AppModule {
         ...(hasMetrics ? [metrics(environment)] : []),
         ...(hasPlayground(environment) ? [playground(agents, protocols)] : []),
         ...modules,
-        ...protocols.flatMap(({ mount }) => agents.map((agent) => mount(agent, decorators))),
+        ...protocols.flatMap(({ mount }) => mount(decorators)),
         ...diagnostics,
       ],
     };

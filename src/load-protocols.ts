@@ -2,44 +2,41 @@ import { type DynamicModule, Logger } from '@nestjs/common';
 import { PublicRoute } from './access/index.js';
 import {
   ConfigurationError,
+  corsOrigins,
   credentials,
   type Environment,
   type Protocol,
   protocolsOf,
+  retentionOptions,
   type ServiceAgent,
   shownNameOf,
 } from './config/index.js';
 import { readJsonFile } from './json-file.js';
 import { loadPackage } from './load-agent.js';
 
-interface MountOptions {
-  name?: string;
-  path: string;
-  decorators: ClassDecorator[];
-  card?: object;
-  cardDecorators?: ClassDecorator[];
-}
-
-/** What the service uses of an entry of the package `nest-agent-query-protocols`. */
-type ProtocolPackage = Record<string, { forRoot(options: MountOptions): DynamicModule }> & {
+/** What the service uses of the package of a protocol. */
+type ProtocolPackage = Record<string, { forRoot(options: object): DynamicModule }> & {
   faultsOfCard?: (card: unknown) => string[];
 };
 
-/** The class of each protocol's module, and its path. */
-const MODULES: Record<Protocol, [name: string, path: string]> = {
+/** The class of each protocol's module, and its path: beside each agent. */
+const VIEWS: Record<Exclude<Protocol, 'mcp'>, [name: string, path: string]> = {
   'ai-sdk': ['AiSdkModule', 'ai'],
   'ag-ui': ['AgUiModule', 'ag-ui'],
   openai: ['OpenAiModule', 'v1'],
   a2a: ['A2aModule', 'a2a'],
 };
 
+type Mount = (decorators: ClassDecorator[]) => DynamicModule[];
+
 export interface LoadedProtocol {
   protocol: Protocol;
-  mount: (agent: ServiceAgent, decorators: ClassDecorator[]) => DynamicModule;
+  /** @param decorators of the controllers */
+  mount: Mount;
 }
 
 /**
- * Loads the modules of other protocols. A service that names none has all, if their package is installed.
+ * Loads the modules of other protocols. A service that names none has those whose packages are installed.
  *
  * @throws {ConfigurationError} `PROTOCOLS` names one, and the package is not installed; or `A2A_CARD_FILE` names no card
  */
@@ -47,48 +44,61 @@ export async function loadProtocols(
   environment: Environment,
   agents: ServiceAgent[],
 ): Promise<LoadedProtocol[]> {
-  const protocols = protocolsOf(environment);
-  const loaded = await loadEntries(environment, protocols);
-  return Promise.all(loaded.map((entry, index) => mountable(protocols[index]!, entry, agents)));
+  const loaded: LoadedProtocol[] = [];
+  for (const protocol of protocolsOf(environment)) {
+    const entry = await loadInstalled(protocol, environment);
+    if (!entry) continue;
+    const mount = protocol === 'mcp' ? serverOf(entry, agents, environment) : viewOf(protocol, entry, agents);
+    loaded.push({ protocol, mount: await mount });
+  }
+  return loaded;
 }
 
-async function loadEntries(environment: Environment, protocols: Protocol[]): Promise<ProtocolPackage[]> {
+async function loadInstalled(
+  protocol: Protocol,
+  environment: Environment,
+): Promise<ProtocolPackage | undefined> {
   try {
-    return await Promise.all(
-      protocols.map((each) =>
-        loadPackage<ProtocolPackage>('PROTOCOLS', `nest-agent-query-protocols/${each}`),
-      ),
-    );
+    const name = protocol === 'mcp' ? 'nest-agent-query-mcp' : `nest-agent-query-protocols/${protocol}`;
+    return await loadPackage<ProtocolPackage>('PROTOCOLS', name);
   } catch (error) {
     if (environment.PROTOCOLS !== '' || !(error instanceof ConfigurationError)) throw error;
     new Logger('Protocols').debug(error.message);
-    return [];
+    return undefined;
   }
 }
 
-async function mountable(
-  protocol: Protocol,
+async function viewOf(
+  protocol: keyof typeof VIEWS,
   entry: ProtocolPackage,
   agents: ServiceAgent[],
-): Promise<LoadedProtocol> {
-  const [className, path] = MODULES[protocol];
-  const own = new Map<ServiceAgent, Partial<MountOptions>>();
-  if (protocol === 'a2a') for (const agent of agents) own.set(agent, await cardOf(agent, entry));
-  const mount: LoadedProtocol['mount'] = (agent, decorators) => {
-    const { name } = agent;
-    const options = { ...own.get(agent), decorators };
-    return entry[className]!.forRoot(
-      name === undefined ? { ...options, path } : { ...options, name, path: `${name}/${path}` },
-    );
-  };
-  return { protocol, mount };
+): Promise<Mount> {
+  const [className, path] = VIEWS[protocol];
+  const cards = protocol === 'a2a' ? await Promise.all(agents.map((agent) => cardOf(agent, entry))) : [];
+  return (decorators) =>
+    agents.map(({ name }, index) => {
+      const place = name === undefined ? { path } : { name, path: `${name}/${path}` };
+      return entry[className]!.forRoot({ ...cards[index], ...place, decorators });
+    });
+}
+
+/** One server for all agents, which are its tools. */
+function serverOf({ McpModule }: ProtocolPackage, agents: ServiceAgent[], environment: Environment): Mount {
+  const { runMs: ttlMs } = retentionOptions(environment);
+  return (decorators) => [
+    McpModule!.forRoot({
+      decorators,
+      tools: agents.map(({ name: agent }) => ({ agent })),
+      // Where it matters, the service has checked the header before.
+      allowedHosts: '*',
+      allowedOrigins: corsOrigins(environment) ?? [],
+      ...(ttlMs !== undefined && { ttlMs }),
+    }),
+  ];
 }
 
 /** The card of an agent. It needs no credential: it tells which credentials the agent needs. */
-async function cardOf(
-  agent: ServiceAgent,
-  { faultsOfCard }: ProtocolPackage,
-): Promise<Partial<MountOptions>> {
+async function cardOf(agent: ServiceAgent, { faultsOfCard }: ProtocolPackage): Promise<object> {
   const { A2A_CARD_FILE: path } = agent.environment;
   const sentence = 'A2A_CARD_FILE names no agent card.';
   const card = path === '' ? {} : await readJsonFile<object>(sentence, path, faultsOfCard!);

@@ -17,7 +17,7 @@ export interface ServiceAgent {
 const NAME = /^[a-z](?:-?[a-z0-9]){0,31}$/;
 
 /** The first segments of the paths that the service has itself. */
-const RESERVED = ['a2a', 'ag-ui', 'ai', 'assets', 'health', 'metrics', 'query', 'v1', 'version'];
+const RESERVED = ['a2a', 'ag-ui', 'ai', 'assets', 'health', 'mcp', 'metrics', 'query', 'v1', 'version'];
 
 /** `SUMMARY__COMMAND` sets `COMMAND` for the agent `summary`. */
 const SEPARATOR = '__';

@@ -117,8 +117,8 @@ const { stopDeadlineMs, drainMs, ...ofRuns } = others;
 
 /** The levels, from the most important on. `info` is what Nest calls `log`. */
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'log', 'debug', 'verbose'] as const;
-/** The protocols of the package `nest-agent-query-protocols`. */
-export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai', 'a2a'] as const;
+/** The protocols of the packages `nest-agent-query-protocols` and `nest-agent-query-mcp`. */
+export const PROTOCOLS = ['ai-sdk', 'ag-ui', 'openai', 'a2a', 'mcp'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 const isOneOf = (values: readonly string[]) => (entry: string) => values.includes(entry);
 const isNotEmpty = (entry: string) => entry !== '';

@@ -26,8 +26,11 @@ export {
   placesOf,
   type ProblemForm,
   type ReceivedBody,
+  rawRequest,
   rawResponse,
   StreamForm,
   StreamsEnvelopes,
+  SubmitsQueries,
   type StringKind,
+  takeResponse,
 } from '../query/index.js';

@@ -23,7 +23,7 @@ export * from './files/process-directories.js';
 export { CORS_OPTIONS } from './http/cors.js';
 export type { ReceivedBody } from './http/bodies.js';
 export { Endpoint, Endpoints, type MadeQuery } from './http/endpoint.js';
-export { type Cursor, cursorOf, idempotencyKeyOf, isQuery } from './http/headers.js';
+export { type Cursor, cursorOf, idempotencyKeyOf, isQueryOf, SubmitsQueries } from './http/headers.js';
 export * from './http/problem.filter.js';
 export { FilePartDto, QueryDto, TextPartDto } from './http/query.dto.js';
 export { MemoryRunStore } from './memory/memory-run-store.js';

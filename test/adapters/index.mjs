@@ -8,13 +8,21 @@ import { buildAdapters, FRAMEWORKS, step } from './build.mjs';
 
 const TESTS = [
   '--testPathPatterns',
-  'packages/(ai-sdk|langgraph|mastra|openai-agents|protocols/test|adapters\\.spec)',
+  'packages/(ai-sdk|langgraph|mastra|openai-agents|(?:mcp|protocols)/test|adapters\\.spec)',
   'test/types',
 ];
 
 await buildAdapters();
-for (const folder of [...FRAMEWORKS, 'packages/ai-sdk', 'packages/protocols', 'packages'])
+for (const folder of [...FRAMEWORKS, 'packages/ai-sdk', 'packages/mcp', 'packages/protocols', 'packages'])
   step('npx', 'tsc', '--noEmit', '-p', folder);
-step('npx', 'eslint', 'packages/*.ts', 'packages/ai-sdk', 'packages/protocols', ...FRAMEWORKS);
+step(
+  'npx',
+  'eslint',
+  'packages/*.ts',
+  'packages/ai-sdk',
+  'packages/mcp',
+  'packages/protocols',
+  ...FRAMEWORKS,
+);
 const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
 step(process.execPath, ...jest, ...(process.argv.length > 2 ? process.argv.slice(2) : TESTS));

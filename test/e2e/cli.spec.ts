@@ -286,7 +286,7 @@ describe('The command serve', () => {
   it(promise('cli.serve-packages'), async () => {
     const directory = await mkdtemp(join(tmpdir(), 'packages-'));
     try {
-      const missing = ['-ai-sdk', '-files', '-protocols'].map((name) => `nest-agent-query${name}`);
+      const missing = ['-ai-sdk', '-files', '-mcp', '-protocols'].map((name) => `nest-agent-query${name}`);
       missing.push('prom-client');
       await mkdir(join(directory, 'node_modules'));
       for (const name of await readdir(join(ROOT, 'node_modules')))

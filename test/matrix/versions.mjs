@@ -71,6 +71,12 @@ const NEWEST_CLIENTS = [
     '@tanstack/ai-client@0.33',
     'zod@4',
   ],
+  ...[
+    '@modelcontextprotocol/client@2',
+    '@modelcontextprotocol/conformance@0.2.0-alpha.12',
+    '@modelcontextprotocol/ext-tasks@0.2',
+    '@modelcontextprotocol/sdk@1',
+  ],
 ];
 
 /**
@@ -84,7 +90,7 @@ export const COMBINATIONS = {
   'clients-22': {
     node: NODE[22],
     nest: LOCKED_NEST,
-    specs: ['packages/protocols/test'],
+    specs: ['packages/protocols/test', 'packages/mcp/test'],
     clients: NEWEST_CLIENTS,
   },
 };

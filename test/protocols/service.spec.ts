@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask, get, request } from '../support/client.js';
 import { refusalOf, serve, type SharedService } from '../support/service.js';
+import { resultOf, send, WITH_TASKS } from './mcp-host.js';
 import { createApiKey } from '../../src/access/index.js';
 
 const MESSAGES = { messages: [{ role: 'user', content: 'Hello' }], model: 'agent' };
@@ -60,6 +61,49 @@ describe('Other protocols of the service', () => {
     ]);
   });
 
+  it('have one server of MCP, whose tools are the agents', async () => {
+    service = await serve({ AGENTS: 'one=files,two=files', RETENTION_RUN_MS: '5000' });
+    const { tools } = await resultOf(await send(service.url, 'tools/list'));
+    expect(tools).toMatchObject([{ name: 'one' }, { name: 'two' }]);
+    const params = { name: 'two', arguments: { text: 'Hello' } };
+    const { content } = await resultOf(await send(service.url, 'tools/call', params));
+    expect(content).toMatchObject([
+      { type: 'text', text: expect.stringContaining('This agent reads files') },
+    ]);
+    const { runs } = await (await get(service.url, '/two/query')).json<{ runs: object[] }>();
+    expect(runs).toHaveLength(1);
+    const task = await resultOf(await send(service.url, 'tools/call', params, { capabilities: WITH_TASKS }));
+    expect(task).toMatchObject({ resultType: 'task', ttlMs: 5000 });
+  });
+
+  it('count only the calls of MCP as queries, and keep the tasks of each key apart', async () => {
+    const [ann, bob] = [createApiKey('ann'), createApiKey('bob')];
+    const keys = [ann, bob].map(({ configured }) => `${configured.name}:${configured.sha256}`).join();
+    service = await serve({ API_KEYS: keys, QUERIES_PER_MINUTE: '1' });
+    const as = ({ key }: { key: string }) => ({
+      capabilities: WITH_TASKS,
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const params = { name: 'query', arguments: { text: 'Hello' } };
+    expect((await send(service.url, 'tools/list')).status).toBe(401);
+    const { taskId } = await resultOf(await send(service.url, 'tools/call', params, as(ann)));
+    for (let count = 0; count < 3; count++)
+      expect(await resultOf(await send(service.url, 'tasks/get', { taskId }, as(ann)))).toMatchObject({
+        taskId,
+      });
+    expect(await resultOf(await send(service.url, 'tasks/get', { taskId }, as(bob)))).toMatchObject({
+      error: { code: -32602 },
+    });
+    const refused = await send(service.url, 'tools/call', params, as(ann));
+    expect([refused.status, await refused.json()]).toMatchObject([
+      429,
+      { error: { data: { code: 'rate_limited' } } },
+    ]);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    const disguised = { ...as(ann), headers: { ...as(ann).headers, 'mcp-method': 'tools/list' } };
+    expect((await send(service.url, 'tools/call', params, disguised)).status).toBe(400);
+  });
+
   it('need the keys of the service, and count for its limits', async () => {
     const { key, configured } = createApiKey('ann');
     service = await serve({ API_KEYS: `${configured.name}:${configured.sha256}`, QUERIES_PER_MINUTE: '1' });
@@ -110,9 +154,9 @@ describe('Other protocols of the service', () => {
   it.each([
     [
       { PROTOCOLS: 'soap' },
-      'PROTOCOLS is "soap"; it must be of ai-sdk, ag-ui, openai, a2a, with commas between them, or "none".',
+      'PROTOCOLS is "soap"; it must be of ai-sdk, ag-ui, openai, a2a, mcp, with commas between them, or "none".',
     ],
-    [{ AGENTS: 'v1=files' }, 'AGENTS has the name "v1", which is a path of the service. Use another.'],
+    [{ AGENTS: 'mcp=files' }, 'AGENTS has the name "mcp", which is a path of the service. Use another.'],
   ])('are refused with %j', async (environment, sentence) => {
     const { message, exitCode } = await refusalOf(environment);
     expect([exitCode, message]).toEqual([1, expect.stringContaining(sentence)]);

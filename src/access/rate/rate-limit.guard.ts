@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { type CallerRequest, type HostRequest, isQuery } from '../../query/index.js';
+import { type CallerRequest, type HostRequest, isQueryOf } from '../../query/index.js';
 import { isChecked, ownerOf } from '../owners.js';
 import { tooManyQueries } from '../refusals.js';
 import { QueryRates, WINDOW_SECONDS } from './query-rates.js';
@@ -8,8 +8,8 @@ import { RATE_LIMIT_OPTIONS, type RateLimitModuleOptions } from './rate-limit.op
 
 /**
  * Limits how many queries an owner begins in a minute, as `RateLimitModule` configures it. It belongs after the guard that finds
- * the owner. Each `POST` of the endpoint counts, except one that resumes a run (`Last-Event-ID`). It counts before its body is
- * read, also if it is refused later.
+ * the owner. Each `POST` of the endpoint counts, except one that resumes a run (`Last-Event-ID`); a view of
+ * another protocol may say what counts there (`SubmitsQueries`). It counts before its body is read, also if it is refused later.
  *
  * Each response to such a request has `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
  *
@@ -34,7 +34,7 @@ export class RateLimitGuard implements CanActivate {
     if (context.getType() !== 'http') return true;
     const http = context.switchToHttp();
     const request = http.getRequest<HostRequest>();
-    if (!isQuery(request)) return true;
+    if (!isQueryOf(context.getClass(), request)) return true;
     const { isExceeded, remaining, resetSeconds } = await this.rates.count(await this.#ownerOf(request));
     const { httpAdapter } = this.adapterHost;
     const response: unknown = http.getResponse();

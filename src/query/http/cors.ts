@@ -18,10 +18,12 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
       // The client of OpenAI sends them with each request.
       'X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,X-Stainless-Lang,X-Stainless-OS,' +
       'X-Stainless-Package-Version,X-Stainless-Poll-Helper,X-Stainless-Retry-Count,X-Stainless-Runtime,' +
-      'X-Stainless-Runtime-Version,X-Stainless-Timeout',
+      'X-Stainless-Runtime-Version,X-Stainless-Timeout,' +
+      // Those of MCP do, too.
+      'MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id',
     exposedHeaders:
       'Accept-Ranges,Content-Disposition,Content-Location,Content-Range,ETag,Location,Preference-Applied,' +
       'RateLimit,RateLimit-Policy,Retry-After,WWW-Authenticate,' +
-      // Of other protocols: the run that a response shows, the form of its stream, and the extensions that are used.
-      'A2A-Extensions,X-Run-Id,X-Vercel-AI-UI-Message-Stream,X-Workflow-Run-Id',
+      // Of other protocols: the run that a response shows, the form of its stream, the session that it begins, and extensions.
+      'A2A-Extensions,Mcp-Session-Id,X-Run-Id,X-Vercel-AI-UI-Message-Stream,X-Workflow-Run-Id',
   });

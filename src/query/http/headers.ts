@@ -12,6 +12,27 @@ export function isQuery(request: HostRequest): boolean {
   return rawRequest(request).method === 'POST' && !header(request, 'last-event-id');
 }
 
+const IS_QUERY = Symbol('isQuery');
+
+/**
+ * Says of the routes of a controller which requests may submit a query, as far as their heads tell. The others do not count where
+ * queries are limited. Default: see `isQuery`.
+ *
+ * @example
+ * @SubmitsQueries((request) => header(request, 'mcp-method') === 'tools/call')
+ * class ToolsController {}
+ */
+export const SubmitsQueries =
+  (isOne: (request: HostRequest) => boolean): ClassDecorator =>
+  (controller) =>
+    Reflect.defineMetadata(IS_QUERY, isOne, controller);
+
+/** What `SubmitsQueries` says of a controller, or `isQuery`. */
+export function isQueryOf(controller: object, request: HostRequest): boolean {
+  const isOne = Reflect.getMetadata(IS_QUERY, controller) as typeof isQuery | undefined;
+  return (isOne ?? isQuery)(request);
+}
+
 /**
  * Reads `Last-Event-ID` (WHATWG HTML §9.2.4), or throws `invalid_query`. An empty header counts as absent.
  *

@@ -18,6 +18,12 @@ interface FastifyReply {
   hijack(): unknown;
 }
 
+/**
+ * Returns Node's request, for example for its method.
+ *
+ * @example
+ * const { method } = rawRequest(request);
+ */
 export function rawRequest(request: HostRequest): IncomingMessage {
   return request.raw ?? request;
 }
@@ -50,7 +56,12 @@ export function turnOf(request: HostRequest, response: HostResponse): Promise<bo
   });
 }
 
-/** Returns Node's response to write to it. The adapter leaves it alone from now on; the headers that it would have sent are set. */
+/**
+ * Returns Node's response to write to it. The adapter leaves it alone from now on; the headers that it would have sent are set.
+ *
+ * @example
+ * takeResponse(response).end('Hello');
+ */
 export function takeResponse(response: HostResponse): ServerResponse {
   if (!response.raw) return response;
   response.hijack();

@@ -102,7 +102,8 @@ describe('The configuration of the service', () => {
       'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
         'traceparent,tracestate,X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,' +
         'X-Stainless-Lang,X-Stainless-OS,X-Stainless-Package-Version,X-Stainless-Poll-Helper,' +
-        'X-Stainless-Retry-Count,X-Stainless-Runtime,X-Stainless-Runtime-Version,X-Stainless-Timeout',
+        'X-Stainless-Retry-Count,X-Stainless-Runtime,X-Stainless-Runtime-Version,X-Stainless-Timeout,' +
+        'MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id',
     );
     expect(preflight.headers.get('access-control-allow-methods')).toBe('GET,HEAD,POST,DELETE');
     expect(preflight.headers.get('x-frame-options')).toBe('DENY');
@@ -228,7 +229,7 @@ describe('The configuration of the service', () => {
     // An adapter may make HEAD of each GET by itself.
     const isDescribed = (route: string) => !route.startsWith('HEAD ') || described.includes(route);
     const served = routes!.filter(
-      (route) => !/^OPTIONS |^(GET|HEAD) \/assets\/| (\/[\w-]+)?\/(ai|ag-ui|v1)(\/|$)/.test(route),
+      (route) => !/^OPTIONS |^(GET|HEAD) \/assets\/| (\/[\w-]+)?\/(ai|ag-ui|mcp|v1)(\/|$)/.test(route),
     );
     expect(described.sort()).toEqual(served.filter(isDescribed).sort());
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);

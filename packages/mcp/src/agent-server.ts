@@ -1,0 +1,106 @@
+import { createRequire } from 'node:module';
+import { Injectable, Logger } from '@nestjs/common';
+import {
+  type AuthInfo,
+  type CallToolResult,
+  createMcpHandler,
+  isCallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+  Server,
+} from '@modelcontextprotocol/server';
+import { takeResponse } from 'nest-agent-query/protocol';
+import { QueryError } from 'nest-agent-query';
+import { Calls } from './calls.js';
+import { sessionHeader, TASKS } from './client-facts.js';
+import type { Call, Exchange } from './exchange.js';
+import { isObject } from './json.js';
+import { PushedAnswers } from './pushed-questions.js';
+import { Tasks } from './tasks.js';
+import { AgentTools } from './tools.js';
+import { answerAsWeb } from './web-exchange.js';
+
+const { name, version } = createRequire(import.meta.url)('../package.json') as {
+  name: string;
+  version: string;
+};
+
+/** Answers the messages of clients. Nothing is kept from one message to the next. */
+@Injectable()
+export class AgentServer {
+  readonly #logger = new Logger('Mcp');
+  readonly #handler = createMcpHandler(({ era, authInfo }) =>
+    this.#serverOf(authInfo!.extra!['exchange'] as Exchange, era),
+  );
+
+  constructor(
+    private readonly tools: AgentTools,
+    private readonly calls: Calls,
+    private readonly tasks: Tasks,
+    private readonly answers: PushedAnswers,
+  ) {}
+
+  /** @throws {QueryError} a response of a client that is not valid */
+  async answer(exchange: Exchange): Promise<void> {
+    const { message } = exchange;
+    if (Array.isArray(message))
+      throw new QueryError('invalid_query', 'The body must be one message: batches are not supported.');
+    if (isObject(message)) await this.#takeLegacy(exchange, message);
+    // What the SDK passes on with a request, unchanged.
+    const authInfo: AuthInfo = { token: '', clientId: '', scopes: [], extra: { exchange } };
+    const fetch = async (request: Request) => {
+      const response = await this.#handler.fetch(request, {
+        authInfo,
+        ...(message !== undefined && { parsedBody: message }),
+      });
+      if (isObject(message) && message['method'] === 'initialize' && response.ok)
+        response.headers.set(...sessionHeader(message['params']));
+      // It is the default of HTTP/1.1, and HTTP/2 has no such header.
+      response.headers.delete('connection');
+      return response;
+    };
+    await answerAsWeb(exchange.request, takeResponse(exchange.response), fetch);
+  }
+
+  /** What clients of the version 2025-11-25 send in requests of their own, and belongs to a call. */
+  async #takeLegacy(exchange: Exchange, message: Record<string, unknown>): Promise<void> {
+    const { method, params } = message;
+    if (method === undefined && message['id'] !== undefined) await this.answers.take(exchange, message);
+    else if (method === 'notifications/cancelled' && isObject(params))
+      await this.calls.cancel(exchange.request, params['requestId']);
+  }
+
+  #serverOf(exchange: Exchange, era: Call['era']): Server {
+    const extensions = era === 'modern' ? { extensions: { [TASKS]: {} } } : {};
+    const server = new Server({ name, version }, { capabilities: { tools: {}, ...extensions } });
+    server.setRequestHandler('tools/list', () => ({ tools: this.tools.all.map(({ shown }) => shown) }));
+    server.setRequestHandler('tools/call', ({ params: parameters }, { mcpReq }) =>
+      this.#safely(async () => {
+        const result = await this.calls.call({ exchange, era, parameters, mcpReq, server });
+        // The handler may also return what asks, or a task.
+        return (
+          isCallToolResult(result) ? server.projectCallToolResult(result, undefined) : result
+        ) as CallToolResult;
+      }),
+    );
+    if (era === 'modern') this.tasks.addTo(server, exchange.request, (method) => this.#safely(method));
+    return server;
+  }
+
+  /** What is unexpected, only the log tells. */
+  async #safely<T extends Result>(method: () => Promise<T>): Promise<T> {
+    try {
+      return await method();
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      if (error instanceof QueryError)
+        throw new ProtocolError(ProtocolErrorCode.InternalError, error.detail, { code: error.code });
+      this.#logger.error('A message could not be answered.', error instanceof Error ? error.stack : error);
+      throw new ProtocolError(
+        ProtocolErrorCode.InternalError,
+        'The service failed, and has logged the cause.',
+      );
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import type { CallToolRequest, Server, ServerContext } from '@modelcontextprotocol/server';
+import type { HostRequest, HostResponse, ReceivedBody } from 'nest-agent-query/protocol';
+
+/** A request to the server, and its response. */
+export class Exchange {
+  #isTaken = false;
+
+  /** @param body undefined where the method has none */
+  constructor(
+    readonly request: HostRequest,
+    readonly response: HostResponse,
+    private readonly body?: ReceivedBody,
+  ) {}
+
+  /** The message of the request. */
+  get message(): unknown {
+    return this.body?.value;
+  }
+
+  /** Returns the body for a run, which frees its files when it no longer needs them. */
+  takeBody(): ReceivedBody {
+    this.#isTaken = true;
+    return this.body!;
+  }
+
+  /** Frees the files of a message that is no query. */
+  async release(): Promise<void> {
+    if (!this.#isTaken) await this.body?.release();
+  }
+}
+
+/** A request `tools/call`. */
+export interface Call {
+  exchange: Exchange;
+  /** `modern`: the version 2026-07-28. `legacy`: 2025-11-25 and older. */
+  era: 'modern' | 'legacy';
+  parameters: CallToolRequest['params'];
+  mcpReq: ServerContext['mcpReq'];
+  server: Server;
+}

@@ -1,0 +1,2 @@
+export { McpModule } from './mcp.module.js';
+export type { McpOptions, McpTool } from './mcp-options.js';

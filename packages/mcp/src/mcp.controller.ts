@@ -1,0 +1,126 @@
+import {
+  type CallHandler,
+  Delete,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  type NestInterceptor,
+  Post,
+  Req,
+  Res,
+  UseFilters,
+  UseInterceptors,
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+} from '@nestjs/common';
+import {
+  header,
+  type HostRequest,
+  type HostResponse,
+  type ProblemForm,
+  rawRequest,
+  StreamsEnvelopes,
+  SubmitsQueries,
+} from 'nest-agent-query/protocol';
+import { ignoreElements, type Observable } from 'rxjs';
+import { AgentServer } from './agent-server.js';
+import { PLACES } from './arguments.js';
+import { Exchange } from './exchange.js';
+import { Origins } from './origins.js';
+import { AgentTools } from './tools.js';
+
+/** What JSON-RPC has for a request that is refused before it is understood. */
+const INVALID_REQUEST = -32600;
+const PARSE_ERROR = -32700;
+const INTERNAL_ERROR = -32603;
+
+/** Answers a request that is refused before its message is known, as JSON-RPC does. */
+@Catch()
+@Injectable()
+export class McpFilter implements ExceptionFilter {
+  constructor(private readonly tools: AgentTools) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    this.tools.all[0]!.endpoint.filter(FORM).catch(error, host);
+  }
+}
+
+const FORM: ProblemForm = ({ status, detail, code, type: _, title: _title, status: _status, ...more }) => ({
+  status,
+  contentType: 'application/json; charset=utf-8',
+  body: {
+    jsonrpc: '2.0',
+    id: null,
+    error: {
+      code: codeOf(status, code),
+      message: detail,
+      data: { code, ...more },
+    },
+  },
+});
+
+function codeOf(status: number, code: string): number {
+  if (status >= 500) return INTERNAL_ERROR;
+  return code === 'invalid_json' ? PARSE_ERROR : INVALID_REQUEST;
+}
+
+/** The server writes the responses itself. */
+@Injectable()
+export class McpInterceptor implements NestInterceptor {
+  constructor(private readonly tools: AgentTools) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const written = { handle: () => next.handle().pipe(ignoreElements()) };
+    return this.tools.all[0]!.endpoint.interceptor.intercept(context, written);
+  }
+}
+
+/**
+ * Of a client of the version 2026-07-28, only a call may submit a query; the server checks that these headers say what the body
+ * does. Those of older clients do not tell.
+ */
+function mayCall(request: HostRequest): boolean {
+  const isModern = header(request, 'mcp-protocol-version') === '2026-07-28';
+  return (
+    rawRequest(request).method === 'POST' && !(isModern && header(request, 'mcp-method') !== 'tools/call')
+  );
+}
+
+@UseFilters(McpFilter)
+@UseInterceptors(McpInterceptor)
+@StreamsEnvelopes()
+@SubmitsQueries(mayCall)
+export class McpController {
+  constructor(
+    private readonly server: AgentServer,
+    private readonly tools: AgentTools,
+    private readonly origins: Origins,
+  ) {}
+
+  @Post()
+  async message(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
+    this.origins.check(request);
+    const { endpoint } = this.tools.reading(header(request, 'mcp-name'));
+    const body = await endpoint.read(request, await endpoint.owner(request), PLACES);
+    const exchange = new Exchange(request, response, body);
+    try {
+      await this.server.answer(exchange);
+    } finally {
+      await exchange.release();
+    }
+  }
+
+  /** There is no stream besides those of calls. */
+  @Get()
+  async stream(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
+    this.origins.check(request);
+    await this.server.answer(new Exchange(request, response));
+  }
+
+  /** A session ends by itself. */
+  @Delete()
+  end(@Req() request: HostRequest, @Res() response: HostResponse): Promise<void> {
+    return this.stream(request, response);
+  }
+}

@@ -1,0 +1,37 @@
+import { Controller, type ControllerOptions, type DynamicModule, Module, type Type } from '@nestjs/common';
+import { Endpoints } from 'nest-agent-query/protocol';
+import { AgentServer } from './agent-server.js';
+import { Calls } from './calls.js';
+import { McpController } from './mcp.controller.js';
+import { type McpOptions, OPTIONS } from './mcp-options.js';
+import { Origins } from './origins.js';
+import { PushedAnswers } from './pushed-questions.js';
+import { Tasks } from './tasks.js';
+import { AgentTools, checkTools } from './tools.js';
+
+/**
+ * A server of the Model Context Protocol, in the versions 2026-07-28 and 2025-11-25: each agent of the application is a tool.
+ *
+ * @example
+ * @Module({ imports: [QueryModule.forRoot({ handler: MyHandler }), McpModule.forRoot()] })
+ * class AppModule {}
+ */
+@Module({})
+export class McpModule {
+  /** @throws {TypeError} a tool has no valid name */
+  static forRoot(options: McpOptions = {}): DynamicModule {
+    const { version, host, decorators = [], tools = [{}], ttlMs = 3_600_000 } = options;
+    const path = (options.path ?? 'mcp').replace(/^\/+|\/+$/g, '');
+    checkTools(tools);
+    class MountedController extends McpController {}
+    const all = [...decorators.toReversed(), Controller({ path, version, host } as ControllerOptions)];
+    return {
+      module: McpModule,
+      controllers: [Reflect.decorate(all, MountedController) as Type],
+      providers: [
+        ...[AgentServer, AgentTools, Calls, Endpoints, Origins, PushedAnswers, Tasks],
+        { provide: OPTIONS, useValue: { ...options, path, tools, ttlMs } },
+      ],
+    };
+  }
+}

@@ -1,0 +1,58 @@
+import type { RunStream } from 'nest-agent-query';
+import type { CallLog } from './call-log.js';
+
+/** Why a run is not read further: it has ended, it asks, the service stops, or the caller has left. */
+export type Stop = 'ended' | 'asks' | 'stopping' | 'left';
+
+export interface Reading {
+  /** Aborted when the caller leaves. */
+  signal: AbortSignal;
+  /** Something was read. */
+  onNews: () => void;
+  /** The run has asked something new. @returns whether the caller waits for the answer */
+  onAsks: () => Promise<boolean>;
+}
+
+/** Reads the log of a run for one call, whose caller follows the run as long. */
+export async function readRun(
+  stream: RunStream,
+  log: CallLog,
+  { signal, onNews, onAsks }: Reading,
+): Promise<Stop> {
+  const { follow } = await stream.admitted;
+  return new Promise<Stop>((resolve, reject) => {
+    let known = 0;
+    const finish = (stop: Stop) => {
+      signal.removeEventListener('abort', leave);
+      resolve(stop);
+    };
+    const fail = (error: unknown) => {
+      signal.removeEventListener('abort', leave);
+      follower.leave();
+      reject(error);
+    };
+    const follower = follow({
+      write: (slice) => {
+        log.read(slice);
+        onNews();
+        return true;
+      },
+      end: () => finish('ended'),
+      fail,
+      disconnect: () => finish('stopping'),
+      hold: (asks) => {
+        if (!asks || log.asked <= known) return;
+        known = log.asked;
+        onAsks().then((isWaiting) => {
+          if (!isWaiting && follower.leave()) finish('asks');
+        }, fail);
+      },
+    });
+    const leave = () => {
+      if (follower.leave()) finish('left');
+    };
+    signal.addEventListener('abort', leave);
+    if (signal.aborted) leave();
+    else follower.notify();
+  });
+}
