@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { checkCommand, commandHandler } from './agents/command/index.js';
 import { echo } from './agents/echo/index.js';
+import type { RemoteOptions } from './agents/remote/index.js';
 import { EXIT_CODES, loadModule, ModuleFailure, watchModule } from './agents/module/index.js';
 import {
   commandOptions,
@@ -18,6 +19,11 @@ type Handler = QueryModuleOptions['handler'];
 /** What the service uses of the package `nest-agent-query-files`. */
 interface FilesPackage {
   FilesHandler: Handler;
+}
+
+/** What the service uses of the package `nest-agent-query-a2a`. */
+interface A2aPackage {
+  a2aHandler: (options: RemoteOptions) => AgentHandler;
 }
 
 /** What the service uses of the package `nest-agent-query-ai-sdk`. */
@@ -54,9 +60,21 @@ function subjectOf({ name, environment: { AGENT: agent } }: ServiceAgent): strin
 }
 
 async function loadRemoteHandler(agent: ServiceAgent): Promise<Handler> {
-  const { remoteHandler } = await import('./agents/remote/index.js');
   const options = { ...remoteOptions(agent.environment), name: agent.name };
-  return configured(`${subjectOf(agent)}:`, () => remoteHandler(options));
+  if (!isAgentCard(options.url)) {
+    const { remoteHandler } = await import('./agents/remote/index.js');
+    return configured(`${subjectOf(agent)}:`, () => remoteHandler(options));
+  }
+  const { a2aHandler } = await loadPackage<A2aPackage>(
+    `${subjectOf(agent)} and REMOTE_URL an agent card: it`,
+    'nest-agent-query-a2a',
+  );
+  return configured(`${subjectOf(agent)}:`, () => a2aHandler(options));
+}
+
+/** Whether a URL names the card of an agent that speaks A2A, and no service with `POST /query`. */
+function isAgentCard(url: string): boolean {
+  return URL.canParse(url) && new URL(url).pathname.endsWith('/agent-card.json');
 }
 
 async function loadModel(agent: ServiceAgent): Promise<AnsweringOptions> {

@@ -123,6 +123,7 @@ const BUILT_ON: Record<string, string[]> = {
 const PACKAGES_OF: Record<string, string[]> = {
   'create-nest-agent-query': [],
   'nest-agent-query': ['nest-agent-query-client', 'nest-agent-query-doctor'],
+  'nest-agent-query-a2a': ['nest-agent-query', 'nest-agent-query-adapters', 'nest-agent-query-client'],
   'nest-agent-query-adapters': ['nest-agent-query'],
   'nest-agent-query-ai-sdk': [
     'nest-agent-query',

@@ -1587,6 +1587,21 @@ export const PROMISES = {
     sentence:
       'When AGENT=remote and the service behind it are killed and start again, nothing is lost, and no query becomes two runs.',
   },
+  'a2a.answer': {
+    section: 'service',
+    sentence:
+      'AGENT=remote passes texts, files and kwargs to an agent that speaks A2A, and its artifacts back, with a context for each session of each owner.',
+  },
+  'a2a.cancel': {
+    section: 'service',
+    sentence:
+      'An acknowledged cancel of a run of AGENT=remote has cancelled the task of an agent that speaks A2A.',
+  },
+  'a2a.killed': {
+    section: 'service',
+    sentence:
+      'When AGENT=remote is killed in front of an agent that speaks A2A, nothing is lost or repeated, and no message is executed twice.',
+  },
   'openai-agents.answer': {
     section: 'service',
     sentence:

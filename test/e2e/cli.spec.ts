@@ -286,7 +286,9 @@ describe('The command serve', () => {
   it(promise('cli.serve-packages'), async () => {
     const directory = await mkdtemp(join(tmpdir(), 'packages-'));
     try {
-      const missing = ['-ai-sdk', '-files', '-mcp', '-protocols'].map((name) => `nest-agent-query${name}`);
+      const missing = ['-a2a', '-ai-sdk', '-files', '-mcp', '-protocols'].map(
+        (name) => `nest-agent-query${name}`,
+      );
       missing.push('prom-client');
       await mkdir(join(directory, 'node_modules'));
       for (const name of await readdir(join(ROOT, 'node_modules')))
@@ -303,6 +305,14 @@ describe('The command serve', () => {
           'Run npm install nest-agent-query-ai-sdk.\n',
         code: 1,
       });
+      const remote = {
+        REMOTE_URL: 'http://127.0.0.1:9/.well-known/agent-card.json',
+        DATABASE_URL: 'memory:',
+      };
+      expect((await command(['serve', 'remote'], remote, '', main)).stderr).toBe(
+        'nest-agent-query cannot start.\nAGENT is "remote" and REMOTE_URL an agent card: it needs a package that is not ' +
+          'installed. Run npm install nest-agent-query-a2a.\n',
+      );
 
       // Without an agent that is configured or installed, the service works all the same.
       const service = new CommandProcess(

@@ -16,7 +16,7 @@ class RemoteHandler extends AgentHandler {
   constructor(options: RemoteOptions) {
     super();
     this.#logger = loggerOf('RemoteAgent', options.name);
-    this.#service = new RemoteService(remoteSettings(options));
+    this.#service = new RemoteService(remoteSettings(options, 'remoteHandler'));
   }
 
   override handle(query: Query, context: QueryContext): AsyncIterable<Envelope> {

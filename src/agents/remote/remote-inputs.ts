@@ -2,7 +2,6 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { AgentQueryError } from 'nest-agent-query-client';
 import type { InputAnswer, InputRequest, QueryContext, Question, ResolvedInput } from '../../query/index.js';
 import { askedWrongly, notAnswered } from './failures.js';
-import type { Position } from './remote-log.js';
 import type { RemoteService } from './remote-service.js';
 import { repeated } from './repeated.js';
 
@@ -22,14 +21,17 @@ export interface RemoteInputs {
  * Asks what a remote run asks, under the same ids.
  *
  * @param data of its envelope `input_required`
- * @param position before that envelope: the next attempt reads it again
+ * @param position before that envelope, for the checkpoint: the next attempt reads it again
  * @returns the answers for the remote run. A request that has expired here expires there by itself
  * @throws {QueryError} `invalid_envelope`: the data are not valid · what else `context.ask` throws
+ *
+ * @example
+ * const answers = await askHere(context, { requests }, { run: 'r1', seq: 4 });
  */
 export async function askHere(
   context: QueryContext,
   data: unknown,
-  position: Position,
+  position: unknown,
 ): Promise<InputAnswer[]> {
   const { requests } = (data ?? {}) as { requests?: InputRequest[] };
   if (!Array.isArray(requests) || !requests.every((each) => typeof each === 'object' && each !== null))

@@ -44,37 +44,41 @@ export interface RemoteSettings {
   readonly name: string | undefined;
 }
 
-/** @throws {TypeError} an option is not valid; the message has no value of a header and no part of the URL */
-export function remoteSettings({
-  url,
-  headers = {},
-  patienceMs = PATIENCE_MS,
-  name,
-}: RemoteOptions): RemoteSettings {
-  if (!(patienceMs >= 0)) throw new TypeError('remoteHandler: "patienceMs" must be a number from 0 on.');
-  for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
-  return { url: baseOf(url), headers, patienceMs, name };
+/**
+ * Checks the options of a remote agent.
+ *
+ * @param caller the function that has them, for the message
+ * @throws {TypeError} an option is not valid; the message has no value of a header and no part of the URL
+ *
+ * @example
+ * const { url } = remoteSettings({ url: 'http://agent.internal:8000/' }, 'remoteHandler'); // without the slash
+ */
+export function remoteSettings(options: RemoteOptions, caller: string): RemoteSettings {
+  const { url, headers = {}, patienceMs = PATIENCE_MS, name } = options;
+  if (!(patienceMs >= 0)) throw new TypeError(`${caller}: "patienceMs" must be a number from 0 on.`);
+  for (const [name, value] of Object.entries(headers)) checkHeader(name, value, caller);
+  return { url: baseOf(url, caller), headers, patienceMs, name };
 }
 
-function baseOf(text: string): URL {
+function baseOf(text: string, caller: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && !url.username && !url.password && !url.search && !url.hash;
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(
-      'remoteHandler: "url" must begin with https: or http:, and have no user, no query and no fragment.',
+      `${caller}: "url" must begin with https: or http:, and have no user, no query and no fragment.`,
     );
   }
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;
 }
 
-function checkHeader(name: string, value: string): void {
+function checkHeader(name: string, value: string, caller: string): void {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw new TypeError(`remoteHandler: the header ${JSON.stringify(name)} is not valid.`);
+    throw new TypeError(`${caller}: the header ${JSON.stringify(name)} is not valid.`);
   }
   if (OWN_HEADERS.includes(name.toLowerCase()))
-    throw new TypeError(`remoteHandler: the header ${JSON.stringify(name)} is set by the handler itself.`);
+    throw new TypeError(`${caller}: the header ${JSON.stringify(name)} is set by the handler itself.`);
 }

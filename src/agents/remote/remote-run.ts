@@ -20,6 +20,7 @@ import { type Position, RemoteLog } from './remote-log.js';
 import { remoteQuery } from './remote-query.js';
 import type { RemoteService } from './remote-service.js';
 import { patientRetries, repeated } from './repeated.js';
+import { traceHeaders } from './trace-headers.js';
 
 /** How often the position in the remote log is stored while envelopes come. */
 const CHECKPOINT_MS = 500;
@@ -222,11 +223,4 @@ export class RemoteRun {
     // What it says to the end of a run is of no use to the run.
     await cancelling.catch(() => undefined);
   }
-}
-
-/** The headers of a trace (W3C Trace Context). */
-function traceHeaders(trace: string | undefined): Record<string, string> {
-  if (trace === undefined) return {};
-  const [traceparent, tracestate] = trace.split(/ (.*)/s, 2);
-  return { traceparent: traceparent!, ...(tracestate && { tracestate }) };
 }

@@ -6,7 +6,13 @@ import { isFinal } from './failures.js';
 /** The first wait. Runs are few compared with callers, and each has one that waits for it. */
 const FIRST_MS = 100;
 
-/** Tries without an end, as long as they may help. */
+/**
+ * Tries without an end, as long as they may help.
+ *
+ * @example
+ * const retries = patientRetries();
+ * await retries.wait(error, 0, context.signal);
+ */
 export function patientRetries(): Retries {
   const retries = new Retries(Infinity, Infinity);
   retries.retryMs = FIRST_MS;
@@ -29,6 +35,9 @@ export interface Repetition {
  * Repeats a request until it succeeds.
  *
  * @throws {QueryError} another try is of no use, or too late · the reason of the signal · what else `request` throws
+ *
+ * @example
+ * const response = await repeated(() => ask(url), { signal: context.signal, failureOf: failures.notSubmitted });
  */
 export async function repeated<T>(request: () => Promise<T>, repetition: Repetition): Promise<T> {
   const { signal, failureOf, giveUpAt = Infinity, retries = patientRetries() } = repetition;
