@@ -216,11 +216,12 @@ export class UsageSums {
   /** Adds up what is new, and removes what is too old. */
   async addUp(): Promise<void> {
     const { database } = this;
-    const addNext = (db: Db) =>
-      addUsage(db, database.driver, (runs) =>
-        runs.where('ended_at', 'is not', null).orderBy('owner_hash').limit(BATCH),
-      );
-    while ((await database.attemptTransaction(addNext)) === BATCH);
+    const ended = (runs: ReturnType<typeof selectUsing>) =>
+      runs.where('ended_at', 'is not', null).orderBy('owner_hash');
+    // Most sweeps find nothing, and need no transaction.
+    const [one] = await database.attempt((db) => ended(selectUsing(db)).select('id').limit(1).execute());
+    const addNext = (db: Db) => addUsage(db, database.driver, (runs) => ended(runs).limit(BATCH));
+    while (one && (await database.attemptTransaction(addNext)) === BATCH);
     const today = dayOf(database.now());
     if (this.#cleanedOn === today) return;
     const oldest = today - USAGE_DAYS;
