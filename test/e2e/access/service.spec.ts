@@ -229,7 +229,10 @@ describe('The configuration of the service', () => {
     // An adapter may make HEAD of each GET by itself.
     const isDescribed = (route: string) => !route.startsWith('HEAD ') || described.includes(route);
     const served = routes!.filter(
-      (route) => !/^OPTIONS |^(GET|HEAD) \/assets\/| (\/[\w-]+)?\/(ai|ag-ui|mcp|v1)(\/|$)/.test(route),
+      (route) =>
+        !/^OPTIONS |^(GET|HEAD) \/assets\/| (\/[\w-]+)?\/(a2a|ai|ag-ui|mcp|v1|\.well-known)(\/|$)/.test(
+          route,
+        ),
     );
     expect(described.sort()).toEqual(served.filter(isDescribed).sort());
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);

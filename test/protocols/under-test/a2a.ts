@@ -17,10 +17,15 @@ const subscribe = (base: string, reply: Reply, events: number) => {
 export const a2a: ProtocolUnderTest = {
   name: 'A2A',
   module: () => A2aModule.forRoot(),
-  submit: (base, text, { conversation, headers } = {}) => {
-    const message = messageOf(text, conversation === undefined ? {} : { contextId: conversation });
+  submit: (base, text, { conversation, headers, members, parts = [] } = {}) => {
+    const { message: own, ...others } = (members ?? {}) as { message?: object };
+    const message = messageOf(text, {
+      ...(conversation !== undefined && { contextId: conversation }),
+      ...own,
+      parts: [{ text }, ...parts],
+    });
     const options = { path: '/a2a/message:stream', headers: { ...HEADERS, ...headers } };
-    return request(base, options, JSON.stringify({ message }));
+    return request(base, options, JSON.stringify({ message, ...others }));
   },
   follow: (base, reply) => subscribe(base, reply, 0),
   resume: subscribe,
