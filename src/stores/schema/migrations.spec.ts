@@ -20,7 +20,8 @@ const ofNone = `${ANN}, '', null, ${TODAY}, '', null`;
 const BEFORE = [
   `drop index runs_using`,
   `alter table runs drop column usage`,
-  `delete from migrations where name = '0007_usage_of_runs'`,
+  `drop table if exists journal`,
+  `delete from migrations where name >= '0007'`,
   `create table new_usage as select '' as writer, 0 as number, 0 as n, usage.* from usage where runs < 0`,
   `insert into usage (${COLUMNS}) values (${ANN}, '*', null, ${TODAY}, '', null, 1, 1, 10, 0, 0, 0)`,
   `insert into usage (${COLUMNS}) values (${ofTalk}, 1, 1, 10, 0, 0, 0)`,
