@@ -22,17 +22,6 @@ const BATCH = 500;
 /** A row of `usage`. */
 type Sum = Tables['usage'];
 
-/** What is added up, by column. */
-const COUNTS = {
-  runs: 'runs',
-  input_tokens: 'inputTokens',
-  output_tokens: 'outputTokens',
-  reasoning_tokens: 'reasoningTokens',
-  cached_input_tokens: 'cachedInputTokens',
-  price: 'price',
-} as const;
-const COUNT_COLUMNS = Object.keys(COUNTS) as (keyof typeof COUNTS)[];
-
 const TYPES: ColumnTypes<Sum> = {
   owner_hash: 'bigint',
   owner: 'text',
@@ -48,6 +37,14 @@ const TYPES: ColumnTypes<Sum> = {
   cached_input_tokens: 'bigint',
   price: 'bigint',
 };
+const COUNTS = [
+  'runs',
+  'input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cached_input_tokens',
+  'price',
+] as const;
 export const USAGE_COLUMNS = Object.keys(TYPES) as (keyof Sum)[];
 
 /** What a run has used on one day with one model. `runs` is 1 where the run has its first usage, and 0 elsewhere. */
@@ -92,12 +89,22 @@ export async function readUsing(runs: SelectQueryBuilder<Tables, 'runs', object>
   for (const row of rows)
     for (const used of usageOf(row))
       for (const sessionKey of [ALL_SESSIONS, row.session_key ?? NO_SESSION]) {
-        const key = `${row.owner} ${sessionKey} ${used.day} ${used.model === undefined ? '' : JSON.stringify(used.model)}`;
+        // The owner is JSON, which says where it ends. The key has no space.
+        const key = `${row.owner} ${sessionKey} ${used.day} ${used.model === undefined ? '' : `=${used.model}`}`;
         const sum = sums.get(key);
-        if (!sum) sums.set(key, newSum(row, sessionKey, used));
-        else for (const column of COUNT_COLUMNS) sum[column] += used[COUNTS[column]];
+        if (sum) addTo(sum, used);
+        else sums.set(key, newSum(row, sessionKey, used));
       }
   return { ids: rows.map(({ id }) => id), sums: [...sums.values()] };
+}
+
+function addTo(sum: Sum, used: RunUsage): void {
+  sum.runs += used.runs;
+  sum.input_tokens += used.inputTokens;
+  sum.output_tokens += used.outputTokens;
+  sum.reasoning_tokens += used.reasoningTokens;
+  sum.cached_input_tokens += used.cachedInputTokens;
+  sum.price += used.price;
 }
 
 function newSum(
@@ -144,10 +151,7 @@ const adding = new RowStatement<Sum>(TYPES, (db, rows) =>
         .columns(['owner_hash', 'session_key', 'day', 'model_key', 'owner'])
         .doUpdateSet((row) =>
           Object.fromEntries(
-            COUNT_COLUMNS.map((column) => [
-              column,
-              row(`usage.${column}`, '+', row.ref(`excluded.${column}`)),
-            ]),
+            COUNTS.map((column) => [column, row(`usage.${column}`, '+', row.ref(`excluded.${column}`))]),
           ),
         ),
     ),
