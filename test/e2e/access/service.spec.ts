@@ -100,7 +100,8 @@ describe('The configuration of the service', () => {
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
     expect(preflight.headers.get('access-control-allow-headers')).toBe(
       'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
-        'traceparent,tracestate,X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,' +
+        'traceparent,tracestate,A2A-Extensions,A2A-Version,' +
+        'X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,' +
         'X-Stainless-Lang,X-Stainless-OS,X-Stainless-Package-Version,X-Stainless-Poll-Helper,' +
         'X-Stainless-Retry-Count,X-Stainless-Runtime,X-Stainless-Runtime-Version,X-Stainless-Timeout,' +
         'MCP-Protocol-Version,Mcp-Method,Mcp-Name,Mcp-Session-Id',
