@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
 import { AiSdkModule } from 'nest-agent-query-protocols/ai-sdk';
 import { OpenAiModule } from 'nest-agent-query-protocols/openai';
@@ -142,8 +143,8 @@ describeWithBrowser('The page, in Chromium', () => {
       };
       const runs = { drainMs: 0, stopDeadlineMs: 100 };
       const query = QueryModule.forRoot({ handler: agent.handler, owner, runs, streams: { retryMs: 10 } });
-      const views = [AiSdkModule.forRoot(), AgUiModule.forRoot(), OpenAiModule.forRoot()];
-      const protocols = ['ai-sdk', 'ag-ui', 'openai'];
+      const views = [AiSdkModule, AgUiModule, OpenAiModule, A2aModule].map((view) => view.forRoot());
+      const protocols = ['ai-sdk', 'ag-ui', 'openai', 'a2a'];
       @Module({ imports: [query, ...views, PlaygroundModule.forRoot({ protocols })] })
       class Application {}
       host = await startHost(adapter, Application, (app) => app.setGlobalPrefix('api/v1'));
