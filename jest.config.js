@@ -41,7 +41,7 @@ export default {
     '^nest-agent-query-client/(.*)$': '<rootDir>/packages/client/src/$1.ts',
     '^nest-agent-query-(ai-sdk|protocols)/(.*)$': '<rootDir>/packages/$1/src/$2/index.ts',
     '^nest-agent-query-([^/]+)$': '<rootDir>/packages/$1/src/index.ts',
-    '^(\\.{1,2}/.*(?:code-folder|required-framework))\\.cjs$': '$1.cts',
+    '^(\\.{1,2}/.*(?:code-folder|manifest|required-framework))\\.cjs$': '$1.cts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'cts', 'json', 'node'],

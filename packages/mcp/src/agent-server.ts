@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { Injectable, Logger } from '@nestjs/common';
 import {
   type AuthInfo,
@@ -16,15 +15,11 @@ import { Calls } from './calls.js';
 import { sessionHeader, TASKS } from './client-facts.js';
 import type { Call, Exchange } from './exchange.js';
 import { isObject } from './json.js';
+import { MANIFEST } from './manifest.cjs';
 import { PushedAnswers } from './pushed-questions.js';
 import { Tasks } from './tasks.js';
 import { AgentTools } from './tools.js';
 import { answerAsWeb } from './web-exchange.js';
-
-const { name, version } = createRequire(import.meta.url)('../package.json') as {
-  name: string;
-  version: string;
-};
 
 /** Answers the messages of clients. Nothing is kept from one message to the next. */
 @Injectable()
@@ -73,6 +68,7 @@ export class AgentServer {
 
   #serverOf(exchange: Exchange, era: Call['era']): Server {
     const extensions = era === 'modern' ? { extensions: { [TASKS]: {} } } : {};
+    const { name, version } = MANIFEST;
     const server = new Server({ name, version }, { capabilities: { tools: {}, ...extensions } });
     server.setRequestHandler('tools/list', () => ({ tools: this.tools.all.map(({ shown }) => shown) }));
     server.setRequestHandler('tools/call', ({ params: parameters }, { mcpReq }) =>
