@@ -19,11 +19,11 @@ import { insertSegments, joined, readLogExtent, type Segment } from './segments.
 /** A commit of more runs than this writes to the journal. */
 const FEW_RUNS = 16;
 
-/** So much of a run, in characters, is moved. */
-const MOVED_LENGTH = 4 * 1024;
-
-/** What has been here for so long is moved, a few runs with each commit. */
-const MOVED = { afterMs: 5_000, atOnce: 16 };
+/**
+ * What is so long, in characters, is moved, and what has been here for so long: a few runs of each with a commit, because many
+ * runs get there at the same time. What is longer than `mostLength` is moved at once.
+ */
+const MOVED = { length: 4 * 1024, afterMs: 5_000, atOnce: 16, mostLength: 64 * 1024 };
 
 /** What a run has in the journal. */
 interface Journaled {
@@ -97,8 +97,12 @@ export class Journal {
     }
     const moved = new Set(this.#old());
     for (const runId of this.#journaled.keys()) if (moves(runId)) moved.add(runId);
-    for (const [runId, own] of news)
-      if (news.size <= FEW_RUNS || moves(runId) || this.#isLong(runId, own)) moved.add(runId);
+    let long = 0;
+    for (const [runId, own] of news) {
+      const length = this.#lengthWith(runId, own);
+      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
+      if (news.size <= FEW_RUNS || moves(runId) || isLong) moved.add(runId);
+    }
     const journaled = [...news].flatMap(([runId, own]) => (moved.has(runId) ? [] : own));
     const row = this.#rows + 1;
     return {
@@ -142,9 +146,9 @@ export class Journal {
     }
   }
 
-  #isLong(runId: string, news: Segment[]): boolean {
-    const length = news.reduce((sum, { envelopes }) => sum + envelopes.length, 0);
-    return length + (this.#journaled.get(runId)?.length ?? 0) >= MOVED_LENGTH;
+  #lengthWith(runId: string, news: Segment[]): number {
+    const before = this.#journaled.get(runId)?.length ?? 0;
+    return news.reduce((sum, { envelopes }) => sum + envelopes.length, before);
   }
 
   #oldestWithout(moved: ReadonlySet<string>): number | undefined {
