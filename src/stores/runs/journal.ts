@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import { Statement } from '../drivers/row-statement.js';
@@ -77,7 +76,12 @@ export class Journal {
     return this.#journaled.has(runId);
   }
 
-  /** Whether the table has rows. */
+  /** The runs that have a part in it. */
+  get runIds(): Iterable<string> {
+    return this.#journaled.keys();
+  }
+
+  /** Whether the table has no rows. */
   get isEmpty(): boolean {
     return this.#oldest > this.#rows;
   }
@@ -86,22 +90,21 @@ export class Journal {
    * Decides where a commit writes.
    *
    * @param segments the new ones, those of a run one after another
-   * @param moves whether nothing of a run may stay in the journal
+   * @param whole the runs of which nothing may stay in the journal
    */
-  plan(segments: Segment[], moves: (runId: string) => boolean): Move {
+  plan(segments: Segment[], whole: Iterable<string>): Move {
     const news = new Map<string, Segment[]>();
     for (const segment of segments) {
       const ofRun = news.get(segment.run_id);
       if (ofRun) ofRun.push(segment);
       else news.set(segment.run_id, [segment]);
     }
-    const moved = new Set(this.#old());
-    for (const runId of this.#journaled.keys()) if (moves(runId)) moved.add(runId);
+    const moved = new Set([...this.#old(), ...whole]);
     let long = 0;
     for (const [runId, own] of news) {
       const length = this.#lengthWith(runId, own);
       const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
-      if (news.size <= FEW_RUNS || moves(runId) || isLong) moved.add(runId);
+      if (news.size <= FEW_RUNS || isLong) moved.add(runId);
     }
     const journaled = [...news].flatMap(([runId, own]) => (moved.has(runId) ? [] : own));
     const row = this.#rows + 1;
@@ -178,7 +181,7 @@ export async function moveAll(database: Database): Promise<void> {
 async function move(db: Db, driver: Driver, segment: Segment): Promise<void> {
   const run = await db
     .selectFrom('runs')
-    .select(sql`1`.as('one'))
+    .select('id')
     .where('id', '=', segment.run_id)
     .where('ended_at', 'is', null)
     .executeTakeFirst();

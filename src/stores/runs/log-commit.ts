@@ -24,7 +24,7 @@ export interface LogCommit {
   /** Writes these segments to a file. */
   journal: Journal;
   /** The runs of which nothing may stay in the journal. */
-  moved: (runId: string) => boolean;
+  whole: Iterable<string>;
   /** The checkpoints of runs that do not end. */
   checkpoints: Checkpoint[];
   /** What runs that do not end have used, with these segments. */
@@ -146,9 +146,8 @@ function writtenUnder(db: Db, place: PlaceOf<LeasedRows>, isOwned: RawBuilder<bo
 /** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { segments, journal, moved, checkpoints, usage, endings, deliveries } = commit;
-  const ending = new Set(endings.map(({ run_id: id }) => id));
-  const move = journal.plan(segments, (runId) => ending.has(runId) || moved(runId));
+  const { segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
+  const move = journal.plan(segments, [...whole, ...endings.map(({ run_id: id }) => id)]);
   const ended = await database.persistAtOnce(async (db) => {
     const [, rows] = await Promise.all([
       insertingDone.execute(db, driver, endings),

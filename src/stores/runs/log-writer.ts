@@ -173,9 +173,9 @@ export class LogWriter {
   async #write(taken: [LocalRun, Waiting][], isWhole: boolean): Promise<Map<string, boolean>> {
     if (taken.length === 0 && !isWhole) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const whole = new Set(taken.flatMap(([{ id }, { isMoved }]) => (isMoved ? [id] : [])));
-    const moved = (runId: string) => isWhole || whole.has(runId);
-    const commit = { ...commitOf(taken, this.outbox), journal: this.#journal, moved };
+    const ids = taken.flatMap(([{ id }, { isMoved }]) => (isMoved || isWhole ? [id] : []));
+    const whole = isWhole ? [...ids, ...this.#journal.runIds] : ids;
+    const commit = { ...commitOf(taken, this.outbox), journal: this.#journal, whole };
     const { expired, ended } = await writeCommit(this.database, leases, commit);
     if (expired.length === 0) return ended;
     for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
@@ -197,7 +197,7 @@ export class LogWriter {
 
 /** What is to be written: the envelopes as segments, and behind them the ends. */
 function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
-  const commit: Omit<LogCommit, 'journal' | 'moved'> = {
+  const commit: Omit<LogCommit, 'journal' | 'whole'> = {
     segments: [],
     checkpoints: [],
     usage: [],
