@@ -140,7 +140,9 @@ describe('The agent command', () => {
   });
 
   it(promise('service.command-cancel', 'the time limit of a run'), async () => {
-    const { url } = await start('python3 stubborn.py', { STOP_DEADLINE_MS: '2000', RUN_TIMEOUT_MS: '1000' });
+    // A shell prints within the time limit also on a slow machine, where Python may not have started by then.
+    const stubborn = `trap '' TERM; sleep 1000 & echo $$ $!; while :; do sleep 1000; done`;
+    const { url } = await start(stubborn, { STOP_DEADLINE_MS: '2000', RUN_TIMEOUT_MS: '3000' });
     const text = await (await ask(url, '')).whole();
     expect(text).toContain('"run_timeout"');
     expect(await anyRuns(pidsIn(text))).toBe(false);

@@ -13,14 +13,14 @@ import { randomFrom } from '../support/random.mjs';
 import { PatientCaller } from '../support/patient-caller.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 
-/** Says words, and stores a checkpoint after each. Those after the number in the file `gate` wait. It notes each run once, and that it has stopped. */
+/** Says words, and stores a checkpoint after each. Those after the number in the file `gate` wait. It notes the run at each attempt, and that it has stopped. */
 const AGENT = `
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 export const restarts = 1000;
 export default async function* ({ parts, kwargs }, { runId, signal, resumed, checkpoint }) {
-  if (!resumed) appendFileSync('calls', runId + '\\n');
+  appendFileSync('calls', runId + '\\n');
   for (const part of parts) {
     if (part.type !== 'file') continue;
     const hash = createHash('sha256');
@@ -295,7 +295,8 @@ describe('The agent remote of the service', () => {
           end: { status: 'completed' },
           hasGap: false,
         });
-      expect(await calls()).toHaveLength(callers.length);
+      // The service may be killed before it calls the handler for the first time: then that attempt is not noted.
+      expect(new Set(await calls()).size).toBe(callers.length);
     },
     240_000,
   );

@@ -147,6 +147,8 @@ describeOnOneAdapter('A handler on %s', (adapter) => {
     const host = await serve(await openStore(`file:${path}`));
     await send(host.url, `secret ${'x'.repeat(200_000)}`);
     await send(host.url, 'secret too');
+    // A run that has just ended lets go of the files that it has read.
+    await eventually(async () => (await readdir(join(`${path}.files`, 'opened'))).length === 0);
     expect(await mentions(directory, 'secret')).toBeGreaterThan(0);
     expect((await request(host.url, { method: 'DELETE', path: '/query/sessions/s' })).status).toBe(204);
     expect(await mentions(directory, 'secret')).toBe(0);
