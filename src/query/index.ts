@@ -15,6 +15,7 @@ export type * from 'nest-agent-query-client';
 export { DataUrl } from './body/data-url.js';
 export { type BodyPlace, placesOf, type StringKind } from './body/places.js';
 export { EventLog } from './event-log/event-log.js';
+export { joinedSlice } from './event-log/log-slices.js';
 export { type FollowedRun, RunStream } from './event-log/run-stream.js';
 export { emittedFile } from './files/answer-files.js';
 export { FileContent, filePartOf, HEAD_BYTES, typeOfHead } from './files/content.js';

@@ -114,7 +114,7 @@ export class EventLog {
     if (first < this.#first) return this.#readClosed(first);
     const count = Math.max(0, this.last - after);
     const lines = count === 0 ? '' : this.#readOpen(first);
-    return { first, count, lines, endOffset: this.endOffset, ended: this.ended };
+    return { first, count, lines, endOffset: this.endOffset, ended: this.ended, newest: true };
   }
 
   #readOpen(first: number): string {

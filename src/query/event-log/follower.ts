@@ -1,6 +1,7 @@
-import type { Awaitable, LogSlice } from '../ports/run-store.js';
+import type { LogSlice } from '../ports/run-store.js';
 import type { Followers } from './followers.js';
 import { isThenable } from '../ports/file-store.js';
+import { joinedSlice, sliceAfter } from './log-slices.js';
 
 export interface Sink {
   /** Writes a slice of the log. Returns false if it takes no more until it has called `Follower.drained`. */
@@ -24,16 +25,17 @@ export class Follower {
   #isReading = false;
   /** The log has grown since the current read began. */
   #hasNews = false;
+  /** What another process has sent since the current read began. */
+  #offered: LogSlice | undefined;
   /** The sink takes no more at present. */
   #isBlocked = false;
   #hasLeft = false;
 
   /**
-   * @param log `read` returns the envelopes after a number
    * @param cursor the number of the last envelope that the reader has
+   * @param group the followers of the run, from whose log it reads
    */
   constructor(
-    private readonly log: { read(after: number): Awaitable<LogSlice> },
     private cursor: number,
     private readonly sink: Sink,
     private readonly group: Followers,
@@ -47,10 +49,24 @@ export class Follower {
     try {
       while (!this.#hasLeft && !this.#isReading && !this.#isBlocked) {
         this.#hasNews = false;
-        const slice = this.log.read(this.cursor);
+        const slice = this.group.read(this.cursor);
         if (isThenable(slice)) return this.#await(Promise.resolve(slice));
         if (!this.#write(slice)) return;
       }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Another process says what is new: writes it, or reads if something before it is missing. */
+  offer(slice: LogSlice): void {
+    if (this.#isReading) {
+      this.#offered = (this.#offered && joinedSlice(this.#offered, slice)) ?? slice;
+      return;
+    }
+    if (slice.first > this.cursor + 1 || this.#isBlocked) return this.notify();
+    try {
+      this.#writeNew(slice);
     } catch (error) {
       this.#fail(error);
     }
@@ -80,11 +96,25 @@ export class Follower {
     reading
       .then((slice) => {
         this.#isReading = false;
+        const offered = this.#offered;
+        this.#offered = undefined;
         if (this.#hasLeft) return;
-        if (this.#write(slice) || this.#hasNews) this.notify();
+        let hasMore = this.#write(slice);
+        if (offered) {
+          const isNext = offered.first <= this.cursor + 1;
+          // What was sent last is the newest. To read on would not end as long as the log grows.
+          if (!isNext || offered.first + offered.count > this.cursor) hasMore = !isNext;
+          this.#writeNew(offered);
+        }
+        if (hasMore || this.#hasNews) this.notify();
         this.group.advanced(this);
       })
       .catch((error: unknown) => this.#fail(error));
+  }
+
+  #writeNew(offered: LogSlice): void {
+    const slice = sliceAfter(offered, this.cursor);
+    if (slice && !this.#hasLeft && !this.#isBlocked) this.#write(slice);
   }
 
   /** Returns whether there may be more to read at once. */
@@ -94,9 +124,10 @@ export class Follower {
       this.cursor = slice.first + slice.count - 1;
       this.#isBlocked = !this.sink.write(slice);
     }
+    if (slice.ended) this.group.reachedEnd();
     if (slice.ended && this.leave()) this.sink.end();
     else this.sink.hold?.(slice.asks === true);
-    return slice.count > 0;
+    return slice.count > 0 && !slice.newest;
   }
 
   #fail(error: unknown): void {

@@ -13,15 +13,21 @@ class LostSignals extends Signals {
   async close(): Promise<void> {}
 }
 
+const STORE = {
+  signals: new LostSignals(),
+  read: () => Promise.reject(new Error('Nothing is read.')),
+  find: () => Promise.resolve(undefined),
+};
+
 const RUN = { id: 'r', owner: 'ann', sessionId: undefined };
 
 describe('The followers of a run that another process executes', () => {
   it('read on when one of them finds that the run has ended, although no signal has come', async () => {
-    const groups = new FollowerGroups(new LostSignals());
+    const groups = new FollowerGroups(STORE);
     const group = groups.of(RUN);
     const told = new EventTarget();
     const follower = {
-      ...{ offset: 0, disconnect: () => undefined },
+      ...{ offset: 0, disconnect: () => undefined, offer: () => undefined },
       notify: () => void told.dispatchEvent(new Event('notified')),
     };
     group.join(follower);
@@ -33,11 +39,11 @@ describe('The followers of a run that another process executes', () => {
   });
 
   it('cost the same with each slice, however many there are', () => {
-    const group = new FollowerGroups(new LostSignals()).of(RUN);
+    const group = new FollowerGroups(STORE).of(RUN);
     let looks = 0;
     let read = 0;
     const followers = Array.from({ length: 2_000 }, () => ({
-      ...{ disconnect: () => undefined, notify: () => undefined },
+      ...{ disconnect: () => undefined, notify: () => undefined, offer: () => undefined },
       get offset() {
         looks++;
         return read;
@@ -56,10 +62,10 @@ describe('The followers of a run that another process executes', () => {
 
 describe('The followers of a run that this process has taken', () => {
   it('hold nothing back before one of them is heard of, and keep the run from being without followers', () => {
-    const group = new FollowerGroups(new LostSignals()).of(RUN);
+    const group = new FollowerGroups(STORE).of(RUN);
     const changes: string[] = [];
     group.attach({ followed: () => changes.push('followed'), unfollowed: () => changes.push('unfollowed') });
-    group.goLive(true);
+    group.goLive(true, true);
     expect(group.lag(1_000_000)).toBeLessThan(0);
     group.followedBy('other', 400_000);
     expect(group.lag(1_000_000)).toBe(600_000);

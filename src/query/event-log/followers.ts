@@ -1,6 +1,7 @@
-import type { Signals } from '../ports/other-processes.js';
+import type { Awaitable } from '../ports/file-store.js';
 import type { FollowerChanged } from '../ports/run-listener.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { LogSlice, RunRecord, RunStore } from '../ports/run-store.js';
+import { UntoldNews } from './untold-news.js';
 
 /** The most groups that wait for the end of the tick: after more, the processor's caches would not hold the data of the first. */
 const MAX_PENDING = 64;
@@ -24,6 +25,7 @@ interface Member {
   /** How far it has read, in characters of JSON since the beginning of the log. */
   readonly offset: number;
   notify(): void;
+  offer(slice: LogSlice): void;
   disconnect(): void;
 }
 
@@ -42,8 +44,9 @@ function flushAll(): void {
  * Everything that is appended in one tick of the event loop leaves in one write. For this, `notify` only marks the group,
  * and one `setImmediate` flushes all marked groups.
  *
- * The process that executes the run is the one that has news. It sends a signal to the processes that follow the run. Each
- * answers with how far its fastest follower has read, so that the handler is held back for the followers of all processes.
+ * The process that executes the run is the one that has news. It sends a signal to the processes that follow the run, with the
+ * news if that is short. Each answers with how far its fastest follower has read, so that the handler is held back for the
+ * followers of all processes.
  */
 export class Followers {
   readonly #local = new Set<Member>();
@@ -54,6 +57,7 @@ export class Followers {
   #hasEnded = false;
   #isPending = false;
   #reportedOffset = 0;
+  readonly #untold: UntoldNews;
   #onAdvance: (() => void) | undefined;
   #emptied: Promise<void> | undefined;
   #onEmptied: (() => void) | undefined;
@@ -61,7 +65,9 @@ export class Followers {
   constructor(
     readonly run: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
     private readonly groups: FollowerGroups,
-  ) {}
+  ) {
+    this.#untold = new UntoldNews(run, groups.store);
+  }
 
   get size(): number {
     return this.#local.size + this.#remote.size;
@@ -80,13 +86,16 @@ export class Followers {
   /**
    * This process executes the run.
    *
-   * @param isAwaited whether there may be followers in other processes that this one has not heard of
+   * @param isKnown whether other processes can know the run already
+   * @param isAwaited whether there may be followers in them that this one has not heard of
    */
-  goLive(isAwaited: boolean): void {
+  goLive(isKnown: boolean, isAwaited: boolean): void {
     this.#isLive = true;
+    if (!isKnown || !this.#signals.isShared) return;
     // Followers that may not exist hold nothing back.
-    if (isAwaited && this.groups.signals.isShared) this.followedBy('unknown', Infinity);
-    this.#send('started');
+    if (isAwaited) this.followedBy('unknown', Infinity);
+    this.#untold.skip();
+    this.#tellOthers('started', this.#untold.take());
   }
 
   /** The run asks: what is added to its log may come from any process. */
@@ -102,9 +111,9 @@ export class Followers {
    */
   detach(hasEnded: boolean): void {
     this.#listener = undefined;
+    if (this.#remote.size > 0) this.#tellOthers('news', hasEnded ? this.#untold.take() : undefined);
     this.#isLive = false;
     this.#hasEnded = hasEnded;
-    if (this.#remote.size > 0) this.#send('news');
     this.#remote.clear();
     this.#left();
     this.report();
@@ -114,6 +123,17 @@ export class Followers {
   end(): void {
     this.#hasEnded = true;
     this.notify();
+  }
+
+  /** A follower has read the end of the log. */
+  reachedEnd(): void {
+    // The process that executed the run need not be told that they leave.
+    if (this.isElsewhere) this.end();
+  }
+
+  /** Returns the envelopes after a number. */
+  read(after: number): Awaitable<LogSlice> {
+    return this.groups.store.read(this.run, after);
   }
 
   join(follower: Member): void {
@@ -130,20 +150,23 @@ export class Followers {
     this.groups.size--;
     this.#left(follower);
     this.#tell('unfollowed');
-    if (wasElsewhere && !this.isElsewhere) this.#send('leave');
+    if (wasElsewhere && !this.isElsewhere) this.#signals.send({ type: 'leave', runId: this.run.id });
   }
 
   /** Another process has followers of the run. */
   followedBy(process: string, offset: number): void {
     if (!this.#listener) return;
     const isKnown = this.#remote.has(process);
+    const areOthersTold = this.#remote.size > 0;
     this.#remote.set(process, { offset, missedRounds: 0 });
     if (isKnown) return this.advanced();
     this.#joined();
     if (process === 'unknown') return;
     this.leftBy('unknown');
     // What was appended before this process heard of the followers.
-    if (this.#isLive) this.#send('news');
+    if (!this.#isLive || areOthersTold) return;
+    this.#untold.skip();
+    this.#tellOthers('news');
   }
 
   leftBy(process: string): void {
@@ -160,7 +183,7 @@ export class Followers {
   report(): void {
     if (!this.isElsewhere) return;
     this.#reportedOffset = this.offset;
-    this.groups.signals.send({ type: 'follow', runId: this.run.id, offset: this.#reportedOffset });
+    this.#signals.send({ type: 'follow', runId: this.run.id, offset: this.#reportedOffset });
   }
 
   notify(): void {
@@ -170,9 +193,15 @@ export class Followers {
     if (pending.push(this) === 1) setImmediate(flushAll);
   }
 
+  /** Another process says what is new. */
+  offer(slice: LogSlice): void {
+    for (const follower of this.#local) follower.offer(slice);
+    this.advanced();
+  }
+
   flush(): void {
     this.#isPending = false;
-    if (this.#remote.size > 0) this.#send('news');
+    if (this.#remote.size > 0) this.#tellOthers('news', this.#isLive ? this.#untold.take() : undefined);
     for (const follower of this.#local) follower.notify();
     this.advanced();
   }
@@ -199,7 +228,7 @@ export class Followers {
   advanced(follower?: Member): void {
     this.#onAdvance?.();
     this.#onAdvance = undefined;
-    if (this.#isLive || !this.groups.signals.isShared) return;
+    if (this.#isLive || !this.#signals.isShared) return;
     // The fastest of thousands of followers is not looked for with each slice that one of them reads.
     const { offset } = follower ?? this;
     if (offset - this.#reportedOffset >= REPORTED_LENGTH) this.report();
@@ -232,8 +261,12 @@ export class Followers {
     this.groups.onChange(event, { runId: this.run.id, followers: this.#local.size });
   }
 
-  #send(type: 'news' | 'started' | 'leave'): void {
-    this.groups.signals.send({ type, runId: this.run.id });
+  get #signals() {
+    return this.groups.store.signals;
+  }
+
+  #tellOthers(type: 'news' | 'started', slice?: LogSlice): void {
+    this.#signals.send({ type, runId: this.run.id, ...(slice && { slice }) });
   }
 }
 
@@ -244,8 +277,9 @@ export class FollowerGroups {
   readonly #groups = new Map<string, Followers>();
   #timer: NodeJS.Timeout | undefined;
 
+  /** @param store has the logs. What others are told is what it returns at once: what it has in memory */
   constructor(
-    readonly signals: Signals,
+    readonly store: Pick<RunStore, 'signals' | 'read' | 'find'>,
     readonly onChange: (event: 'followed' | 'unfollowed', change: FollowerChanged) => void = () => undefined,
   ) {}
 
@@ -254,7 +288,7 @@ export class FollowerGroups {
     if (!group) {
       group = new Followers(run, this);
       this.#groups.set(run.id, group);
-      if (this.signals.isShared) this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
+      if (this.store.signals.isShared) this.#timer ??= setInterval(() => this.#round(), ROUND_MS).unref();
     }
     return group;
   }

@@ -71,7 +71,12 @@ export class RunStream extends Observable<Envelope> {
 function logged(envelopes: Observable<Envelope>): FollowedRun {
   const log = new EventLog();
   let subscription: Subscription | undefined;
-  const groups = new FollowerGroups(new LocalSignals(), (event) => {
+  const store = {
+    signals: new LocalSignals(),
+    read: (_: unknown, after: number) => log.read(after),
+    find: () => undefined,
+  };
+  const groups = new FollowerGroups(store, (event) => {
     if (event === 'unfollowed') subscription?.unsubscribe();
   });
   const followers = groups.of({ id: '', owner: '', sessionId: undefined });
@@ -88,7 +93,7 @@ function logged(envelopes: Observable<Envelope>): FollowedRun {
   return {
     run: undefined,
     follow: (sink) => {
-      const follower = new Follower(log, 0, sink, followers);
+      const follower = new Follower(0, sink, followers);
       subscription = texts.subscribe({
         next: (text) => {
           log.append(text);

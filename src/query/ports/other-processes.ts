@@ -1,13 +1,14 @@
 import type { Awaitable } from './file-store.js';
+import type { LogSlice } from './run-record.js';
 
 /**
- * What one process of the service tells the others about a run. A signal only says where to look: it carries no envelope and no
- * status, it may be lost, and it may come twice.
+ * What one process of the service tells the others about a run. A signal may be lost, and it may come twice: all that it says
+ * is in the store, where the others look when they miss something.
  *
  * | type | meaning |
  * |---|---|
- * | `news` | the log of the run has grown, or the run has ended |
- * | `started` | the process executes the run now; processes with followers of the run answer with `follow` |
+ * | `news` | the log of the run has grown, or the run has ended. `slice`, if it is short: what is new in the log, which is stored |
+ * | `started` | the process executes the run now; processes with followers of the run answer with `follow`. `slice`: where its log ends |
  * | `follow` | the process has followers of the run. `offset` says how far the fastest has read, in characters of JSON |
  * | `leave` | the process has no follower of the run any more |
  * | `detach` | the run continues from now on when nobody follows it |
@@ -15,7 +16,8 @@ import type { Awaitable } from './file-store.js';
  * | `ready` | runs wait for a free slot |
  */
 export type Signal =
-  | { type: 'news' | 'started' | 'leave' | 'detach' | 'cancel'; runId: string }
+  | { type: 'news' | 'started'; runId: string; slice?: LogSlice }
+  | { type: 'leave' | 'detach' | 'cancel'; runId: string }
   | { type: 'follow'; runId: string; offset: number }
   | { type: 'ready' };
 

@@ -90,6 +90,8 @@ export interface Admission {
   metadata?: Metadata | undefined;
   /** Whether this process has a free slot. If so, and if no runs are ahead, the run starts in the same step. */
   mayStart: boolean;
+  /** Whether the run may start before it is kept: the caller looks at `Admitted.stored`. Default false. */
+  mayStartEarly?: boolean;
   /** How many runs of the module may wait, in all processes together. */
   maxWaiting: number;
   /** How many runs of the owner may wait in the module, in all processes together. Default: no limit. */
@@ -115,6 +117,11 @@ export interface Admitted {
   ahead: RunRecord[];
   /** The run that asked, and that the query has ended. */
   superseded?: Superseded | undefined;
+  /**
+   * Settles when the run is kept, and nobody may be told of it before. Its handler need not wait: what it emits in this tick is
+   * kept in the same step. Rejects like `RunStore.admit`: then nothing of the run is kept. Default: the run is kept already.
+   */
+  stored?: Promise<void> | undefined;
 }
 
 /** A request as the store keeps it. */
@@ -157,6 +164,8 @@ export interface LogSlice {
   endOffset: number;
   /** Whether the slice ends with `done`, or the cursor was at `done`: nothing will follow. */
   ended: boolean;
+  /** Whether nothing was behind the slice when it was read: who follows the log need not read again before there is news. Default false. */
+  newest?: boolean;
   /** Whether the run asks, and the slice ends where it does: nothing follows before the answer. Default false. */
   asks?: boolean;
 }

@@ -147,6 +147,7 @@ export class Admissions {
         trace?.admitted(admitted.run.status === 'waiting');
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
         this.#dispatch(runner, admitted, hasSlot);
+        if (admitted.stored) await this.#stored(asked.id, admitted.stored);
       } else if (asked.detached) await this.#detach(admitted.run);
       return admitted;
     } finally {
@@ -156,6 +157,16 @@ export class Admissions {
         else release();
         if (hasSlot) this.scheduler.release();
       }
+    }
+  }
+
+  /** The handler of a run that cannot be kept must stop. */
+  async #stored(runId: string, stored: Promise<void>): Promise<void> {
+    try {
+      await stored;
+    } catch (error) {
+      this.scheduler.lose(runId);
+      throw error;
     }
   }
 
@@ -187,6 +198,7 @@ export class Admissions {
           ? undefined
           : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking, afterTurn, afterRun },
       mayStart,
+      mayStartEarly: true,
       maxWaiting,
       maxWaitingPerOwner,
       notices: (ahead, isDeferred) => {

@@ -70,7 +70,7 @@ export class Pauses {
     const { detached } = await answered;
     trace?.resumed();
     observation.resumed();
-    followers.goLive(false);
+    followers.goLive(true, false);
     await this.#keepSince(asked);
     timeLimit.resume();
     disconnects.resume(detached);

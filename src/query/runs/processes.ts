@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Signal, SignalReceiver } from '../ports/other-processes.js';
 import type { InputsResolved } from '../ports/input-store.js';
-import type { RunRecord } from '../ports/run-store.js';
+import type { LogSlice, RunRecord } from '../ports/run-store.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
 import { restartsOf } from './run-handler.js';
@@ -53,11 +53,11 @@ export class Processes implements SignalReceiver {
     const group = this.services.groups.get(signal.runId);
     switch (signal.type) {
       case 'news':
-        return this.#receiveNews(signal.runId);
+        return this.#receiveNews(signal.runId, signal.slice);
       case 'started':
         if (runner?.isWaiting) this.scheduler.drop(runner);
         group?.report();
-        return group?.notify();
+        return this.#receiveNews(signal.runId, signal.slice);
       case 'follow':
         return group?.followedBy(from, signal.offset);
       case 'leave':
@@ -147,8 +147,10 @@ export class Processes implements SignalReceiver {
     return this.scheduler.get(runId)?.observation ?? new Observation(this.services.observers);
   }
 
-  #receiveNews(runId: string): void {
-    this.services.groups.get(runId)?.notify();
+  #receiveNews(runId: string, slice?: LogSlice): void {
+    const group = this.services.groups.get(runId);
+    if (slice) group?.offer(slice);
+    else group?.notify();
     void this.#look(runId);
   }
 

@@ -41,7 +41,7 @@ export class RunnerServices {
     this.contents = store.files ? undefined : new MemoryFileStore(MEMORY_RETENTION_DEFAULTS.filesBytes);
     if (this.contents) this.contents.spoolDirectory = settings.spoolDirectory;
     this.files = new Files(store.files ?? this.contents!, spool, settings.limits);
-    this.groups = new FollowerGroups(store.signals, (event, change) => observers.tell(event, () => change));
+    this.groups = new FollowerGroups(store, (event, change) => observers.tell(event, () => change));
     this.traces = new Traces(settings.tracer);
     this.budgets = new Budgets(store, settings);
     this.logger = loggerOf('Runner', settings.name);

@@ -121,11 +121,13 @@ export class Runner implements LiveRun {
 
   /** This process owns the run: calls the handler. Resolves when the handler has stopped; never rejects. */
   async start(record: RunRecord): Promise<void> {
+    const isForeign = this.submission.query === undefined;
+    const hasWaited = this.#record !== undefined;
     this.#record = record;
     this.#isHandling = true;
     this.observation.started(record);
     // A run that another process has admitted has its followers there.
-    this.followers.goLive(this.submission.query === undefined && !record.detached);
+    this.followers.goLive(isForeign || hasWaited, isForeign && !record.detached);
     try {
       if (!this.#end) {
         this.#execution = new Execution(this.services, this, record, this.submission);

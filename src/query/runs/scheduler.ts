@@ -112,7 +112,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
     this.fill();
   }
 
-  /** Starts a run in a slot that was kept for it. The store has recorded that this process executes the run. */
+  /** Starts a run in a slot that was kept for it. The store has recorded that this process executes it, or does so now. */
   start(runner: Runner, run: RunRecord): void {
     this.#reservedSlots--;
     this.#running.add(runner);

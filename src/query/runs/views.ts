@@ -107,14 +107,13 @@ export async function existingRun(store: RunStore, owner: string, runId: string)
 }
 
 /** Follows a run after a cursor that its log has. */
-export function follow({ store, groups }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
-  const log = { read: (after: number) => store.read(run, after) };
+export function follow({ groups }: RunnerServices, run: RunRecord, cursor: number): FollowedRun {
   return {
     run: viewOf(run),
     follow: (sink) => {
       const group = groups.of(run);
       if (run.endedAt !== undefined) group.end();
-      return new Follower(log, cursor, sink, group);
+      return new Follower(cursor, sink, group);
     },
   };
 }

@@ -30,6 +30,11 @@ export class Database {
 
   constructor(readonly driver: Driver) {}
 
+  /** Whether the database can be used, as far as this process knows. */
+  get isAvailable(): boolean {
+    return this.#outageSince === undefined;
+  }
+
   /** The time of the database, in milliseconds since the epoch. The clock of this machine may differ from it. */
   now(): number {
     return Math.round(this.#clock.time + performance.now() - this.#clock.at);

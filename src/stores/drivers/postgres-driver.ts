@@ -94,13 +94,14 @@ export class PostgresDriver implements Driver {
     const openPrompt = (withinMs: number) =>
       dbOf(connect({ max: 1, connectionTimeoutMillis: withinMs, query_timeout: withinMs }), schema);
     const name = `${url.hostname}:${url.port || 5432}${url.pathname}, schema ${schema}`;
-    const signals = new PostgresSignals(connection, schema);
-    const driver = new PostgresDriver(name, dbOf(connections, schema), signals, connections, openPrompt);
+    const db = dbOf(connections, schema);
+    const signals = new PostgresSignals(connection, () => channelOf(db));
+    const driver = new PostgresDriver(name, db, signals, connections, openPrompt);
     try {
-      await migrate(driver.db.withoutPlugins() as Kysely<never>, schema);
+      await migrate(db.withoutPlugins() as Kysely<never>, schema);
       return driver;
     } catch (error) {
-      await driver.db.destroy();
+      await db.destroy();
       const outage = driver.outageOf(error);
       const reason = outage ?? (error as Error).message;
       const opened = new Error(`The database ${name} cannot be opened: ${reason}`, { cause: error });
@@ -164,6 +165,11 @@ export class PostgresDriver implements Driver {
 
 function dbOf(pool: PostgresConnections, schema: string): Db {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
+}
+
+/** The channel of the signals. */
+async function channelOf(db: Db): Promise<string> {
+  return (await db.selectFrom('signal_channel').select('name').executeTakeFirstOrThrow()).name;
 }
 
 /** Which of these processes of the server wait for a statement. */

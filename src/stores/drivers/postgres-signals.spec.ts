@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
@@ -6,6 +6,7 @@ import pg from 'pg';
 import { eventually } from '../../../test/support/conditions.js';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import type { Signal, SignalReceiver } from '../../query/index.js';
+import { PostgresDriver } from './postgres-driver.js';
 import { PostgresSignals } from './postgres-signals.js';
 
 /** What a process has received. */
@@ -46,9 +47,9 @@ afterEach(async () => {
 afterAll(() => stores.close());
 
 /** A process that listens; the name tells it from others on the server. */
-async function join(schema: string, name = 'listener'): Promise<Process> {
+async function join(channel: string, name = 'listener'): Promise<Process> {
   const connection = { connectionString: stores.url, application_name: name };
-  const process = { signals: new PostgresSignals(connection, schema), received: new Received() };
+  const process = { signals: new PostgresSignals(connection, async () => channel), received: new Received() };
   processes.push(process);
   await process.signals.listen(process.received);
   return process;
@@ -81,7 +82,7 @@ describe('The signals of processes on one database', () => {
     expect(three.received.senders.size).toBe(2);
   });
 
-  it('do not reach processes with another schema', async () => {
+  it('do not reach processes with another channel', async () => {
     const [one, two, foreign] = [await join('a'), await join('a'), await join('b')];
     one.signals.send(newsOf('r'));
     await eventually(() => two.received.has('r'));
@@ -155,6 +156,48 @@ describe('The signals of processes on one database', () => {
     query.mockRestore();
   });
 
+  it('carry what is new in a log, together if it is said several times, and without what is too long', async () => {
+    const [one, two] = [await join('a'), await join('a')];
+    const newsFrom = (first: number, lines: string, runId = 'r'): Signal => ({
+      ...{ type: 'news', runId },
+      slice: { first, count: lines.split('\n').length, lines, endOffset: first, ended: false },
+    });
+    const sent = [
+      newsFrom(1, '{"a":"ä\\n漢"}'),
+      newsFrom(2, '2\n3'),
+      newsFrom(5, '5', 'gap'),
+      newsFrom(7, '7', 'gap'),
+      newsFrom(1, '漢'.repeat(3_000), 'long'),
+      newsFrom(1, '"'.repeat(5_000), 'escaped'),
+      newsFrom(1, 'x'.repeat(6_000), 'short'),
+      newsFrom(1, 'y'.repeat(6_000), 'shorter'),
+    ];
+    for (const signal of sent) one.signals.send(signal);
+    one.signals.send(newsOf('last'));
+    await eventually(() => two.received.has('last'));
+    expect(two.received.signals).toEqual([
+      { ...newsFrom(1, '{"a":"ä\\n漢"}\n2\n3'), slice: expect.objectContaining({ first: 1, count: 3 }) },
+      newsFrom(7, '7', 'gap'),
+      newsOf('long'),
+      newsOf('escaped'),
+      newsFrom(1, 'x'.repeat(6_000), 'short'),
+      newsFrom(1, 'y'.repeat(6_000), 'shorter'),
+      newsOf('last'),
+    ]);
+  });
+
+  it('are on a channel that only those know who may read the tables', async () => {
+    const channels = [];
+    for (const schema of ['signals_one', 'signals_two']) {
+      const driver = await PostgresDriver.open(new URL(stores.url), { schema });
+      const { name } = await driver.db.selectFrom('signal_channel').select('name').executeTakeFirstOrThrow();
+      expect(name).toMatch(/^agent_query_[0-9a-f]{32}$/);
+      channels.push(name);
+      await driver.close();
+    }
+    expect(channels[0]).not.toBe(channels[1]);
+  });
+
   it('are split where they exceed a notification', async () => {
     const [one, two] = [await join('a'), await join('a')];
     const runIds = Array.from({ length: 2_000 }, () => randomUUID());
@@ -189,7 +232,7 @@ describe('The signals of processes on one database', () => {
 
   it('are not sent by a process that does not listen yet, or that has closed', async () => {
     const one = await join('a');
-    const silent = new PostgresSignals({ connectionString: stores.url }, 'a');
+    const silent = new PostgresSignals({ connectionString: stores.url }, async () => 'a');
     silent.send(newsOf('silent'));
     const two = await join('a');
     two.signals.send(newsOf('last words'));
@@ -204,7 +247,6 @@ describe('The signals of processes on one database', () => {
 
   it('ignore what others send on their channel', async () => {
     const [one, two] = [await join('a'), await join('a')];
-    const channel = `agent_query_${createHash('sha256').update('a').digest('hex').slice(0, 32)}`;
     for (const payload of [
       '',
       'not JSON',
@@ -216,7 +258,7 @@ describe('The signals of processes on one database', () => {
       '["x",null]',
       '["x",{"type":"unknown"}]',
     ])
-      await stores.administer('select pg_notify($1, $2)', [channel, payload]);
+      await stores.administer('select pg_notify($1, $2)', ['a', payload]);
     two.signals.send(newsOf('end'));
     await eventually(() => one.received.has('end'));
     // A newer version may have other types; the service ignores those.

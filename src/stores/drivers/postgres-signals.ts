@@ -1,10 +1,13 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { type Signal, type SignalReceiver, Signals } from '../../query/index.js';
+import { joinedSlice, type Signal, type SignalReceiver, Signals } from '../../query/index.js';
 
 /** The most bytes of one notification. Postgres takes 7,999. */
 const PAYLOAD_BYTES = 7_500;
+
+/** The most bytes of a signal with a slice. */
+const SLICE_BYTES = PAYLOAD_BYTES - 100;
 
 /** How often the listening connection is checked, and how long an answer may take. */
 const CHECK_MS = 5_000;
@@ -25,8 +28,8 @@ export class PostgresSignals extends Signals {
   static readonly #logger = new Logger('Signals');
   readonly isShared = true;
   readonly #processId = randomUUID();
-  readonly #channel: string;
   readonly #unsent = new Map<string, Signal>();
+  #channel = '';
   #client: pg.Client | undefined;
   #receiver: SignalReceiver | undefined;
   #sending: Promise<void> | undefined;
@@ -37,24 +40,24 @@ export class PostgresSignals extends Signals {
   /**
    * @param connection the configuration of `pg`, whose types a user of this package may not have. A pooler that gives a
    * connection to several clients in turn does not pass notifications on
-   * @param schema of the tables: services with different schemas do not hear one another
+   * @param readChannel reads the name of the channel. It is in a table, because whoever can connect to the database can listen
+   * to a channel whose name is known
    */
   constructor(
     private readonly connection: object,
-    schema: string,
+    private readonly readChannel: () => Promise<string>,
   ) {
     super();
-    // A digest, because the name of a channel has at most 63 bytes.
-    this.#channel = `agent_query_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
   }
 
   send(signal: Signal): void {
     if (!this.#receiver || this.#isClosed) return;
     if (this.#unsent.size === 0) setImmediate(() => void this.#flush());
     const key = 'runId' in signal ? `${signal.type} ${signal.runId}` : signal.type;
+    const unsent = this.#unsent.get(key);
     // What is said last is sent last: a process that follows again after it has left is a follower.
     this.#unsent.delete(key);
-    this.#unsent.set(key, signal);
+    this.#unsent.set(key, unsent ? joined(unsent, signal) : signal);
   }
 
   async listen(receiver: SignalReceiver): Promise<void> {
@@ -77,6 +80,7 @@ export class PostgresSignals extends Signals {
     client.on('notification', ({ payload }) => this.#receive(payload));
     try {
       await client.connect();
+      this.#channel = await this.readChannel();
       await client.query(`listen ${pg.escapeIdentifier(this.#channel)}`);
     } catch (error) {
       this.#client = client;
@@ -137,19 +141,28 @@ export class PostgresSignals extends Signals {
   #payloads(signals: Signal[]): string[] {
     const payloads: string[] = [];
     let payload = '';
+    let bytes = 0;
     for (const signal of signals) {
-      const text = `,${JSON.stringify(signal)}`;
-      if (payload.length + text.length > PAYLOAD_BYTES) {
+      const text = textOf(signal);
+      const added = Buffer.byteLength(text);
+      if (payload && bytes + added > PAYLOAD_BYTES) {
         payloads.push(payload);
         payload = '';
       }
-      payload ||= `[${JSON.stringify(this.#processId)}`;
+      if (!payload) bytes = (payload = this.#head).length;
       payload += text;
+      bytes += added;
     }
     return [...payloads, payload].map((one) => `${one}]`);
   }
 
+  /** How the notifications of this process begin. */
+  get #head(): string {
+    return `[${JSON.stringify(this.#processId)}`;
+  }
+
   #receive(payload: string | undefined): void {
+    if (payload?.startsWith(this.#head)) return;
     let from: string;
     let signals: Signal[];
     try {
@@ -158,7 +171,19 @@ export class PostgresSignals extends Signals {
     } catch {
       return PostgresSignals.#logger.warn('A notification that is not one of this service was ignored.');
     }
-    if (from === this.#processId || !this.#receiver) return;
-    for (const signal of signals) this.#receiver.receive(signal, from);
+    for (const signal of signals) this.#receiver?.receive(signal, from);
   }
+}
+
+/** Two signals of the same kind as one. Without the slice of the first, a follower reads the log. */
+function joined(signal: Signal, next: Signal): Signal {
+  if (!('slice' in signal && signal.slice && 'slice' in next && next.slice)) return next;
+  return { ...next, slice: joinedSlice(signal.slice, next.slice) ?? next.slice };
+}
+
+/** A signal as JSON, behind a comma. A slice that is too long for a notification is left out. */
+function textOf(signal: Signal): string {
+  const text = `,${JSON.stringify(signal)}`;
+  if (!('slice' in signal) || Buffer.byteLength(text) <= SLICE_BYTES) return text;
+  return `,${JSON.stringify({ ...signal, slice: undefined })}`;
 }

@@ -5,6 +5,8 @@ import type { RunUsage } from './usage-rows.js';
 const TAIL_LENGTH = 256 * 1024;
 /** How much of all logs stays in memory, in characters. */
 const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
+/** In which steps a tail is counted: thousands of short envelopes a second would move thousands of runs to the end of the map. */
+const COUNTED_LENGTH = 1024;
 /** How many ended runs stay in memory, and how long, for followers that still read their last envelopes. */
 const ENDED_RUNS = { count: 1_000, ms: 10_000 };
 
@@ -18,6 +20,8 @@ export class LocalRun {
   isLost = false;
   /** What the committed envelopes tell that it has used. */
   usage: readonly RunUsage[] = [];
+  /** Settles when the database has the run. Undefined if it has had the run from the beginning. */
+  stored: Promise<void> | undefined;
   /** The end of the run is decided and being recorded. */
   isFinishing = false;
   /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */
@@ -159,8 +163,11 @@ export class LocalRuns {
   }
 
   #count(run: LocalRun, length: number): void {
-    this.#tailLength += length - (this.#tailLengths.get(run) ?? 0);
+    const counted = Math.ceil(length / COUNTED_LENGTH) * COUNTED_LENGTH;
+    const before = this.#tailLengths.get(run) ?? 0;
+    if (counted === before) return;
+    this.#tailLength += counted - before;
     this.#tailLengths.delete(run);
-    if (length > 0) this.#tailLengths.set(run, length);
+    if (counted > 0) this.#tailLengths.set(run, counted);
   }
 }

@@ -5,6 +5,7 @@ import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
 import type { Db } from '../schema/tables.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
 import type { Journal } from './journal.js';
+import { insertion, type NewRun, RUN_COLUMNS, RUN_TYPES } from './new-runs.js';
 import {
   ENDING_TYPES,
   insertingDone,
@@ -20,6 +21,8 @@ import type { OwnedAttempt } from './run-rows.js';
 import { insertSegments, type Segment, SEGMENT_COLUMNS, SEGMENT_TYPES, statementsOf } from './segments.js';
 
 export interface LogCommit {
+  /** New runs, before all that follows. A commit that has some does not wait for the end of an outage. */
+  runs: NewRun[];
   segments: Segment[];
   /** Writes these segments to a file. */
   journal: Journal;
@@ -35,7 +38,7 @@ export interface LogCommit {
   deliveries: NewDelivery[];
 }
 
-type CommitRows = Pick<LogCommit, 'segments' | 'usage' | 'endings'>;
+type CommitRows = Pick<LogCommit, 'runs' | 'segments' | 'usage' | 'endings'>;
 type LeasedRows = CommitRows & { leases: string[] };
 
 export interface Written {
@@ -54,23 +57,30 @@ export interface Checkpoint extends OwnedAttempt {
   seq: number;
 }
 
-/** Writes a commit, if all these leases are valid, however long an outage lasts. */
+/**
+ * Writes a commit, if all these leases are valid, however long an outage lasts.
+ *
+ * @throws {QueryError} `unavailable`: the commit has new runs, and the database cannot be used at present
+ */
 export function writeCommit(database: Database, leases: string[], commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { segments, checkpoints, usage, endings, deliveries } = commit;
   if (!driver.isShared) return writeToFile(database, commit);
+  const { runs, segments, checkpoints, usage, endings, deliveries } = commit;
+  const hasNew = runs.length > 0;
   if (checkpoints.length + deliveries.length === 0 && statementsOf(segments).length <= 1) {
-    return database.persistAtOnce((db) => writeUnder(db, driver, leases, commit));
+    const write = (db: Db) => writeUnder(db, driver, leases, commit);
+    return hasNew ? database.attemptAtOnce(write) : database.persistAtOnce(write);
   }
-  return database.persistTransaction(async (db) => {
+  const write = async (db: Db) => {
     // Locks the leases until the end of the transaction.
-    const written = await writeUnder(db, driver, leases, { segments: [], usage, endings });
+    const written = await writeUnder(db, driver, leases, { runs, segments: [], usage, endings });
     if (written.expired.length > 0) return written;
     await insertSegments(db, driver, segments);
     for (const checkpoint of checkpoints) await storeCheckpoint(db, checkpoint);
     await insertDeliveries(db, driver, deliveries);
     return written;
-  });
+  };
+  return hasNew ? database.attemptTransaction(write) : database.persistTransaction(write);
 }
 
 /**
@@ -78,8 +88,7 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
  * SQLite has no data-modifying `with`. A segment that was inserted before is left as it is.
  */
 async function writeUnder(db: Db, driver: Driver, leases: string[], commit: CommitRows): Promise<Written> {
-  const statement = commit.usage.length === 0 ? writing : writingUsage;
-  const rows = await statement.execute<{ id: string }>(db, driver, { ...commit, leases });
+  const rows = await writingOf(commit).execute<{ id: string }>(db, driver, { ...commit, leases });
   const ids = new Set(rows.map(({ id }) => id));
   const ended = commit.endings.filter((ending) => ids.has(ending.run_id));
   return {
@@ -89,47 +98,83 @@ async function writeUnder(db: Db, driver: Driver, leases: string[], commit: Comm
   };
 }
 
-const writing = new Statement<LeasedRows>((db, place) => idsOf(writtenUnder(db, place, isOwner(place))));
+const WRITING = new Map<string, Statement<LeasedRows>>();
 
-const writingUsage = new Statement<LeasedRows>((db, place) => {
-  const written = writtenUnder(db, place, isOwner(place));
+/** The statement for commits that have the same kinds of rows as this one: most have only segments, and are planned faster so. */
+function writingOf({ runs, usage, endings }: CommitRows): Statement<LeasedRows> {
+  const has = { runs: runs.length > 0, usage: usage.length > 0, endings: endings.length > 0 };
+  const key = JSON.stringify(has);
+  let writing = WRITING.get(key);
+  if (!writing) {
+    writing = new Statement((db, place) => {
+      const isOwned = sql<boolean>`(select count(*) from leased) = ${place(({ leases }) => leases.length)}`;
+      let written = leasing(db, place);
+      if (has.runs) written = insertingRuns(written, place, isOwned);
+      if (has.usage) written = countingUsage(written, place, isOwned);
+      if (!has.endings) return insertingLog(written, place, isOwned).selectFrom('leased').select('id');
+      return insertingEnded(written, place, isOwned)
+        .selectFrom('leased')
+        .select('id')
+        .unionAll((of) => of.selectFrom('ended').select('id'));
+    });
+    WRITING.set(key, writing);
+  }
+  return writing;
+}
+
+type Place = PlaceOf<LeasedRows>;
+type Leasing = ReturnType<typeof leasing>;
+
+function leasing(db: Db, place: Place) {
+  return db.with('leased', (of) =>
+    of
+      .selectFrom('processes')
+      .select('id')
+      .where('id', '=', sql<string>`any(${place(({ leases }) => leases)}::text[])`)
+      .forKeyShare(),
+  );
+}
+
+function insertingRuns(written: Leasing, place: Place, isOwned: RawBuilder<boolean>) {
+  const inserted = written.with('admitted', (of) => {
+    const rows = tableOf('row', RUN_TYPES, place, ({ runs }) => runs);
+    const insert = of.insertInto('runs').columns(RUN_COLUMNS);
+    return insert.expression((run) => run.selectFrom(rows).select(RUN_COLUMNS).where(isOwned));
+  });
+  return inserted as unknown as Leasing;
+}
+
+function countingUsage(written: Leasing, place: Place, isOwned: RawBuilder<boolean>) {
   const counted = written
     .with('used', (of) => of.selectFrom(tableOf('row', USAGE_TYPES, place, ({ usage }) => usage)).selectAll())
-    .with('counted', (of) => updateUsage(of).where(isOwner(place)));
-  return idsOf(counted);
-});
-
-function isOwner(place: PlaceOf<LeasedRows>) {
-  return sql<boolean>`(select count(*) from leased) = ${place(({ leases }) => leases.length)}`;
+    .with('counted', (of) => updateUsage(of).where(isOwned));
+  return counted as unknown as Leasing;
 }
 
-function idsOf(written: ReturnType<typeof writtenUnder>) {
+function insertingLog(written: Leasing, place: Place, isOwned: RawBuilder<boolean>) {
+  return written.with('logged', (of) =>
+    of
+      .insertInto('log')
+      .columns(SEGMENT_COLUMNS)
+      .expression((log) => log.selectFrom(segmentsIn(place)).select(SEGMENT_COLUMNS).where(isOwned))
+      .onConflict((conflict) => conflict.columns(['run_id', 'last']).doNothing()),
+  );
+}
+
+/** Ends runs, and inserts `done` for those that it has ended, with all other segments. */
+function insertingEnded(written: Leasing, place: Place, isOwned: RawBuilder<boolean>) {
   return written
-    .selectFrom('leased')
-    .select('id')
-    .unionAll((of) => of.selectFrom('ended').select('id'));
-}
-
-function writtenUnder(db: Db, place: PlaceOf<LeasedRows>, isOwned: RawBuilder<boolean>) {
-  return db
-    .with('leased', (of) =>
-      of
-        .selectFrom('processes')
-        .select('id')
-        .where('id', '=', sql<string>`any(${place(({ leases }) => leases)}::text[])`)
-        .forKeyShare(),
-    )
     .with('ending', (of) =>
       of.selectFrom(tableOf('row', ENDING_TYPES, place, ({ endings }) => endings)).selectAll(),
     )
     .with('ended', (of) => updateRuns(of).where(isOwned).returning('runs.id'))
-    .with('inserted', (of) =>
+    .with('logged', (of) =>
       of
         .insertInto('log')
         .columns(SEGMENT_COLUMNS)
         .expression((log) =>
           log
-            .selectFrom(tableOf('segment', SEGMENT_TYPES, place, ({ segments }) => segments))
+            .selectFrom(segmentsIn(place))
             .select(SEGMENT_COLUMNS)
             .where(isOwned)
             .unionAll(
@@ -143,13 +188,16 @@ function writtenUnder(db: Db, place: PlaceOf<LeasedRows>, isOwned: RawBuilder<bo
     );
 }
 
+const segmentsIn = (place: Place) => tableOf('segment', SEGMENT_TYPES, place, ({ segments }) => segments);
+
 /** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
+  const { runs, segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
   const move = journal.plan(segments, [...whole, ...endings.map(({ run_id: id }) => id)]);
-  const ended = await database.persistAtOnce(async (db) => {
-    const [, rows] = await Promise.all([
+  const write = async (db: Db) => {
+    const [, , rows] = await Promise.all([
+      insertion.execute(db, driver, runs),
       insertingDone.execute(db, driver, endings),
       updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
       journal.write(db, driver, move),
@@ -158,7 +206,8 @@ async function writeToFile(database: Database, commit: LogCommit): Promise<Writt
       insertDeliveries(db, driver, deliveries),
     ]);
     return rows;
-  });
+  };
+  const ended = await (runs.length > 0 ? database.attemptAtOnce(write) : database.persistAtOnce(write));
   journal.written(move);
   return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
 }

@@ -1,8 +1,9 @@
 import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
-import type { Database } from '../drivers/database.js';
+import { type Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
 import { Journal } from './journal.js';
-import { type LogCommit, writeCommit } from './log-commit.js';
+import { type LogCommit, writeCommit, type Written } from './log-commit.js';
+import type { NewRun } from './new-runs.js';
 import type { Outbox } from './outbox.js';
 import { endingOf } from './run-changes.js';
 import { segmentsOf } from './segments.js';
@@ -15,6 +16,8 @@ import { type RunUsage, withUsed } from './usage-rows.js';
 const WAITING_LENGTH = 256 * 1024 * 1024;
 
 interface Waiting {
+  /** The run, if the database does not have it yet, and what rejects its admission. */
+  inserted?: { row: NewRun; refuse: (error: unknown) => void };
   readonly envelopes: string[];
   /** What some of these envelopes tell. */
   used?: Used[];
@@ -84,6 +87,19 @@ export class LogWriter {
     waiting.envelopes.push(envelope);
     if (used) (waiting.used ??= []).push(used);
     return next.done;
+  }
+
+  /**
+   * Stores a new run, in the commit of what is appended to it in this tick.
+   *
+   * @throws {QueryError} `unavailable`: the database cannot be used at present. Then nothing of the run is written any more
+   */
+  insert(run: LocalRun, row: NewRun): Promise<void> {
+    const next = this.#begin();
+    return new Promise((resolve, refuse) => {
+      next.of(run).inserted = { row, refuse };
+      next.done.then(resolve, refuse);
+    });
   }
 
   /** Stores the state of a handler in the commit of everything that was appended before. */
@@ -176,16 +192,42 @@ export class LogWriter {
     const ids = taken.flatMap(([{ id }, { isMoved }]) => (isMoved || isWhole ? [id] : []));
     const whole = isWhole ? [...ids, ...this.#journal.runIds] : ids;
     const commit = { ...commitOf(taken, this.outbox), journal: this.#journal, whole };
-    const { expired, ended } = await writeCommit(this.database, leases, commit);
+    let written: Written;
+    try {
+      written = await writeCommit(this.database, leases, commit);
+    } catch (error) {
+      if (commit.runs.length === 0) throw error;
+      return this.#writeWithoutNew(taken, isWhole, error);
+    }
+    const { expired, ended } = written;
     if (expired.length === 0) return ended;
-    for (const [run] of taken.filter(([{ process }]) => expired.includes(process))) {
-      run.isLost = true;
-      this.#closeLog(run);
+    for (const [run, { inserted }] of taken) {
+      if (!expired.includes(run.process)) continue;
+      this.#lose(run);
+      inserted?.refuse(new DatabaseUnavailable());
     }
     const owned = taken.filter(([run]) => !run.isLost);
     if (owned.length > 0) return this.#write(owned, isWhole);
     const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
     throw new QueryError('interrupted', detail);
+  }
+
+  /** Refuses the new runs, whose callers can try again. The others wait for the end of an outage. */
+  #writeWithoutNew(taken: [LocalRun, Waiting][], isWhole: boolean, error: unknown) {
+    for (const [run, { inserted }] of taken) {
+      if (!inserted) continue;
+      this.#lose(run);
+      inserted.refuse(error);
+    }
+    return this.#write(
+      taken.filter(([run]) => !run.isLost),
+      isWhole,
+    );
+  }
+
+  #lose(run: LocalRun): void {
+    run.isLost = true;
+    this.#closeLog(run);
   }
 
   /** Makes a run unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
@@ -198,15 +240,18 @@ export class LogWriter {
 /** What is to be written: the envelopes as segments, and behind them the ends. */
 function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
   const commit: Omit<LogCommit, 'journal' | 'whole'> = {
+    runs: [],
     segments: [],
     checkpoints: [],
     usage: [],
     endings: [],
     deliveries: [],
   };
-  for (const [run, { envelopes, checkpoint, usage: all, ending }] of taken) {
+  for (const [run, { inserted, envelopes, checkpoint, usage: all, ending }] of taken) {
     const { id, process, attempt } = run;
     const usage = all && JSON.stringify(all);
+    // A statement of Postgres cannot change a row that it inserts.
+    if (inserted) commit.runs.push({ ...inserted.row, usage: usage ?? null });
     const { last, endOffset, length } = run.logExtent;
     const segments = segmentsOf(run.id, run.logExtent, envelopes);
     commit.segments.push(...segments);
@@ -219,7 +264,7 @@ function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
       commit.deliveries.push(...outbox.rowsOf(run.module, event));
       continue;
     }
-    if (usage !== undefined) commit.usage.push({ run_id: id, process, attempt, usage });
+    if (usage !== undefined && !inserted) commit.usage.push({ run_id: id, process, attempt, usage });
     if (checkpoint) {
       const { state, after } = checkpoint;
       commit.checkpoints.push({ id, process, attempt, state, seq: last + after });

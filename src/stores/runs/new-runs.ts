@@ -10,7 +10,7 @@ import type { WrittenQuery } from './stored-query.js';
 const TEXTS = [
   ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
   ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
-  ...(['metadata', 'metadata_entries'] as const),
+  ...(['metadata', 'metadata_entries', 'usage'] as const),
 ];
 const NUMBERS = [
   ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
@@ -20,16 +20,16 @@ const NUMBERS = [
 /** A run as its admission inserts it. */
 export type NewRun = Pick<Selectable<Tables['runs']>, (typeof TEXTS | typeof NUMBERS)[number]>;
 
-const TYPES = Object.fromEntries([
+export const RUN_TYPES = Object.fromEntries([
   ...TEXTS.map((name) => [name, 'text']),
   ...NUMBERS.map((name) => [name, 'bigint']),
 ]) as ColumnTypes<NewRun>;
-const COLUMNS = Object.keys(TYPES) as (keyof NewRun)[];
+export const RUN_COLUMNS = Object.keys(RUN_TYPES) as (keyof NewRun)[];
 
 /** A run that is inserted if fewer runs of its owner are active. */
 export type LimitedRun = NewRun & { max_active: number };
 
-const LIMITED_TYPES: ColumnTypes<LimitedRun> = { ...TYPES, max_active: 'bigint' };
+const LIMITED_TYPES: ColumnTypes<LimitedRun> = { ...RUN_TYPES, max_active: 'bigint' };
 
 /** A run that starts with its admission in this process, but for its position in the queue of its session. */
 export function startedRun(
@@ -66,11 +66,12 @@ export function startedRun(
     metadata_entries: metadata
       ? JSON.stringify(Object.entries(metadata).map((entry) => entryKey(owner, entry)))
       : null,
+    usage: null,
   };
 }
 
-export const insertion = new RowStatement<NewRun>(TYPES, (db, rows) =>
-  db.insertInto('runs').columns(COLUMNS).expression(rows),
+export const insertion = new RowStatement<NewRun>(RUN_TYPES, (db, rows) =>
+  db.insertInto('runs').columns(RUN_COLUMNS).expression(rows),
 );
 
 /**
@@ -87,11 +88,11 @@ export const insertionWithinLimits = statementWith('candidate', LIMITED_TYPES, (
         .select((candidate) => loadOf(candidate.ref('candidate.owner_key'))),
     )
     .insertInto('runs')
-    .columns(COLUMNS)
+    .columns(RUN_COLUMNS)
     .expression((of) =>
       of
         .selectFrom('placed')
-        .select(COLUMNS)
+        .select(RUN_COLUMNS)
         .where((row) => row(row('active', '+', row.ref('place')), '<=', row.ref('max_active')))
         .where('deferred', 'is', null),
     )

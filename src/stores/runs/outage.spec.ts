@@ -513,6 +513,8 @@ describe('Postgres', () => {
       '0006_uploads',
       '0007_usage_of_runs',
       '0008_journal',
+      '0009_fewer_entries',
+      '0010_signal_channel',
     ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();

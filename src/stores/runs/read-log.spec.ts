@@ -14,6 +14,7 @@ import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
 import { type LogSlice, message, type RunEnd, type RunRecord } from '../../query/index.js';
 import { Database } from '../drivers/database.js';
+import { UntoldNews } from '../../query/event-log/untold-news.js';
 import { LogReader } from './read-log.js';
 
 const COMPLETED: RunEnd = { status: 'completed' };
@@ -62,6 +63,7 @@ describe('The log of a run that another process executes', () => {
               lines: '',
               endOffset,
               ended: isEnded,
+              newest: true,
             });
           };
           await check(false);
@@ -183,8 +185,35 @@ describe('The log of a run that another process executes', () => {
         lines: log.slice(after).join('\n'),
         endOffset: log.join('').length,
         ended: isEnded,
+        newest: true,
       });
     }
+  });
+
+  it('is told by the process that executes it as it is read elsewhere', async () => {
+    const run = await admit();
+    const untold = new UntoldNews(run, writer.store);
+    expect(untold.take()).toBeUndefined();
+    await commit(run, [textOf('read')]);
+    untold.skip();
+    const told: (LogSlice | undefined)[] = [untold.take()];
+    const read: LogSlice[] = [await reader.store.read(run, 1)];
+    for (const texts of [[textOf('a'), textOf('ä\u2028\n')], [textOf('b')]]) {
+      const { first, count } = read.at(-1)!;
+      await commit(run, texts);
+      told.push(untold.take());
+      read.push(await reader.store.read(run, first + count - 1));
+    }
+    await writer.store.end(run, COMPLETED, keptAnswer());
+    told.push(untold.take());
+    read.push(await reader.store.read(run, 4));
+    expect(told).toEqual(read);
+    expect(read.map(({ count, ended }) => [count, ended])).toEqual([
+      [0, false],
+      [2, false],
+      [1, false],
+      [1, true],
+    ]);
   });
 
   it('is read on after the reader has lost its connections', async () => {

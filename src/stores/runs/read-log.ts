@@ -8,6 +8,8 @@ import {
   type TurnAnswer,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Driver } from '../drivers/driver.js';
+import { Statement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { Batches } from './batches.js';
 import { isRunId } from './run-rows.js';
@@ -77,8 +79,9 @@ export class LogReader {
   async #readBatch(reads: Read[]): Promise<(LogSlice | QueryError)[]> {
     for (const { key } of reads) this.#waiting.delete(key);
     // `persist`, because a follower waits for the end of an outage, as the run itself does.
-    const found = this.database.driver.isShared
-      ? await this.database.persist((db) => findTogether(db, reads))
+    const { driver } = this.database;
+    const found = driver.isShared
+      ? await this.database.persist((db) => findTogether(db, driver, reads))
       : await Promise.all(reads.map((read) => this.database.persist((db) => find(db, read))));
     return reads.map(({ after }, index) => sliceOf(found[index]!, after));
   }
@@ -94,7 +97,8 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
   const hasEnded = run.ended_at !== null;
   const asking = run.status === 'input_required' ? { asks: true } : {};
   if (after >= latest) {
-    return { first, count: 0, lines: '', endOffset: run.log_end ?? 0, ended: hasEnded, ...asking };
+    const endOffset = run.log_end ?? 0;
+    return { first, count: 0, lines: '', endOffset, ended: hasEnded, newest: true, ...asking };
   }
   const [head, ...rest] = segments;
   // Everything before the segment was trimmed.
@@ -115,7 +119,7 @@ function sliceOf([run, segments]: Found, after: number): LogSlice | QueryError {
     lines: texts.join('\n'),
     endOffset,
     ended: hasEnded && last === latest,
-    ...(last === latest && asking),
+    ...(last === latest && { newest: true, ...asking }),
   };
 }
 
@@ -159,14 +163,16 @@ function find(db: Db, { owner, runId, after }: Read) {
   ]);
 }
 
-/** Finds what many reads need, with one statement. For Postgres: SQLite has no lateral join. */
-async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
-  const owners = reads.map(({ owner }) => JSON.stringify(owner));
-  const ids = reads.map(({ runId }) => runId);
-  const cursors = reads.map(({ after }) => after);
+type FoundRow = NonNullable<Found[0]> & { n: number } & (Found[1][number] | { last: null });
+
+/** For Postgres: SQLite has no lateral join. */
+const finding = new Statement<Read[]>((db, place) => {
+  const owners = place((reads) => reads.map(({ owner }) => JSON.stringify(owner)));
+  const ids = place((reads) => reads.map(({ runId }) => runId));
+  const cursors = place((reads) => reads.map(({ after }) => after));
   const asked = sql<{ owner: string; id: string; after: number; n: number }>`
     unnest(${owners}::text[], ${ids}::text[], ${cursors}::bigint[]) with ordinality`;
-  const rows = await db
+  return db
     .selectFrom(asked.as<'asked'>(sql`asked(owner, id, after, n)`))
     .innerJoin('runs', (on) => on.onRef('runs.id', '=', 'asked.id').onRef('runs.owner', '=', 'asked.owner'))
     .leftJoinLateral(
@@ -184,13 +190,17 @@ async function findTogether(db: Db, reads: Read[]): Promise<Found[]> {
     .select(HEAD)
     .select(['first', 'last', 'segment.end_offset', 'envelopes'])
     .orderBy('n')
-    .orderBy('last')
-    .execute();
+    .orderBy('last');
+});
+
+/** Finds what many reads need, with one statement. */
+async function findTogether(db: Db, driver: Driver, reads: Read[]): Promise<Found[]> {
+  const rows = await finding.execute<FoundRow>(db, driver, reads);
   const found = reads.map((): Found => [undefined, []]);
   for (const row of rows) {
     const read = found[row.n - 1]!;
     read[0] = row;
-    if (row.last !== null) read[1].push(row as Found[1][number]);
+    if (row.last !== null) read[1].push(row);
   }
   return found;
 }

@@ -14,13 +14,17 @@ import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun, type LocalRuns } from './local-runs.js';
 import { insertion, insertionWithinLimits, type LimitedRun, type NewRun, startedRun } from './new-runs.js';
+import type { LogWriter } from './log-writer.js';
 import type { Outbox } from './outbox.js';
 import { LOCKED_AT_ONCE, type OwnerLimits } from './owner-limits.js';
 import { lockOwners } from './queues.js';
 import { writtenQuery } from './stored-query.js';
-import { startWaiting } from './transitions.js';
+import { startWaiting } from './start-waiting.js';
 
 const lengthOf = ({ parts, kwargs }: NewRun) => parts!.length + kwargs!.length;
+
+/** A query of more characters is stored before its handler begins: a commit of logs must not become long by queries. */
+const LATE_LENGTH = 16 * 1024;
 
 /** Admits queries, and starts runs in this process: with their admission, or later. */
 export class RunStarter {
@@ -42,6 +46,7 @@ export class RunStarter {
     private readonly database: Database,
     private readonly lease: Lease,
     private readonly localRuns: LocalRuns,
+    private readonly writer: LogWriter,
     private readonly limits: OwnerLimits,
     private readonly outbox: Outbox,
     private readonly renewLate: () => Promise<void>,
@@ -57,13 +62,15 @@ export class RunStarter {
     const admitting = this.#admit(admission);
     this.#admitting.set(runId, admitting);
     const settle = () => void this.#admitting.delete(runId);
-    const admitted = await admitting.catch((error: unknown) => {
+    const fail = (error: unknown): never => {
       // The transaction may have been committed. Its run would block the queue of its session forever.
       const wasTried = error instanceof QueryError && error.cause !== undefined;
       if (wasTried) void this.#undo(admission).finally(settle);
       else settle();
       throw error;
-    });
+    };
+    const admitted = await admitting.catch(fail);
+    if (admitted.stored) return { ...admitted, stored: admitted.stored.then(settle, fail) };
     settle();
     // A repeated query must not find a run whose admission is going to be undone.
     if (!admitted.created) await this.#admitting.get(admitted.run.id);
@@ -74,11 +81,9 @@ export class RunStarter {
     this.#taking++;
     try {
       await this.renewLate();
-      const { processId } = this.lease;
       const { driver } = this.database;
-      const started = await this.database.attemptAtOnce((db) =>
-        startWaiting(db, driver, processId, module, count, this.database.now()),
-      );
+      const start = { process: this.lease.processId, module, count, now: this.database.now() };
+      const started = await this.database.attemptAtOnce((db) => startWaiting(db, driver, start));
       for (const run of started) this.localRuns.add(run);
       return started.map(({ record }) => record);
     } finally {
@@ -91,16 +96,41 @@ export class RunStarter {
     await this.renewLate();
     const limit = this.#limitOf(admission);
     const started = startedRun(admission, query, this.lease.processId, this.database.now(), limit);
-    const isAdmitted = needsOnlyRun(admission) && (await this.#insertAlone(started, limit));
-    const admitted = isAdmitted
-      ? { run: recordOfAdmission(admission, true, started.created_at), created: true, ahead: [] }
-      : await this.#admitInTurn(admission, started, query.texts, limit);
+    const alone = needsOnlyRun(admission) && {
+      run: recordOfAdmission(admission, true, started.created_at),
+      created: true,
+      ahead: [],
+    };
+    if (alone && admission.mayStartEarly && limit === Infinity && this.#mayStoreLate(started)) {
+      const local = this.#own(alone.run, started);
+      return { ...alone, stored: this.#store(local, started) };
+    }
+    const isInserted = alone && (await this.#insertAlone(started, limit));
+    const admitted = isInserted ? alone : await this.#admitInTurn(admission, started, query.texts, limit);
     const { run, created } = admitted;
     if (!created || run.status !== 'running') return admitted;
-    const local = new LocalRun({ ...run, lastSeq: 0 }, started.module, started.process, 0);
+    const local = this.#own(run, started);
     for (const notice of admission.notices(undefined)) local.tail.append(notice);
-    this.localRuns.add(local);
     return admitted;
+  }
+
+  /** In an outage that is known, no handler begins for a query that is going to be refused. */
+  #mayStoreLate(started: NewRun): boolean {
+    return this.database.isAvailable && lengthOf(started) <= LATE_LENGTH;
+  }
+
+  #own(run: RunRecord, { module, process }: NewRun): LocalRun {
+    const local = new LocalRun({ ...run, lastSeq: 0 }, module, process, 0);
+    this.localRuns.add(local);
+    return local;
+  }
+
+  /** Stores a run whose handler begins meanwhile. Nobody else can know the run before this has resolved. */
+  #store(local: LocalRun, started: NewRun): Promise<void> {
+    return (local.stored = this.writer.insert(local, started).catch((error: unknown) => {
+      this.localRuns.drop(local.id);
+      throw error;
+    }));
   }
 
   #limitOf({ module = '' }: Admission): number {

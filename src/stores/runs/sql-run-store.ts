@@ -127,7 +127,7 @@ export class SqlRunStore extends RunStore {
     );
 
     const limits = new OwnerLimits(database);
-    this.#starter = new RunStarter(database, lease, localRuns, limits, outbox, () =>
+    this.#starter = new RunStarter(database, lease, localRuns, this.#writer, limits, outbox, () =>
       this.#recovery.renewLate(),
     );
     this.#recovery = new Recovery(database, lease, localRuns, limits, outbox, (id) =>
@@ -190,6 +190,7 @@ export class SqlRunStore extends RunStore {
     const run = this.#localRuns.findUnfinished(ref.owner, ref.id);
     if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
     if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
+    await run.stored;
     // A run waits for the end of an outage.
     const isAdded = await this.#database.persist(
       () => this.files.add(ref, run.process, kept.file, kept.content),

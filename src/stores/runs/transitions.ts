@@ -9,69 +9,14 @@ import {
 import type { Driver } from '../drivers/driver.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { closeInputs } from './input-rows.js';
-import { LocalRun } from './local-runs.js';
 import { insertDeliveries, type Outbox } from './outbox.js';
-import { balance, lockOwners, ownerRefOf, roundBeforeYounger, WAITING } from './queues.js';
+import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { promoteAfter } from './session-queues.js';
 import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
 import { endingOf, endRun } from './run-changes.js';
-import { COLUMNS, newestOf, type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
+import { type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
 import { addTurn } from './turns.js';
-import { usageOf } from './usage-rows.js';
-
-/** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
-export async function startWaiting(
-  db: Db,
-  { isShared }: Driver,
-  process: string,
-  module: string,
-  count: number,
-  now: number,
-): Promise<LocalRun[]> {
-  const rows = await db
-    // The lock delays the end of the lease until the transaction has ended.
-    .with('lease', (of) => {
-      const lease = of.selectFrom('processes').select('id').where('id', '=', process);
-      return isShared ? lease.forKeyShare() : lease;
-    })
-    .with('ready', (of) => {
-      const ready = of
-        .selectFrom('runs')
-        .select('id')
-        .where('status', '=', WAITING)
-        .where('module', '=', module)
-        // Of those that have asked, also the ones whose handler waits here.
-        .where('process', 'in', ['', process])
-        .where('ready_at', 'is not', null)
-        .where((run) => run.exists(run.selectFrom('lease').select('lease.id')))
-        .orderBy('round')
-        .orderBy('ready_at')
-        .orderBy('created_at')
-        .limit(count);
-      // Runs that another process is starting at this moment are passed over.
-      return isShared ? ready.forUpdate().skipLocked() : ready;
-    })
-    .updateTable('runs')
-    .set((of) => ({ status: 'running', process, started_at: of.fn.coalesce('started_at', of.val(now)) }))
-    .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
-    .returning(COLUMNS)
-    .returning((of) => [
-      'round',
-      'ready_at',
-      'usage',
-      newestOf(of, 'last').as('last_seq'),
-      newestOf(of, 'end_offset').as('end_offset'),
-    ])
-    .execute();
-  rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
-  return rows.map((row) => {
-    const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
-    const local = new LocalRun(run, module, process, row.end_offset ?? 0);
-    local.usage = usageOf(row);
-    return local;
-  });
-}
 
 /** Why a run returns to the queue: its process is lost, or stops, or has never called the handler. */
 export type Cause = 'lost' | 'stops' | 'not called';

@@ -21,6 +21,7 @@ const BEFORE = [
   `drop index runs_using`,
   `alter table runs drop column usage`,
   `drop table if exists journal`,
+  `drop table if exists signal_channel`,
   `delete from migrations where name >= '0007'`,
   `create table new_usage as select '' as writer, 0 as number, 0 as n, usage.* from usage where runs < 0`,
   `insert into usage (${COLUMNS}) values (${ANN}, '*', null, ${TODAY}, '', null, 1, 1, 10, 0, 0, 0)`,

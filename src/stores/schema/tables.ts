@@ -29,6 +29,8 @@ export interface Tables {
     /** An array of rows of `log`. */
     segments: Json;
   };
+  /** One row: the channel on which the processes of Postgres send signals. */
+  signal_channel: { name: string };
   /** What is written, and deleted again, to find out whether a full disk has space again. */
   probes: { text: string };
   sessions: {

@@ -1,0 +1,89 @@
+import { type Selectable, sql } from 'kysely';
+import type { Driver } from '../drivers/driver.js';
+import { Statement } from '../drivers/row-statement.js';
+import type { Db, Tables } from '../schema/tables.js';
+import { LocalRun } from './local-runs.js';
+import { WAITING } from './queues.js';
+import { COLUMNS, newestOf, recordOf, type RunRow } from './run-rows.js';
+import { usageOf } from './usage-rows.js';
+
+interface Start {
+  process: string;
+  module: string;
+  count: number;
+  now: number;
+}
+
+type StartedRow = RunRow &
+  Pick<Selectable<Tables['runs']>, 'round' | 'ready_at' | 'usage'> & { end_offset: number | null };
+
+const startingOf = (isShared: boolean) =>
+  new Statement<Start>((db, place) =>
+    db
+      .with('ready', (of) => {
+        const ready = of
+          .selectFrom('runs')
+          .select('id')
+          .where('status', '=', WAITING)
+          .where(
+            'module',
+            '=',
+            place(({ module }) => module),
+          )
+          // Of those that have asked, also the ones whose handler waits here.
+          .where('process', 'in', [sql.lit(''), place(({ process }) => process)])
+          .where('ready_at', 'is not', null)
+          .orderBy('round')
+          .orderBy('ready_at')
+          .orderBy('created_at')
+          .limit(place(({ count }) => count));
+        // Runs that another process is starting at this moment are passed over.
+        return isShared ? ready.forUpdate().skipLocked() : ready;
+      })
+      // The lock delays the end of the lease until the transaction has ended. Without a ready run there is nothing to commit:
+      // each process looks whenever one of them has something to start.
+      .with('lease', (of) => {
+        const lease = of
+          .selectFrom('processes')
+          .select('id')
+          .where(
+            'id',
+            '=',
+            place(({ process }) => process),
+          )
+          .where((it) => it.exists(it.selectFrom('ready').select('ready.id')));
+        return isShared ? lease.forKeyShare() : lease;
+      })
+      .updateTable('runs')
+      .set((of) => ({
+        status: 'running',
+        process: place(({ process }) => process),
+        started_at: of.fn.coalesce('started_at', sql<number>`cast(${place(({ now }) => now)} as bigint)`),
+      }))
+      .where('id', 'in', (of) => of.selectFrom('ready').select('ready.id'))
+      .where((of) => of.exists(of.selectFrom('lease').select('lease.id')))
+      .returning(COLUMNS)
+      .returning((of) => [
+        'round',
+        'ready_at',
+        'usage',
+        newestOf(of, 'last').as('last_seq'),
+        newestOf(of, 'end_offset').as('end_offset'),
+      ]),
+  );
+
+const STARTING = { shared: startingOf(true), own: startingOf(false) };
+
+/** Starts ready runs of a module in this process, with one statement. It starts none if the lease has ended. */
+export async function startWaiting(db: Db, driver: Driver, start: Start): Promise<LocalRun[]> {
+  const { module, process } = start;
+  const starting = driver.isShared ? STARTING.shared : STARTING.own;
+  const rows = await starting.execute<StartedRow>(db, driver, start);
+  rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
+  return rows.map((row) => {
+    const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
+    const local = new LocalRun(run, module, process, row.end_offset ?? 0);
+    local.usage = usageOf(row);
+    return local;
+  });
+}
