@@ -161,6 +161,12 @@ export class Database {
   }
 }
 
+/** Logs why something failed that a store does by itself. An outage was logged already. */
+export function logFault(message: string, error: unknown): void {
+  if (error instanceof QueryError && error.code === 'unavailable') return;
+  new Logger('SqlRunStore').error(message, (error as Error).stack);
+}
+
 /** The database cannot be used at present. Other things may be unavailable too, such as a disk. */
 export class DatabaseUnavailable extends QueryError {
   constructor(cause?: unknown) {

@@ -197,7 +197,7 @@ export async function removeSegments(db: Db, runIds: string[], end = Infinity): 
 /** Removes runs and their logs, as far as one transaction may do that. Returns whether all of them were removed. */
 async function removeRunsFrom(db: Db, driver: Driver, runIds: string[]): Promise<boolean> {
   if (await removeSegments(db, runIds)) return false;
-  await addUsage(db, driver, (runs) => runs.where('id', 'in', runIds));
+  await addUsage(db, driver, (run) => run('id', 'in', runIds));
   // The turn of a session still needs the files, also that of a fork whose source is erased.
   const alone = db.selectFrom('runs').select('id').where('id', 'in', runIds).where('session_key', 'is', null);
   await removeParts(db, alone);

@@ -515,6 +515,7 @@ describe('Postgres', () => {
       '0008_journal',
       '0009_fewer_entries',
       '0010_signal_channel',
+      '0011_usage_by_end',
     ];
     expect(rows).toEqual(names.map((name) => ({ name })));
     for (const { store } of opened) await store.close();

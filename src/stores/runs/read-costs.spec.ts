@@ -6,12 +6,14 @@ import Sqlite from 'libsql';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { RunsPage } from '../../query/index.js';
 import { LibsqlDriver } from '../drivers/libsql-driver.js';
+import type { Driver } from '../drivers/driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import { sqliteDialect } from '../drivers/sqlite-thread.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { listRuns } from './lists.js';
 import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './queues.js';
+import { readUsing } from './usage-rows.js';
 
 /** So many runs have the owner and the session of the tests, and have completed. */
 const RUNS = 3_000;
@@ -132,6 +134,16 @@ describe('However many runs there are,', () => {
     for (const [row] of plans as { 'QUERY PLAN': [{ Plan: Plan }] }[][]) {
       expect(mostRowsOf(row!['QUERY PLAN'][0].Plan)).toBeLessThanOrEqual(20);
     }
+  });
+
+  it.each([
+    ['a file', 'SCAN runs USING INDEX runs_using'],
+    ['Postgres', '"Index Name":"runs_using"'],
+  ])('what an owner has used is read from the runs whose usage is new, in %s', async (name, expected) => {
+    const [db, driver] = name === 'a file' ? [file, { isShared: false }] : [postgres.db, postgres];
+    const explain = name === 'a file' ? 'explain query plan' : 'explain (analyze, format json)';
+    const plans = await explained(db, explain, (of) => readUsing(of, driver as Driver, OWNER));
+    expect(JSON.stringify(plans)).toContain(expected);
   });
 
   it.each(['a file', 'Postgres'])(

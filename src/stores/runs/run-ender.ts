@@ -16,6 +16,7 @@ import type { OwnerLimits } from './owner-limits.js';
 import { ownerRefOf } from './queues.js';
 import { findRun, isRunId } from './run-rows.js';
 import { type Ending, finish, handOver } from './transitions.js';
+import type { UsageSums } from './usage-sums.js';
 
 const END_NOT_STORED: RunEnd = {
   status: 'failed',
@@ -36,6 +37,7 @@ export class RunEnder {
     private readonly writer: LogWriter,
     private readonly limits: OwnerLimits,
     private readonly outbox: Outbox,
+    private readonly sums: UsageSums,
   ) {}
 
   async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
@@ -62,6 +64,7 @@ export class RunEnder {
       return undefined;
     }
     this.localRuns.end(run, finished.run);
+    if (run.usage.length > 0) this.sums.count();
     return finished;
   }
 

@@ -53,7 +53,7 @@ import { SqlInputStore } from './sql-input-store.js';
 import { SqlUsageStore } from './sql-usage-store.js';
 import { Sweeper } from './sweeper.js';
 import { readText, readTurns } from './turns.js';
-import { UsageSums } from './usage-rows.js';
+import { UsageSums } from './usage-sums.js';
 
 const LEASE_MS = 8_000;
 
@@ -115,13 +115,14 @@ export class SqlRunStore extends RunStore {
     });
     this.#erasure = new Erasure(database, localRuns, this.files, this.#writer);
     const files = new FileSweeper(database, this.files, retention);
+    const sums = new UsageSums(database);
     this.#sweeper = new Sweeper(
       database,
       lease,
       localRuns,
       this.#erasure,
       files,
-      new UsageSums(database),
+      sums,
       this.#writer,
       retention,
     );
@@ -134,7 +135,7 @@ export class SqlRunStore extends RunStore {
       this.#starter.isStarting(id),
     );
     this.#reader = new LogReader(database);
-    this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox);
+    this.#ender = new RunEnder(database, localRuns, this.#writer, limits, outbox, sums);
     this.inputs = new SqlInputStore(database, lease, localRuns, this.#writer, limits, outbox);
     this.deliveries = new SqlDeliveryStore(database, lease);
     this.usage = new SqlUsageStore(database);

@@ -45,9 +45,10 @@ export class SqlUsageStore extends UsageStore {
   }
 
   async spent(owner: string, per: BudgetPeriod): Promise<{ tokens: number; price: number }> {
-    const from = firstDayOf(per, this.database.now());
+    const { database } = this;
+    const from = firstDayOf(per, database.now());
     // One statement, so that usage that is being added up counts once.
-    const rows = await this.database.attempt((db) =>
+    const rows = await database.attempt((db) =>
       db
         .selectFrom('usage')
         .where('owner_hash', '=', ownerHashOf(owner))
@@ -57,7 +58,7 @@ export class SqlUsageStore extends UsageStore {
         .select([sql<string>`''`.as('id'), sql<string | null>`null`.as('usage')])
         .select([sumOf('input_tokens + output_tokens').as('tokens'), sumOf('price').as('price')])
         .unionAll(
-          selectUsingOf(db, owner)
+          selectUsingOf(db, database.driver, owner)
             .select(['id', 'usage'])
             .select([sql<number>`0`.as('tokens'), sql<number>`0`.as('price')]),
         )
@@ -96,7 +97,7 @@ async function readSums(
   const isOfEach = by === 'session' && sessionId === undefined;
   const sessionKey = sessionId === undefined ? ALL_SESSIONS : keyOf(owner, sessionId);
   await lockUsage(db, driver);
-  const fresh = await readUsing(selectUsingOf(db, owner));
+  const fresh = await readUsing(db, driver, owner);
   const rows = await db
     .selectFrom((of) =>
       of
@@ -104,7 +105,7 @@ async function readSums(
         .select(USAGE_COLUMNS)
         .where('owner_hash', '=', ownerHashOf(owner))
         .where('owner', '=', JSON.stringify(owner))
-        .unionAll(tableOfSums(driver, fresh.sums))
+        .unionAll(tableOfSums(driver, fresh))
         .as('used'),
     )
     .where('session_key', isOfEach ? '!=' : '=', sessionKey)

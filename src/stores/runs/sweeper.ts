@@ -1,6 +1,5 @@
-import { Logger } from '@nestjs/common';
-import { KEPT_LENGTH, QueryError } from '../../query/index.js';
-import type { Database } from '../drivers/database.js';
+import { KEPT_LENGTH } from '../../query/index.js';
+import { type Database, logFault } from '../drivers/database.js';
 import { totalOf } from '../drivers/totals.js';
 import type { FileSweeper } from '../files/file-sweeper.js';
 import type { Db } from '../schema/tables.js';
@@ -9,7 +8,7 @@ import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import { type Erasure, firstOf, lengthOf, removeSegments } from './erasure.js';
 import type { StoredRetention } from './retention-options.js';
-import type { UsageSums } from './usage-rows.js';
+import type { UsageSums } from './usage-sums.js';
 
 const SWEEP_MS = 60_000;
 const BATCH = 100;
@@ -132,10 +131,7 @@ export class Sweeper {
 }
 
 function report(error: unknown): void {
-  // An outage was logged already.
-  if (error instanceof QueryError && error.code === 'unavailable') return;
-  const message = 'Runs, sessions or files that exceed the retention could not be dropped';
-  new Logger('SqlRunStore').error(message, (error as Error).stack);
+  logFault('Runs, sessions or files that exceed the retention could not be dropped', error);
 }
 
 function oldestRuns(db: Db, before: number) {

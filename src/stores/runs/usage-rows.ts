@@ -1,11 +1,10 @@
-import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import { addTokens, dayOf, type Tokens, USAGE_DAYS, type Used } from '../../query/index.js';
-import type { Database } from '../drivers/database.js';
+import { type Expression, type ExpressionBuilder, type Selectable, sql, type SqlBool } from 'kysely';
+import { addTokens, type Tokens, type Used } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { statementWith, valueOf } from './run-rows.js';
+import { valueOf } from './run-rows.js';
 
 /** Stands for the session in the sums of all runs, with and without a session. */
 export const ALL_SESSIONS = '*';
@@ -15,9 +14,6 @@ const NO_SESSION = '';
 
 /** The name of the lock of whoever changes sums. */
 const LOCK = 'usage';
-
-/** How many runs one step adds up, if there are so many. */
-const BATCH = 500;
 
 /** A row of `usage`. */
 type Sum = Tables['usage'];
@@ -76,18 +72,32 @@ export function selectUsing(db: Db) {
 }
 
 /** Selects those of an owner. */
-export function selectUsingOf(db: Db, owner: string) {
-  return selectUsing(db)
-    .where('owner_hash', '=', ownerHashOf(owner))
-    .where('owner', '=', JSON.stringify(owner));
+export function selectUsingOf(db: Db, { isShared }: Driver, owner: string) {
+  // With the plain column, SQLite would use the index of lists, and read all runs of the owner.
+  const ownerHash = isShared ? sql.ref<number>('owner_hash') : sql<number>`+owner_hash`;
+  return selectUsing(db).where(ownerHash, '=', ownerHashOf(owner)).where('owner', '=', JSON.stringify(owner));
 }
 
-/** What these runs have used, and the sums of it: those of each session, and those of all. */
-export async function readUsing(runs: SelectQueryBuilder<Tables, 'runs', object>) {
-  const rows = await runs.select(['id', 'owner', 'owner_hash', 'session_key', 'session', 'usage']).execute();
+/** A condition on runs. */
+type Condition = (of: ExpressionBuilder<Tables, 'runs'>) => Expression<SqlBool>;
+
+const USERS = ['owner', 'owner_hash', 'session_key', 'session'] as const;
+
+/** What runs of an owner, and of a session, have used: their texts, one per line. JSON of ours has no line end. */
+type Using = Pick<Selectable<Tables['runs']>, (typeof USERS)[number]> & { usages: string };
+
+/** Fewer and longer rows: to pass a row from the database to this thread takes longer than to read what it has used. */
+const USAGES = sql<string>`string_agg(usage, ${sql.lit('\n')})`.as('usages');
+
+/** Reads what an owner has used that is not added up yet: the sums of each session, and those of all. */
+export async function readUsing(db: Db, driver: Driver, owner: string): Promise<Sum[]> {
+  return sumsOf(await selectUsingOf(db, driver, owner).select(USERS).select(USAGES).groupBy(USERS).execute());
+}
+
+function sumsOf(rows: Using[]): Sum[] {
   const sums = new Map<string, Sum>();
   for (const row of rows)
-    for (const used of usageOf(row))
+    for (const used of usedBy(row))
       for (const sessionKey of [ALL_SESSIONS, row.session_key ?? NO_SESSION]) {
         // The owner is JSON, which says where it ends. The key has no space.
         const key = `${row.owner} ${sessionKey} ${used.day} ${used.model === undefined ? '' : `=${used.model}`}`;
@@ -95,7 +105,22 @@ export async function readUsing(runs: SelectQueryBuilder<Tables, 'runs', object>
         if (sum) addTo(sum, used);
         else sums.set(key, newSum(row, sessionKey, used));
       }
-  return { ids: rows.map(({ id }) => id), sums: [...sums.values()] };
+  return [...sums.values()];
+}
+
+/** What these runs have used together, on each day with each model. */
+function usedBy({ owner, usages }: Using): RunUsage[] {
+  const sums: RunUsage[] = [];
+  for (const usage of usages.split('\n'))
+    for (const used of usageOf({ id: `the usage of ${owner}`, usage })) {
+      const sum = sums.find(({ day, model }) => day === used.day && model === used.model);
+      if (!sum) sums.push(used);
+      else {
+        addTokens(sum, used);
+        sum.runs += used.runs;
+      }
+    }
+  return sums;
 }
 
 function addTo(sum: Sum, used: RunUsage): void {
@@ -108,7 +133,7 @@ function addTo(sum: Sum, used: RunUsage): void {
 }
 
 function newSum(
-  { owner, owner_hash, session }: Pick<Selectable<Tables['runs']>, 'owner' | 'owner_hash' | 'session'>,
+  { owner, owner_hash, session }: Using,
   sessionKey: string,
   { day, model, ...counts }: RunUsage,
 ): Sum {
@@ -157,36 +182,36 @@ const adding = new RowStatement<Sum>(TYPES, (db, rows) =>
     ),
 );
 
-/** Lets runs be those whose usage is added up. */
-const clearing = statementWith<Pick<Tables['runs'], 'id'>, 'added'>('added', { id: 'text' }, (db) =>
-  db.updateTable('runs').from('added').set({ usage: null }).whereRef('runs.id', '=', 'added.id'),
-);
-
 /** Lets usage stay as it is until the end of the transaction, but for that of runs that go on. */
 export function lockUsage(db: Db, driver: Driver): Promise<void> {
   return driver.lock(db, LOCK);
 }
 
-/**
- * Moves what these runs have used into the sums, as a part of a transaction. All of them have ended.
- *
- * @returns how many of them had used something
- */
-export async function addUsage(
-  db: Db,
-  driver: Driver,
-  runs: (using: ReturnType<typeof selectUsing>) => ReturnType<typeof selectUsing>,
-): Promise<number> {
+/** Moves what runs have used into the sums, as a part of a transaction. All of them have ended. */
+export async function addUsage(db: Db, driver: Driver, isAdded: Condition): Promise<void> {
   await lockUsage(db, driver);
-  const { ids, sums } = await readUsing(runs(selectUsing(db)));
-  if (ids.length === 0) return 0;
-  await adding.execute(db, driver, sums);
-  await clearing.execute(
-    db,
-    driver,
-    ids.map((id) => ({ id })),
-  );
-  return ids.length;
+  const sums = sumsOf(await takeUsing(db, driver, isAdded));
+  if (sums.length > 0) await adding.execute(db, driver, sums);
+}
+
+/** Reads what runs have used, and removes it from their rows. */
+async function takeUsing(db: Db, driver: Driver, isTaken: Condition): Promise<Using[]> {
+  const using = selectUsing(db).where(isTaken);
+  // One statement, since others may end runs between two.
+  if (driver.isShared)
+    return db
+      .with('taken', () => using.select(['id', ...USERS, 'usage']).forUpdate())
+      .with('cleared', (of) =>
+        of.updateTable('runs').from('taken').set({ usage: null }).whereRef('runs.id', '=', 'taken.id'),
+      )
+      .selectFrom('taken')
+      .select(USERS)
+      .select(USAGES)
+      .groupBy(USERS)
+      .execute();
+  const rows = await using.select(USERS).select(USAGES).groupBy(USERS).execute();
+  await db.updateTable('runs').set({ usage: null }).where('usage', 'is not', null).where(isTaken).execute();
+  return rows;
 }
 
 /** Lets usage belong to no session any more, in the transaction that removes the session. All its runs have ended. */
@@ -196,7 +221,7 @@ export async function removeSessionOfUsage(
   ownerHash: number,
   sessionKey: string,
 ): Promise<void> {
-  await addUsage(db, driver, (runs) => runs.where('session_key', '=', sessionKey));
+  await addUsage(db, driver, (run) => run('session_key', '=', sessionKey));
   const removed = await db
     .deleteFrom('usage')
     .where('owner_hash', '=', ownerHash)
@@ -208,28 +233,4 @@ export async function removeSessionOfUsage(
     driver,
     removed.map((sum) => ({ ...sum, session_key: NO_SESSION, session: null })),
   );
-}
-
-/** Keeps the sums of usage. */
-export class UsageSums {
-  /** The day on which this process has removed what was too old. */
-  #cleanedOn = 0;
-
-  constructor(private readonly database: Database) {}
-
-  /** Adds up what is new, and removes what is too old. */
-  async addUp(): Promise<void> {
-    const { database } = this;
-    const ended = (runs: ReturnType<typeof selectUsing>) =>
-      runs.where('ended_at', 'is not', null).orderBy('owner_hash');
-    // Most sweeps find nothing, and need no transaction.
-    const [one] = await database.attempt((db) => ended(selectUsing(db)).select('id').limit(1).execute());
-    const addNext = (db: Db) => addUsage(db, database.driver, (runs) => ended(runs).limit(BATCH));
-    while (one && (await database.attemptTransaction(addNext)) === BATCH);
-    const today = dayOf(database.now());
-    if (this.#cleanedOn === today) return;
-    const oldest = today - USAGE_DAYS;
-    await database.attempt((db) => db.deleteFrom('usage').where('day', '<', oldest).execute());
-    this.#cleanedOn = today;
-  }
 }

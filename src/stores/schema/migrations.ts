@@ -234,6 +234,12 @@ const SIGNALS = [
   `insert into signal_channel values ('agent_query_' || replace(gen_random_uuid()::text, '-', ''))`,
 ];
 
+/** Runs that ended together are in few pages of this index, so that a commit writes few pages. */
+const USAGE_BY_END = [
+  `drop index runs_using`,
+  `create index runs_using on runs (ended_at, owner_hash) where usage is not null`,
+];
+
 /** The migrations, in the order in which each is applied once. WARNING: never change one that was released; add a new one. */
 const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]>> = {
   '0001_tables': { sqlite: [...TABLES, ...COUNT_IN_SQLITE], postgres: [...TABLES, ...COUNT_IN_POSTGRES] },
@@ -249,6 +255,7 @@ const MIGRATIONS: Record<string, Record<'sqlite' | 'postgres', readonly string[]
   '0008_journal': { sqlite: JOURNAL, postgres: [] },
   '0009_fewer_entries': { sqlite: FEWER_ENTRIES, postgres: FEWER_ENTRIES },
   '0010_signal_channel': { sqlite: [], postgres: SIGNALS },
+  '0011_usage_by_end': { sqlite: USAGE_BY_END, postgres: [] },
 };
 
 const MIGRATION_TABLE = 'migrations';
