@@ -7,6 +7,7 @@
  *   npm run bench -- --only latency              what callers wait for; prints, and writes nothing
  *   npm run bench -- --only protocols            the streams of other protocols; prints, and writes nothing
  *   npm run bench -- --only agents               what each kind of agent costs; prints, and writes nothing
+ *   npm run bench -- --only usage                what it costs to add up usage; prints, and writes nothing
  *   npm run bench -- --peers raw,nest,ours       some peers; prints, and writes nothing
  *   npm run bench -- --only growth --chart FILE  how the cost grows; prints, and writes its chart to the file
  */
@@ -20,15 +21,19 @@ import { syncMs } from './databases.mjs';
 import { MEASURES } from './measures.mjs';
 import { PEERS } from './peers/index.mjs';
 import { startLoad, startServer } from './process.mjs';
+import { linesOf } from './programs.mjs';
 import { report, table } from './report.mjs';
 
-/** The agents have no peers: they are measured by programs of their own. */
-const AGENTS = 'agents';
+/** What has no peers: it is measured by programs of its own, which print lines. */
+const PROGRAMS = {
+  agents: measureAgents,
+  usage: () => linesOf(`${import.meta.dirname}/usage.mjs`),
+};
 
 const { values } = parseArgs({
   options: {
     chart: { type: 'string' },
-    only: { type: 'string', default: [...Object.keys(MEASURES), AGENTS].join() },
+    only: { type: 'string', default: [...Object.keys(MEASURES), ...Object.keys(PROGRAMS)].join() },
     peers: { type: 'string', default: Object.keys(PEERS).join() },
     rounds: { type: 'string', default: '3' },
     scale: { type: 'string', default: '1' },
@@ -62,7 +67,7 @@ function medians(figures) {
 const results = {};
 const chosen = values.peers.split(',');
 const only = values.only.split(',');
-for (const id of only.filter((id) => id !== AGENTS)) {
+for (const id of only.filter((id) => !PROGRAMS[id])) {
   const one = MEASURES[id];
   const peers = one.peers.filter((peer) => chosen.includes(peer));
   const figures = Object.fromEntries(peers.map((peer) => [peer, []]));
@@ -77,17 +82,20 @@ for (const id of only.filter((id) => id !== AGENTS)) {
 }
 for (const server of kept.values()) await server.stop();
 await load.stop();
-const agents = only.includes(AGENTS) ? await measureAgents() : '';
-if (agents) console.log(`\n${agents}`);
+const lines = {};
+for (const id of only.filter((id) => PROGRAMS[id])) {
+  lines[id] = await PROGRAMS[id]();
+  console.log(`\n${lines[id]}`);
+}
 
 const isWhole =
-  agents !== '' &&
+  Object.keys(PROGRAMS).every((id) => lines[id]) &&
   Object.keys(MEASURES).every((id) => results[id]) &&
   chosen.length === Object.keys(PEERS).length;
 if (isWhole) {
   const seconds = Math.round((Date.now() - began) / 1000);
   const diskMs = await syncMs();
-  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore, diskMs, agents });
+  const text = report(results, { rounds: values.rounds, scale, seconds, loadBefore, diskMs, lines });
   console.log(`\n${text}`);
   writeFileSync(`${import.meta.dirname}/RESULTS.md`, text);
 }

@@ -54,7 +54,7 @@ function versions() {
 
 const git = (...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 
-export function report(results, { rounds, scale, seconds, loadBefore, diskMs, agents }) {
+export function report(results, { rounds, scale, seconds, loadBefore, diskMs, lines }) {
   const [{ model }, ...others] = cpus();
   const commit = `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain', 'src') ? ' with changes' : ''}`;
   const reached = targets(results).map(({ what, measured, isReached }) => [
@@ -102,7 +102,13 @@ ${Object.keys(results)
 ### (k) agents: events a second that a caller gets, and those of the framework, the program or the service behind the agent alone
 
 \`\`\`text
-${agents}
+${lines.agents}
+\`\`\`
+
+### (l) usage: what it costs a query on a file that what it has used is added up
+
+\`\`\`text
+${lines.usage}
 \`\`\`
 
 ## What can lie

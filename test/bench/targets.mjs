@@ -74,7 +74,8 @@ function clusterTargets(results) {
 }
 
 /** What a store is to reach, to the store in memory. */
-function storeTargets({ oursFastify: memory, [peer]: durable }, peer, name, { queries, cpu, burst }) {
+function storeTargets(results, peer, name, { queries, cpu, burst }) {
+  const { oursFastify: memory, [peer]: durable } = results;
   const cpuOf = (figures) => figures['query core'] / figures['queries/s'];
   const ratio = (figure) => durable[figure] / memory[figure];
   const least = (what, value, bound) => ({

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { resolve } from 'node:path';
-import process from 'node:process';
 import { run, withPackages } from '../../matrix/commands.mjs';
+import { linesOf } from '../programs.mjs';
 
 const PACKAGES = resolve(import.meta.dirname, '../../../packages');
 
@@ -20,14 +18,7 @@ export async function measureAgents() {
   const adapters = ['langgraph', 'mastra', 'openai-agents'];
   const builds = adapters.map((name) => `${PACKAGES}/${name}/tsconfig.build.json`);
   await run('npx', ['tsc', '-b', ...builds], { cwd: PACKAGES });
-  let lines = '';
-  for (const name of PROGRAMS) {
-    const child = spawn(process.execPath, [`${import.meta.dirname}/${name}.mjs`], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    for await (const text of child.stdout.setEncoding('utf8')) lines += text;
-    const [code, signal] = child.exitCode === null ? await once(child, 'exit') : [child.exitCode];
-    if (code !== 0) throw new Error(`${name}.mjs ended with ${signal ?? code}.`);
-  }
-  return lines.trimEnd();
+  const lines = [];
+  for (const name of PROGRAMS) lines.push(await linesOf(`${import.meta.dirname}/${name}.mjs`));
+  return lines.join('\n');
 }
