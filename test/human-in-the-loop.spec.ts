@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { read, ROOT } from './support/documents.js';
-import { freePort } from './support/free-port.js';
+import { freePort } from './support/free-port.mjs';
 import { followTutorial } from './support/tutorial.mjs';
 
 /** The application of the page is in a project such as that of the tutorial. */

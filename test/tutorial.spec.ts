@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './support/documents.js';
-import { freePort } from './support/free-port.js';
+import { freePort } from './support/free-port.mjs';
 import { followTutorial } from './support/tutorial.mjs';
 
 const packages = join(ROOT, 'node_modules');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import type { Browser, Page } from 'playwright-core';
 import { follow, get } from '../support/client.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../support/free-port.mjs';
 import { type Service, startService } from '../support/service.js';
 import { startBrowser } from './start-browser.mjs';
 

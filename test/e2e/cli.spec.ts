@@ -9,7 +9,7 @@ import { apiKeysOf, createApiKey } from '../../src/access/index.js';
 import { ROWS } from '../../src/config/variables.js';
 import { CLI, command, CommandProcess, quickCommand } from '../support/command-line.js';
 import { LiteralService } from '../support/literal-service.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../support/free-port.mjs';
 import { promise } from '../promises.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -9,7 +9,7 @@ import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
 import { command } from '../support/command-line.js';
 import { type Faults, FaultyProxy, TLS_FILE } from '../support/faulty-proxy.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../support/free-port.mjs';
 import { ONE_ADAPTER, startHost } from '../support/host.js';
 import { serve, type SharedService } from '../support/service.js';
 

@@ -18,6 +18,7 @@ import {
 import { promise } from '../promises.js';
 import { ask, envelopesOf, FULL, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
+import { freePort } from '../support/free-port.mjs';
 import { holdHalfRequests } from '../support/half-requests.js';
 import { type AdapterName, adapterNamed, describeOnBothAdapters } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -121,7 +122,7 @@ describeOnBothAdapters('A host that closes, on %s', (adapter) => {
   });
 
   it(promise('drain.port', 'to another process, as with nest start --watch'), async () => {
-    const old = startProcess(adapter, 0);
+    const old = startProcess(adapter, await freePort());
     const url = await old.url;
     const asked = await ask(url, 'Hello', { headers: FULL });
     await asked.until('begun');

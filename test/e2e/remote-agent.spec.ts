@@ -8,7 +8,7 @@ import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
-import { freePort } from '../support/free-port.js';
+import { freePort } from '../support/free-port.mjs';
 import { randomFrom } from '../support/random.mjs';
 import { PatientCaller } from '../support/patient-caller.js';
 import { serve, type SharedService, startService } from '../support/service.js';

@@ -1,9 +1,8 @@
 /** Follows docs/tutorial.md in an empty folder, with the packed packages. */
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import process from 'node:process';
+import { freePort } from '../support/free-port.mjs';
 import { followTutorial } from '../support/tutorial.mjs';
 import { run } from './commands.mjs';
 import { packedOnes } from './packed-host.mjs';
@@ -24,12 +23,4 @@ export async function tryTutorial(packages, directory) {
   };
   const steps = await followTutorial({ folder, install, port: await freePort(), env: process.env });
   console.log(`The tutorial: ${steps.length} steps, as they are written`);
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  return port;
 }

@@ -10,7 +10,7 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { freePort } from './free-port.js';
+import { freePort } from './free-port.mjs';
 
 const run = promisify(execFile);
 

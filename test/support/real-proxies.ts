@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventuallyElsewhere } from './conditions.js';
-import { freePort } from './free-port.js';
+import { freePort } from './free-port.mjs';
 
 /** A program that tests find by a variable with its path, or else in `PATH`. */
 export type ProxyProgram = 'nginx' | 'haproxy' | 'caddy';

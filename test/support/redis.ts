@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import process from 'node:process';
 import { eventually } from './conditions.js';
-import { freePort } from './free-port.js';
+import { freePort } from './free-port.mjs';
 
 /**
  * Why no Redis can be started; empty if it can. No npm package contains its binaries. What needs it is skipped without it, unless

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
+import { freePort } from './free-port.mjs';
 
 /** A request that the service of a test got. */
 export interface RemoteCall {
@@ -24,9 +25,10 @@ export class RemoteServer {
     this.#server = http.createServer((request, response) => void this.#answer(request, response));
   }
 
-  static async start(port = 0): Promise<RemoteServer> {
+  static async start(port?: number): Promise<RemoteServer> {
     const service = new RemoteServer();
-    await new Promise<void>((resolve) => service.#server.listen(port, '127.0.0.1', resolve));
+    const chosen = port ?? (await freePort());
+    await new Promise<void>((resolve) => service.#server.listen(chosen, '127.0.0.1', resolve));
     return service;
   }
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import type { AddressInfo } from 'node:net';
 import type { WebhookEndpoint, WebhookEvent, WebhookMessage } from '../../src/index.js';
 import { eventually } from './conditions.js';
+import { freePort } from './free-port.mjs';
 
 export const SECRET = `whsec_${Buffer.alloc(24, 'a').toString('base64')}`;
 export const NEWER_SECRET = `whsec_${Buffer.alloc(64, 'b').toString('base64')}`;
@@ -29,11 +30,11 @@ export class WebhookReceiver {
 
   static async start(): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver();
-    await receiver.listen();
+    await receiver.listen(await freePort());
     return receiver;
   }
 
-  async listen(port = 0): Promise<void> {
+  async listen(port: number): Promise<void> {
     await once(this.#server.listen(port, '127.0.0.1'), 'listening');
   }
 

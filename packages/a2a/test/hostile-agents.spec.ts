@@ -3,7 +3,7 @@ import type http from 'node:http';
 import { QueryError } from 'nest-agent-query';
 import { contextOf, queryOf } from 'nest-agent-query/testing';
 import { eventually } from '../../../test/support/conditions.js';
-import { freePort } from '../../../test/support/free-port.js';
+import { freePort } from '../../../test/support/free-port.mjs';
 import { endlessRefusal, noAnswer, RemoteServer } from '../../../test/support/remote-service.js';
 import { type A2aOptions, a2aHandler } from '../src/index.js';
 import { joined, outcomeOf } from './outcomes.js';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { freePort } from '../../../test/support/free-port.js';
+import { freePort } from '../../../test/support/free-port.mjs';
 
 const PROGRAM = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-everything/dist/index.js',

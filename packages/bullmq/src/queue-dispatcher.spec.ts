@@ -10,7 +10,7 @@ import { openStore } from 'nest-agent-query/stores';
 import { deferred, eventually } from '../../../test/support/conditions.js';
 import { type Host, startHost } from '../../../test/support/host.js';
 import { OperatorLog } from '../../../test/support/operator-log.js';
-import { freePort } from '../../../test/support/free-port.js';
+import { freePort } from '../../../test/support/free-port.mjs';
 import { type PostgresServer, startPostgres } from '../../../test/support/postgres.js';
 import { NO_REDIS, startRedis } from '../../../test/support/redis.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';

@@ -7,7 +7,7 @@ import { SECRET, secretToken } from '../../support/access.js';
 import { ask, get } from '../../support/client.js';
 import { eventuallyElsewhere } from '../../support/conditions.js';
 import { refusalOf, serve, type SharedService, spawnService, startService } from '../../support/service.js';
-import { freePort } from '../../support/free-port.js';
+import { freePort } from '../../support/free-port.mjs';
 
 /** A long name makes long entries. */
 const SESSION = 's'.repeat(190);
