@@ -127,10 +127,13 @@ export class LocalRuns {
   limitTails(grown: LocalRun): void {
     while (grown.tail.length > TAIL_LENGTH && grown.tail.trim());
     this.#count(grown, grown.tail.length);
+    // A map keeps a place for each key that moved to its end, and passes over these places from its beginning: after each
+    // envelope, that would be the dearest step of all.
+    if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
     for (const run of this.#tailLengths.keys()) {
-      if (this.#tailLength <= TOTAL_TAIL_LENGTH) break;
       run.dropTail();
       this.#count(run, 0);
+      if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
     }
   }
 
