@@ -50,13 +50,13 @@ export function segmentsOf(
 /** Joins segments that follow one another to segments that are complete. */
 export function joined(segments: Segment[]): Segment[] {
   const whole: Segment[] = [];
-  for (const segment of segments) {
-    const newest = whole.at(-1);
-    if (newest && newest.envelopes.length + segment.envelopes.length < SEGMENT_LENGTH) {
-      const { last, end_offset } = segment;
-      const envelopes = `${newest.envelopes}\n${segment.envelopes}`;
-      whole[whole.length - 1] = { ...newest, last, end_offset, envelopes };
-    } else whole.push(segment);
+  let newest: Segment | undefined;
+  for (const { run_id, first, last, start_offset, end_offset, envelopes } of segments) {
+    if (newest && newest.envelopes.length + envelopes.length < SEGMENT_LENGTH) {
+      newest.last = last;
+      newest.end_offset = end_offset;
+      newest.envelopes += `\n${envelopes}`;
+    } else whole.push((newest = { run_id, first, last, start_offset, end_offset, envelopes }));
   }
   return whole;
 }
