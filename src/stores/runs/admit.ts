@@ -165,7 +165,6 @@ export async function undoAdmission(
   const run = await db
     .deleteFrom('runs')
     .where('id', '=', runId)
-    .where('ended_at', 'is', null)
     .where((of) => of.or([of('status', '=', 'waiting'), of('process', '=', process)]))
     .returning(['session_key', 'queue_position'])
     .executeTakeFirst();
@@ -173,6 +172,7 @@ export async function undoAdmission(
   await removeParts(db, [runId]);
   await db.deleteFrom('log').where('run_id', '=', runId).execute();
   await db.deleteFrom('metadata').where('run_id', '=', runId).execute();
+  await db.deleteFrom('deliveries').where('run_id', '=', runId).execute();
   const next = await promoteAfter(db, driver, run, owner, limit, now);
   const { session_key: key, queue_position: position } = run;
   // The session was made with this run.

@@ -113,7 +113,7 @@ export class Journal {
         joined([...(this.#journaled.get(runId)?.segments ?? []), ...(news.get(runId) ?? [])]),
       ),
       ...{ journaled, row, moved },
-      oldest: this.#oldestWithout(moved) ?? (journaled.length > 0 ? row : row + 1),
+      oldest: this.#oldestWithout(moved) ?? row,
     };
   }
 
@@ -137,7 +137,7 @@ export class Journal {
       if (!before) this.#journaled.set(segment.run_id, own);
     }
     if (journaled.length > 0) this.#rows = row;
-    this.#oldest = Math.min(oldest, this.#rows + 1);
+    this.#oldest = oldest;
   }
 
   *#old(): Generator<string> {

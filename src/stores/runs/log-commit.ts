@@ -32,7 +32,7 @@ export interface LogCommit {
   checkpoints: Checkpoint[];
   /** What runs that do not end have used, with these segments. */
   usage: UsageOfRun[];
-  /** Runs without a session that end, behind these segments. */
+  /** Runs without a session that end, behind these segments. A new run ends in its row. */
   endings: RunEnding[];
   /** The webhooks of these ends. */
   deliveries: NewDelivery[];
@@ -94,8 +94,13 @@ async function writeUnder(db: Db, driver: Driver, leases: string[], commit: Comm
   return {
     expired: leases.filter((lease) => !ids.has(lease)),
     // An admission that does not see the end yet may defer a run.
-    ended: new Map(ended.map((ending) => [ending.run_id, true])),
+    ended: new Map([...endedAtOnce(commit.runs), ...ended.map(({ run_id: id }) => [id, true] as const)]),
   };
+}
+
+/** The new runs that have ended. Their owners have no limit, so that nobody waits for their places. */
+function endedAtOnce(runs: NewRun[]) {
+  return runs.flatMap(({ id, ended_at: endedAt }) => (endedAt === null ? [] : [[id, false] as const]));
 }
 
 const WRITING = new Map<string, Statement<LeasedRows>>();
@@ -194,7 +199,8 @@ const segmentsIn = (place: Place) => tableOf('segment', SEGMENT_TYPES, place, ({
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
   const { runs, segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
-  const move = journal.plan(segments, [...whole, ...endings.map(({ run_id: id }) => id)]);
+  const ending = [...endedAtOnce(runs).map(([id]) => id), ...endings.map(({ run_id: id }) => id)];
+  const move = journal.plan(segments, [...whole, ...ending]);
   const write = async (db: Db) => {
     const [, , rows] = await Promise.all([
       insertion.execute(db, driver, runs),
@@ -209,7 +215,8 @@ async function writeToFile(database: Database, commit: LogCommit): Promise<Writt
   };
   const ended = await (runs.length > 0 ? database.attemptAtOnce(write) : database.persistAtOnce(write));
   journal.written(move);
-  return { expired: [], ended: new Map(ended.map(({ id, deferred }) => [id, deferred !== null])) };
+  const isDeferred = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
+  return { expired: [], ended: new Map([...endedAtOnce(runs), ...isDeferred]) };
 }
 
 async function storeCheckpoint(db: Db, { id, process, attempt, state, seq }: Checkpoint): Promise<void> {

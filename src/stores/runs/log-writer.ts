@@ -3,7 +3,7 @@ import { type Database, DatabaseUnavailable } from '../drivers/database.js';
 import type { LocalRun } from './local-runs.js';
 import { Journal } from './journal.js';
 import { type LogCommit, writeCommit, type Written } from './log-commit.js';
-import type { NewRun } from './new-runs.js';
+import { endedRun, type NewRun } from './new-runs.js';
 import type { Outbox } from './outbox.js';
 import { endingOf } from './run-changes.js';
 import { segmentsOf } from './segments.js';
@@ -250,21 +250,24 @@ function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
   for (const [run, { inserted, envelopes, checkpoint, usage: all, ending }] of taken) {
     const { id, process, attempt } = run;
     const usage = all && JSON.stringify(all);
-    // A statement of Postgres cannot change a row that it inserts.
-    if (inserted) commit.runs.push({ ...inserted.row, usage: usage ?? null });
     const { last, endOffset, length } = run.logExtent;
     const segments = segmentsOf(run.id, run.logExtent, envelopes);
     commit.segments.push(...segments);
     if (ending) {
       const added = (segments.at(-1)?.end_offset ?? endOffset) - endOffset;
       const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };
-      commit.endings.push(endingOf(run, log, ending.end, ending.endedAt, usage));
+      const row = endingOf(run, log, ending.end, ending.endedAt, usage);
+      if (inserted) {
+        commit.runs.push(endedRun(inserted.row, row));
+        commit.segments.push(row);
+      } else commit.endings.push(row);
       const { status } = ending.end;
       const event = { runId: run.id, status, seq: log.last + 1, at: ending.endedAt };
       commit.deliveries.push(...outbox.rowsOf(run.module, event));
       continue;
     }
-    if (usage !== undefined && !inserted) commit.usage.push({ run_id: id, process, attempt, usage });
+    if (inserted) commit.runs.push({ ...inserted.row, usage: usage ?? null });
+    else if (usage !== undefined) commit.usage.push({ run_id: id, process, attempt, usage });
     if (checkpoint) {
       const { state, after } = checkpoint;
       commit.checkpoints.push({ id, process, attempt, state, seq: last + after });

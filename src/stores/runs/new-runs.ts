@@ -4,17 +4,18 @@ import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Tables } from '../schema/tables.js';
 import { loadOf, ownerRefOf } from './queues.js';
+import type { RunEnding } from './run-changes.js';
 import { statementWith } from './run-rows.js';
 import type { WrittenQuery } from './stored-query.js';
 
 const TEXTS = [
   ...(['id', 'owner', 'owner_key', 'session_key', 'session', 'status', 'parts', 'kwargs'] as const),
   ...(['idempotency_key', 'digest', 'module', 'process', 'trace', 'path'] as const),
-  ...(['metadata', 'metadata_entries', 'usage'] as const),
+  ...(['metadata', 'metadata_entries', 'usage', 'outcome'] as const),
 ];
 const NUMBERS = [
   ...(['owner_hash', 'queue_position', 'created_at', 'started_at', 'detached', 'ready_at'] as const),
-  ...(['round', 'deferred_at'] as const),
+  ...(['round', 'deferred_at', 'ended_at', 'last_seq', 'log_length'] as const),
 ];
 
 /** A run as its admission inserts it. */
@@ -67,7 +68,20 @@ export function startedRun(
       ? JSON.stringify(Object.entries(metadata).map((entry) => entryKey(owner, entry)))
       : null,
     usage: null,
+    ended_at: null,
+    outcome: null,
+    last_seq: null,
+    log_length: null,
   };
+}
+
+/** The row of a new run that ends in the commit that inserts it. */
+export function endedRun(
+  run: NewRun,
+  { usage, status, ended_at, outcome, last, log_length }: RunEnding,
+): NewRun {
+  const ending = { status, ended_at, outcome, last_seq: last, log_length };
+  return { ...run, ...ending, usage, parts: null, kwargs: null };
 }
 
 export const insertion = new RowStatement<NewRun>(RUN_TYPES, (db, rows) =>

@@ -86,8 +86,6 @@ export class RunEnder {
     if (sessionId !== undefined || run.isUnwritable) return undefined;
     let mayPromote: boolean | undefined;
     try {
-      // A statement of Postgres cannot end a run that it inserts.
-      if (this.database.driver.isShared) await run.stored;
       mayPromote = await this.writer.end(run, end, endedAt);
     } catch (error) {
       // `#finish` meets any other error too, and reports it.
