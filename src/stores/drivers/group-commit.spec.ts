@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { QueryError } from '../../query/index.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
 import { GroupCommit } from './group-commit.js';
-import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
+import { SqliteDb, SqliteThread } from './sqlite-thread.js';
 
 describe('Work on a SQLite file', () => {
   let directory: string;
@@ -28,7 +28,7 @@ describe('Work on a SQLite file', () => {
       tick.push(text);
       return thread.execute(text, parameters);
     };
-    groups = new GroupCommit(new Kysely<Tables>({ dialect: sqliteDialect(execute) }), execute);
+    groups = new GroupCommit(new SqliteDb(execute), execute);
   });
 
   afterEach(async () => {

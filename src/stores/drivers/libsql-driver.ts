@@ -1,12 +1,12 @@
 import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Kysely, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { LocalSignals } from '../../query/index.js';
 import { migrate } from '../schema/migrations.js';
-import type { Db, Tables } from '../schema/tables.js';
+import type { Db } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { GroupCommit } from './group-commit.js';
-import { sqliteDialect, SqliteThread } from './sqlite-thread.js';
+import { SqliteDb, SqliteThread } from './sqlite-thread.js';
 
 /** The codes of errors that are final: the statement or its data is wrong. */
 const FINAL = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)/;
@@ -56,7 +56,7 @@ export class LibsqlDriver implements Driver {
   ) {
     this.contentDirectory = `${name}.files`;
     this.#groups = new GroupCommit(direct, thread.execute);
-    this.db = new Kysely({ dialect: sqliteDialect(this.#groups.executeAlone) });
+    this.db = new SqliteDb(this.#groups.executeAlone);
   }
 
   /**
@@ -73,7 +73,7 @@ export class LibsqlDriver implements Driver {
       // A file that was there before may be readable by every user. SQLite gives its other files the same mode.
       await chmod(path, 0o600);
       thread = await SqliteThread.start(path);
-      const db = new Kysely<Tables>({ dialect: sqliteDialect(thread.execute) });
+      const db: Db = new SqliteDb(thread.execute);
       // The first access takes the lock. It is held until the process ends.
       await sql`pragma locking_mode = exclusive`.execute(db);
       await sql`pragma journal_mode = wal`.execute(db);

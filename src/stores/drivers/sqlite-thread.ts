@@ -1,16 +1,19 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import {
+  type Compilable,
   type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   DummyDriver,
+  Kysely,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
 import { CODE_FOLDER } from '../../query/index.js';
+import type { Tables } from '../schema/tables.js';
 
 /** What a statement returned: rows, or how many rows it changed. */
 export interface Answer {
@@ -104,11 +107,26 @@ function rejectAll(statements: PendingStatement[], error: Error): void {
   for (const { reject } of statements) reject(error);
 }
 
-/** Kysely's dialect of SQLite. All users share one connection, so that its own transactions are for a single user. */
-export function sqliteDialect(execute: Execute): Dialect {
+/** A SQLite file. All users share one connection, so that Kysely's own transactions are for a single user. */
+export class SqliteDb extends Kysely<Tables> {
+  readonly #connection: SharedConnection;
+
+  constructor(execute: Execute) {
+    const connection = new SharedConnection(execute);
+    super({ dialect: sqliteDialect(connection) });
+    this.#connection = connection;
+  }
+
+  /** Passes a compiled statement on. Kysely would take a dozen steps to get the connection and to give it back. */
+  override executeQuery<R>(query: CompiledQuery<R> | Compilable<R>): Promise<QueryResult<R>> {
+    return this.#connection.executeQuery('compile' in query ? query.compile() : query);
+  }
+}
+
+function sqliteDialect(connection: SharedConnection): Dialect {
   return {
     createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => new SharedConnection(execute),
+    createDriver: () => connection,
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CompiledQuery, Kysely, type RootOperationNode, sql } from 'kysely';
+import { CompiledQuery, type RootOperationNode, sql } from 'kysely';
 import Sqlite from 'libsql';
 import { openDatabase, type TestDatabase } from '../../../test/support/postgres.js';
 import type { RunsPage } from '../../query/index.js';
@@ -9,8 +9,8 @@ import { LibsqlDriver } from '../drivers/libsql-driver.js';
 import type { Driver } from '../drivers/driver.js';
 import { PostgresDriver } from '../drivers/postgres-driver.js';
 import { entryKey, keyOf, ownerHashOf } from '../schema/keys.js';
-import { sqliteDialect } from '../drivers/sqlite-thread.js';
-import type { Db, Tables } from '../schema/tables.js';
+import { SqliteDb } from '../drivers/sqlite-thread.js';
+import type { Db } from '../schema/tables.js';
 import { listRuns } from './lists.js';
 import { countWaiting, hasWaiting, nextRound, ownerRefOf } from './queues.js';
 import { readUsing } from './usage-rows.js';
@@ -101,7 +101,7 @@ describe('However many runs there are,', () => {
       const statement = connection.prepare(text);
       return statement.reader ? { rows: statement.all(parameters) } : statement.run(parameters);
     };
-    file = new Kysely<Tables>({ dialect: sqliteDialect(execute) });
+    file = new SqliteDb(execute);
     postgres = await PostgresDriver.open(new URL(server.url), {});
     await fill(file);
     await fill(postgres.db, 'agent_query.runs');
