@@ -166,9 +166,13 @@ it('A query that cannot be kept is refused, its handler is told to stop, and in 
   }
   await openFile();
   const host = await startHost(ONE_ADAPTER, QueryModule.forRoot({ handler, store }));
-  await rename(path, `${path}.away`);
+  let isDown = true;
+  through((transact) => (isDown ? Promise.reject(new Error('The disk failed.')) : transact()));
   expect((await ask(host.url)).status).toBe(503);
   await eventually(() => contexts[0]!.signal.aborted);
+  isDown = false;
+  await rename(path, `${path}.away`);
+  await expect(store.check()).rejects.toMatchObject({ code: 'unavailable' });
   expect((await ask(host.url)).status).toBe(503);
   expect(contexts).toHaveLength(1);
   await host.idle();

@@ -127,8 +127,8 @@ export class LocalRuns {
   limitTails(grown: LocalRun): void {
     while (grown.tail.length > TAIL_LENGTH && grown.tail.trim());
     this.#count(grown, grown.tail.length);
-    // A map keeps a place for each key that moved to its end, and passes over these places from its beginning: after each
-    // envelope, that would be the dearest step of all.
+    // A map keeps an empty place for each key that moved to its end, and passes over all of them to find its first key. After
+    // each envelope, that would take longer than all the rest.
     if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
     for (const run of this.#tailLengths.keys()) {
       run.dropTail();

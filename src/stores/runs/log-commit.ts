@@ -199,7 +199,8 @@ const segmentsIn = (place: Place) => tableOf('segment', SEGMENT_TYPES, place, ({
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
   const { runs, segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
-  const ending = [...endedAtOnce(runs).map(([id]) => id), ...endings.map(({ run_id: id }) => id)];
+  const atOnce = endedAtOnce(runs);
+  const ending = [...atOnce.map(([id]) => id), ...endings.map(({ run_id: id }) => id)];
   const move = journal.plan(segments, [...whole, ...ending]);
   const write = async (db: Db) => {
     const [, , rows] = await Promise.all([
@@ -215,8 +216,8 @@ async function writeToFile(database: Database, commit: LogCommit): Promise<Writt
   };
   const ended = await (runs.length > 0 ? database.attemptAtOnce(write) : database.persistAtOnce(write));
   journal.written(move);
-  const isDeferred = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
-  return { expired: [], ended: new Map([...endedAtOnce(runs), ...isDeferred]) };
+  const later = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
+  return { expired: [], ended: new Map([...atOnce, ...later]) };
 }
 
 async function storeCheckpoint(db: Db, { id, process, attempt, state, seq }: Checkpoint): Promise<void> {
