@@ -44,7 +44,7 @@ describe('A service that answers everything alike', () => {
     const server = await startAlike(status, headers, body);
     const endpoint = endpointOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     const target = { endpoint, headers: { 'x-api-key': 'own' }, otherHeaders: { 'x-api-key': 'other' } };
-    const { results } = await checkConformance(target, { waitMs: 300 });
+    const { results } = await checkConformance(target, { waitMs: 3_000 });
     server.close();
     await once(server, 'close');
     expect(results.filter(({ outcome }) => outcome !== 'failed').map(({ id }) => id)).toEqual(passed);

@@ -17,7 +17,7 @@ describe('A service with one defect', () => {
   it.each(DEFECTS)('breaks %s: it %s', async (id, _title, wrong) => {
     const service = await DefectiveService.before(host.url, wrong);
     try {
-      const { results } = await checkConformance(targetAt(service.url), { only: [id], waitMs: 600 });
+      const { results } = await checkConformance(targetAt(service.url), { only: [id], waitMs: 3_000 });
       expect(results).toMatchObject([{ id, outcome: 'failed' }]);
     } finally {
       await service.stop();
