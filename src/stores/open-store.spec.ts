@@ -90,7 +90,7 @@ describe('Opening a store', () => {
       'it was written by another version of this software (it has 9999_future). Run that version, or use another database.',
     );
     await server.close();
-  }, 30_000);
+  });
 
   it('refuses a directory that it may not write to', async () => {
     const locked = join(directory, 'locked');

@@ -80,7 +80,7 @@ async function failureOf(fault: Fault): Promise<string | undefined> {
 describe('The tests that describeRunStore defines', () => {
   it('pass for a store without a fault', async () => {
     expect(await failureOf(() => ({}))).toBeUndefined();
-  }, 60_000);
+  });
 
   it.each(Object.keys(FAULTS))('fail for a store that %s', async (name) => {
     expect(await failureOf(FAULTS[name]!)).toBeDefined();

@@ -17,7 +17,7 @@ const KIB = 1024;
 let postgres: TestDatabase;
 beforeAll(async () => {
   postgres = await openDatabase();
-}, 30_000);
+});
 afterAll(() => postgres.close());
 
 let directory: string;

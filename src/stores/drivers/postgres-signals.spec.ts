@@ -39,7 +39,7 @@ let processes: Process[] = [];
 beforeAll(() => {
   Logger.overrideLogger(false);
   return stores.start();
-}, 30_000);
+});
 afterEach(async () => {
   for (const { signals } of processes) await signals.close();
   processes = [];

@@ -35,7 +35,7 @@ const partOf = (bytes: Uint8Array): Turn['parts'][number] => ({
 let server: TestDatabase;
 beforeAll(async () => {
   server = await openDatabase();
-}, 30_000);
+});
 afterAll(() => server.close());
 
 let schemas = 0;

@@ -25,7 +25,7 @@ let store: SqlRunStore;
 beforeAll(() => {
   Logger.overrideLogger(false);
   return postgres.start();
-}, 30_000);
+});
 afterAll(() => postgres.close());
 
 beforeEach(async () => {

@@ -363,7 +363,7 @@ describe('Postgres', () => {
       'superuser_reserved_connections = 0',
       'max_wal_senders = 0',
     ]);
-  }, 30_000);
+  });
   afterAll(() => server.close());
 
   const open = async (schema: string) => {
@@ -385,7 +385,7 @@ describe('Postgres', () => {
       () => server.start(),
     );
     await store.close();
-  }, 30_000);
+  });
 
   it.each([
     [
@@ -459,7 +459,7 @@ describe('Postgres', () => {
       await Promise.all(others.map((client) => client.end()));
     });
     await store.close();
-  }, 30_000);
+  });
 
   it('may break a connection between two statements of a transaction', async () => {
     const { driver, store } = await open('broken');

@@ -107,7 +107,7 @@ describe('However many runs there are,', () => {
     await fill(postgres.db, 'agent_query.runs');
     // As Postgres does from time to time.
     await sql`analyze`.execute(postgres.db);
-  }, 30_000);
+  });
   afterAll(async () => {
     connection.close();
     await postgres.close();

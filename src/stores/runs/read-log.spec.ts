@@ -25,7 +25,7 @@ const stores = new PostgresStores();
 beforeAll(() => {
   Logger.overrideLogger(false);
   return stores.start();
-}, 30_000);
+});
 afterAll(() => stores.close());
 
 describe('The log of a run that another process executes', () => {

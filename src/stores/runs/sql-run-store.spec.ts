@@ -96,7 +96,7 @@ describe('on Postgres', () => {
 
   beforeAll(async () => {
     server = await openDatabase();
-  }, 30_000);
+  });
   afterAll(async () => {
     await database.close();
     await server.close();

@@ -20,7 +20,7 @@ const USED = {
 };
 
 const postgres = new PostgresStores();
-beforeAll(() => postgres.start(), 30_000);
+beforeAll(() => postgres.start());
 afterAll(() => postgres.close());
 
 describe.each(['a file', 'Postgres'])('A store in %s', (kind) => {

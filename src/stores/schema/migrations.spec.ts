@@ -70,5 +70,5 @@ describe('A database of the version before', () => {
     const server = await openDatabase();
     await checkUsage(() => PostgresDriver.open(new URL(server.url)));
     await server.close();
-  }, 30_000);
+  });
 });
