@@ -21,7 +21,7 @@ import { ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { appendTo, inputsOf, insertInputs, setResolved } from './input-rows.js';
 import { expiredRequests } from './lease.js';
-import type { LocalRun } from './local-runs.js';
+import type { LocalRun } from './local-run.js';
 import { insertDeliveries, type Outbox } from './outbox.js';
 import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js';
 import { findRun, type OwnedAttempt, valueOf } from './run-rows.js';

@@ -3,7 +3,8 @@ import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
 import { Statement } from '../drivers/row-statement.js';
 import type { Db } from '../schema/tables.js';
-import { insertSegments, joined, readLogExtent, type Segment } from './segments.js';
+import type { LocalRun, Waiting } from './local-run.js';
+import { insertSegments, joined, readLogExtent, type Segment, segmentsOf } from './segments.js';
 
 /**
  * The journal of a file. A row of the table `log` is on a page of its run, so a commit of a thousand runs would write a
@@ -24,26 +25,18 @@ const FEW_RUNS = 16;
  */
 const MOVED = { length: 4 * 1024, afterMs: 5_000, atOnce: 16, mostLength: 64 * 1024 };
 
-/** What a run has in the journal. */
-interface Journaled {
-  segments: Segment[];
-  length: number;
-  /** The oldest row with a part of it, and when that was written (`performance.now`). */
-  row: number;
-  since: number;
-}
-
 /** What a commit writes. */
 export interface Move {
-  /** Segments of the table `log`. */
-  rows: Segment[];
-  /** The new row of the journal. */
-  journaled: Segment[];
+  /** Rows of the table `log`: of the runs that are moved. */
+  segments: Segment[];
+  /** The new row of the journal: its number, and its parts, each of one run. */
   row: number;
+  parts: string[];
+  journaled: LocalRun[];
   /** The runs of which nothing is in the journal afterwards. */
-  moved: ReadonlySet<string>;
-  /** Rows with smaller numbers are deleted. */
-  oldest: number;
+  moved: ReadonlySet<LocalRun>;
+  /** Rows with smaller numbers are deleted. Undefined if there are none. */
+  oldest: number | undefined;
 }
 
 const inserting = new Statement<Move>((db, place) =>
@@ -51,7 +44,7 @@ const inserting = new Statement<Move>((db, place) =>
     .insertInto('journal')
     .values({
       number: place(({ row }) => row),
-      segments: place(({ journaled }) => JSON.stringify(journaled)),
+      segments: place(({ parts }) => parts.join('\n\n')),
     })
     // This may be a repetition.
     .onConflict((conflict) => conflict.doNothing()),
@@ -61,25 +54,24 @@ const deleting = new Statement<Move>((db, place) =>
   db.deleteFrom('journal').where(
     'number',
     '<',
-    place(({ oldest }) => oldest),
+    place(({ oldest }) => oldest!),
   ),
 );
 
+/** Passes the statements in the tick in which it is called. */
+export async function writeMove(db: Db, driver: Driver, move: Move): Promise<void> {
+  await Promise.all([
+    move.parts.length > 0 && inserting.execute(db, driver, move),
+    move.oldest !== undefined && deleting.execute(db, driver, move),
+  ]);
+}
+
 export class Journal {
-  /** By run, in the order of their oldest rows. */
-  readonly #journaled = new Map<string, Journaled>();
+  /** Those that have a part in it, in the order of their oldest rows. */
+  readonly #runs = new Set<LocalRun>();
   #rows = 0;
   /** The oldest row that may not be deleted. */
   #oldest = 1;
-
-  has(runId: string): boolean {
-    return this.#journaled.has(runId);
-  }
-
-  /** The runs that have a part in it. */
-  get runIds(): Iterable<string> {
-    return this.#journaled.keys();
-  }
 
   /** Whether the table has no rows. */
   get isEmpty(): boolean {
@@ -89,75 +81,100 @@ export class Journal {
   /**
    * Decides where a commit writes.
    *
-   * @param segments the new ones, those of a run one after another
-   * @param whole the runs of which nothing may stay in the journal
+   * @param taken what it has of each run
+   * @param isWhole nothing may stay in the journal
    */
-  plan(segments: Segment[], whole: Iterable<string>): Move {
-    const news = new Map<string, Segment[]>();
-    for (const segment of segments) {
-      const ofRun = news.get(segment.run_id);
-      if (ofRun) ofRun.push(segment);
-      else news.set(segment.run_id, [segment]);
-    }
-    const moved = new Set([...this.#old(), ...whole]);
-    let long = 0;
-    for (const [runId, own] of news) {
-      const length = this.#lengthWith(runId, own);
-      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
-      if (news.size <= FEW_RUNS || isLong) moved.add(runId);
-    }
-    const journaled = [...news].flatMap(([runId, own]) => (moved.has(runId) ? [] : own));
+  plan(taken: [LocalRun, Waiting][], isWhole: boolean): Move {
     const row = this.#rows + 1;
-    return {
-      rows: [...moved].flatMap((runId) =>
-        joined([...(this.#journaled.get(runId)?.segments ?? []), ...(news.get(runId) ?? [])]),
-      ),
-      ...{ journaled, row, moved },
-      oldest: this.#oldestWithout(moved) ?? row,
-    };
+    const others = new Set(isWhole ? this.#runs : this.#old());
+    const moved = new Set<LocalRun>();
+    const move: Move = { segments: [], row, parts: [], journaled: [], moved, oldest: undefined };
+    const isMoved = isWhole || taken.length <= FEW_RUNS;
+    let long = 0;
+    for (const [run, waiting] of taken) {
+      const length = waiting.length + journaledLength(run);
+      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
+      if (others.delete(run) || isMoved || isLong || waiting.isMoved || waiting.ending) {
+        moved.add(run);
+        const news = segmentsOf(run.id, run.logExtent, waiting.envelopes);
+        move.segments.push(...joined([...journaledSegments(run), ...news]));
+      } else if (waiting.envelopes.length > 0) {
+        move.journaled.push(run);
+        move.parts.push(partOf(run, waiting));
+      }
+    }
+    for (const run of others) {
+      moved.add(run);
+      move.segments.push(...joined(journaledSegments(run)));
+    }
+    const oldest = this.#oldestWithout(moved) ?? row;
+    if (oldest > this.#oldest) move.oldest = oldest;
+    return move;
   }
 
-  /** Passes the statements in the tick in which it is called. */
-  async write(db: Db, driver: Driver, move: Move): Promise<void> {
-    await Promise.all([
-      insertSegments(db, driver, move.rows),
-      move.journaled.length > 0 && inserting.execute(db, driver, move),
-      move.oldest > this.#oldest && deleting.execute(db, driver, move),
-    ]);
-  }
-
-  /** What was planned is committed. */
-  written({ journaled, row, moved, oldest }: Move): void {
-    for (const runId of moved) this.#journaled.delete(runId);
-    for (const segment of journaled) {
-      const before = this.#journaled.get(segment.run_id);
-      const own = before ?? { segments: [], length: 0, row, since: performance.now() };
-      own.segments.push(segment);
-      own.length += segment.envelopes.length;
-      if (!before) this.#journaled.set(segment.run_id, own);
+  /** What was planned is committed, and not yet in the tails of the runs. */
+  written({ row, journaled, moved, oldest }: Move): void {
+    for (const run of moved) {
+      run.journaled = undefined;
+      this.#runs.delete(run);
+    }
+    for (const run of journaled) {
+      if (run.journaled) continue;
+      run.journaled = { after: run.lastSeq, afterOffset: run.endOffset, row, since: performance.now() };
+      this.#runs.add(run);
     }
     if (journaled.length > 0) this.#rows = row;
-    this.#oldest = oldest;
+    this.#oldest = oldest ?? this.#oldest;
   }
 
-  *#old(): Generator<string> {
+  *#old(): Generator<LocalRun> {
     const before = performance.now() - MOVED.afterMs;
     let left = MOVED.atOnce;
-    for (const [runId, { since }] of this.#journaled) {
-      if (since > before || left-- === 0) return;
-      yield runId;
+    for (const run of this.#runs) {
+      if (run.journaled!.since > before || left-- === 0) return;
+      yield run;
     }
   }
 
-  #lengthWith(runId: string, news: Segment[]): number {
-    const before = this.#journaled.get(runId)?.length ?? 0;
-    return news.reduce((sum, { envelopes }) => sum + envelopes.length, before);
-  }
-
-  #oldestWithout(moved: ReadonlySet<string>): number | undefined {
-    for (const [runId, { row }] of this.#journaled) if (!moved.has(runId)) return row;
+  #oldestWithout(moved: ReadonlySet<LocalRun>): number | undefined {
+    for (const run of this.#runs) if (!moved.has(run)) return run.journaled!.row;
     return undefined;
   }
+}
+
+function journaledLength({ journaled, endOffset }: LocalRun): number {
+  return journaled ? endOffset - journaled.afterOffset : 0;
+}
+
+/** What a run has in the journal, which its tail has too. */
+function journaledSegments({ id, journaled, tail }: LocalRun): Segment[] {
+  const segments: Segment[] = [];
+  if (!journaled) return segments;
+  let { after, afterOffset: start } = journaled;
+  while (after < tail.last) {
+    const { first, count, lines, endOffset } = tail.read(after);
+    const offsets = { start_offset: start, end_offset: endOffset };
+    segments.push({ run_id: id, first, last: after + count, ...offsets, envelopes: lines });
+    after += count;
+    start = endOffset;
+  }
+  return segments;
+}
+
+/** A part of a row: a line with the run, the number of its first envelope, and where that begins and the last ends; the envelopes. */
+function partOf({ id, lastSeq, endOffset }: LocalRun, { envelopes, length }: Waiting): string {
+  return `${id} ${lastSeq + 1} ${endOffset} ${endOffset + length}\n${envelopes.join('\n')}`;
+}
+
+/** @throws Error the part is damaged */
+function segmentsIn(part: string): Segment[] {
+  const [head, ...envelopes] = part.split('\n');
+  const [runId, ...numbers] = head!.split(' ');
+  const [first, startOffset, endOffset] = numbers.map(Number) as [number, number, number];
+  const segments = segmentsOf(runId!, { last: first - 1, endOffset: startOffset }, envelopes);
+  const last = segments.at(-1);
+  if (!last || last.end_offset !== endOffset) throw new Error(`This part is incomplete: ${head}`);
+  return segments;
 }
 
 /** Moves what the last process has left in the journal into the logs. Runs that have ended need nothing of it. */
@@ -168,7 +185,7 @@ export async function moveAll(database: Database): Promise<void> {
     const rows = await db.selectFrom('journal').selectAll().orderBy('number').execute();
     for (const { number, segments } of rows) {
       try {
-        for (const segment of JSON.parse(segments) as Segment[]) await move(db, driver, segment);
+        for (const segment of segments.split('\n\n').flatMap(segmentsIn)) await move(db, driver, segment);
       } catch (error) {
         const message = `Row ${number} of the journal is damaged. Runs go on from what is left of their logs.`;
         new Logger('Journal').error(message, (error as Error).stack);

@@ -1,84 +1,20 @@
-import { doneText, EventLog, type RunRecord } from '../../query/index.js';
-import type { LogExtent } from './segments.js';
-import type { RunUsage } from './usage-rows.js';
+import { doneText, type RunRecord } from '../../query/index.js';
+import type { LocalRun } from './local-run.js';
 
 const TAIL_LENGTH = 256 * 1024;
 /** How much of all logs stays in memory, in characters. */
 const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
-/** In which steps a tail is counted: thousands of short envelopes a second would move thousands of runs to the end of the map. */
+/** In which steps a tail is counted: thousands of short envelopes a second would move thousands of runs to the end of the set. */
 const COUNTED_LENGTH = 1024;
 /** How many ended runs stay in memory, and how long, for followers that still read their last envelopes. */
 const ENDED_RUNS = { count: 1_000, ms: 10_000 };
-
-/** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
-export class LocalRun {
-  /** The newest committed envelopes. The older ones are in the database only. */
-  tail: EventLog;
-  /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
-  isUnwritable = false;
-  /** The lease of this process has ended: another process decides about the run. */
-  isLost = false;
-  /** What the committed envelopes tell that it has used. */
-  usage: readonly RunUsage[] = [];
-  /** Settles when the database has the run. Undefined if it has had the run from the beginning. */
-  stored: Promise<void> | undefined;
-  /** The end of the run is decided and being recorded. */
-  isFinishing = false;
-  /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */
-  asking: Promise<unknown> | undefined;
-  /** The log may have been trimmed up to here, in characters since its beginning. */
-  trimmedOffset = 0;
-
-  readonly id: string;
-  readonly attempt: number;
-
-  /**
-   * @param record the run as this process knows it. Its `lastSeq` is the one at the start, until the run has ended
-   * @param process the id of this process when it started the run; see `Lease`
-   * @param endOffset where its log ends, in characters since its beginning
-   */
-  constructor(
-    public record: RunRecord,
-    readonly module: string,
-    readonly process: string,
-    endOffset: number,
-  ) {
-    this.id = record.id;
-    this.attempt = record.attempt;
-    this.tail = new EventLog(record.lastSeq, endOffset);
-  }
-
-  get lastSeq(): number {
-    return this.tail.last;
-  }
-
-  get endOffset(): number {
-    return this.tail.endOffset;
-  }
-
-  /** How much of the committed log is kept at most, in characters. */
-  get keptLength(): number {
-    return this.endOffset - this.trimmedOffset;
-  }
-
-  get logExtent(): LogExtent {
-    return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
-  }
-
-  /** Drops the tail from memory. The database still has it. */
-  dropTail(): void {
-    const { last, endOffset, ended } = this.tail;
-    this.tail = new EventLog(last, endOffset);
-    if (ended) this.tail.end();
-  }
-}
 
 /** The unfinished runs that this process executes, and the runs of this process that ended just now. */
 export class LocalRuns {
   readonly #unfinished = new Map<string, LocalRun>();
   readonly #ended = new Map<string, LocalRun>();
-  /** The length of each tail as it is counted in `#tailLength`; the tail that grew last comes last. */
-  readonly #tailLengths = new Map<LocalRun, number>();
+  /** Those that have a tail; the tail that grew last comes last. */
+  readonly #withTail = new Set<LocalRun>();
   #tailLength = 0;
 
   constructor(private readonly now: () => number) {}
@@ -127,10 +63,12 @@ export class LocalRuns {
   limitTails(grown: LocalRun): void {
     while (grown.tail.length > TAIL_LENGTH && grown.tail.trim());
     this.#count(grown, grown.tail.length);
-    // A map keeps an empty place for each key that moved to its end, and passes over all of them to find its first key. After
+    // A set keeps an empty place for each key that moved to its end, and passes over all of them to find its first key. After
     // each envelope, that would take longer than all the rest.
     if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
-    for (const run of this.#tailLengths.keys()) {
+    for (const run of this.#withTail) {
+      // Only its tail has what is in the journal. That of a run that has been quiet for some time is moved.
+      if (run.journaled) return;
       run.dropTail();
       this.#count(run, 0);
       if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
@@ -167,10 +105,10 @@ export class LocalRuns {
 
   #count(run: LocalRun, length: number): void {
     const counted = Math.ceil(length / COUNTED_LENGTH) * COUNTED_LENGTH;
-    const before = this.#tailLengths.get(run) ?? 0;
-    if (counted === before) return;
-    this.#tailLength += counted - before;
-    this.#tailLengths.delete(run);
-    if (counted > 0) this.#tailLengths.set(run, counted);
+    if (counted === run.countedLength) return;
+    this.#tailLength += counted - run.countedLength;
+    run.countedLength = counted;
+    this.#withTail.delete(run);
+    if (counted > 0) this.#withTail.add(run);
   }
 }

@@ -4,7 +4,7 @@ import type { Driver } from '../drivers/driver.js';
 import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
 import type { Db } from '../schema/tables.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
-import type { Journal } from './journal.js';
+import { type Move, writeMove } from './journal.js';
 import { insertion, type NewRun, RUN_COLUMNS, RUN_TYPES } from './new-runs.js';
 import {
   ENDING_TYPES,
@@ -24,10 +24,8 @@ export interface LogCommit {
   /** New runs, before all that follows. A commit that has some does not wait for the end of an outage. */
   runs: NewRun[];
   segments: Segment[];
-  /** Writes these segments to a file. */
-  journal: Journal;
-  /** The runs of which nothing may stay in the journal. */
-  whole: Iterable<string>;
+  /** What it does with the journal of a file. */
+  move: Move | undefined;
   /** The checkpoints of runs that do not end. */
   checkpoints: Checkpoint[];
   /** What runs that do not end have used, with these segments. */
@@ -198,16 +196,14 @@ const segmentsIn = (place: Place) => tableOf('segment', SEGMENT_TYPES, place, ({
 /** Writes with statements that are passed at once. For SQLite, where no other process can own a run. */
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
-  const { runs, segments, journal, whole, checkpoints, usage, endings, deliveries } = commit;
-  const atOnce = endedAtOnce(runs);
-  const ending = [...atOnce.map(([id]) => id), ...endings.map(({ run_id: id }) => id)];
-  const move = journal.plan(segments, [...whole, ...ending]);
+  const { runs, segments, move, checkpoints, usage, endings, deliveries } = commit;
   const write = async (db: Db) => {
     const [, , rows] = await Promise.all([
       insertion.execute(db, driver, runs),
       insertingDone.execute(db, driver, endings),
       updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
-      journal.write(db, driver, move),
+      insertSegments(db, driver, segments),
+      move && writeMove(db, driver, move),
       updatingUsage.execute(db, driver, usage),
       ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
       insertDeliveries(db, driver, deliveries),
@@ -215,9 +211,8 @@ async function writeToFile(database: Database, commit: LogCommit): Promise<Writt
     return rows;
   };
   const ended = await (runs.length > 0 ? database.attemptAtOnce(write) : database.persistAtOnce(write));
-  journal.written(move);
   const later = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
-  return { expired: [], ended: new Map([...atOnce, ...later]) };
+  return { expired: [], ended: new Map([...endedAtOnce(runs), ...later]) };
 }
 
 async function storeCheckpoint(db: Db, { id, process, attempt, state, seq }: Checkpoint): Promise<void> {

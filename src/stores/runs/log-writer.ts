@@ -1,13 +1,13 @@
 import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
 import { type Database, DatabaseUnavailable } from '../drivers/database.js';
-import type { LocalRun } from './local-runs.js';
-import { Journal } from './journal.js';
+import { Journal, type Move } from './journal.js';
+import type { LocalRun, Waiting } from './local-run.js';
 import { type LogCommit, writeCommit, type Written } from './log-commit.js';
 import { endedRun, type NewRun } from './new-runs.js';
 import type { Outbox } from './outbox.js';
 import { endingOf } from './run-changes.js';
 import { segmentsOf } from './segments.js';
-import { type RunUsage, withUsed } from './usage-rows.js';
+import { withUsed } from './usage-rows.js';
 
 /**
  * How many characters of all runs may wait for their commit. An envelope that exceeds them is refused, and its run fails. The
@@ -15,25 +15,9 @@ import { type RunUsage, withUsed } from './usage-rows.js';
  */
 const WAITING_LENGTH = 256 * 1024 * 1024;
 
-interface Waiting {
-  /** The run, if the database does not have it yet, and what rejects its admission. */
-  inserted?: { row: NewRun; refuse: (error: unknown) => void };
-  readonly envelopes: string[];
-  /** What some of these envelopes tell. */
-  used?: Used[];
-  /** What the run has used with these envelopes, if they tell something. */
-  usage?: RunUsage[];
-  /** The state of the handler as JSON, and how many of these envelopes are before it. */
-  checkpoint?: { state: string; after: number };
-  /** The end of the run, behind these envelopes. */
-  ending?: { end: RunEnd; endedAt: number };
-  /** Nothing of the run may stay in the journal. */
-  isMoved?: true;
-}
-
 /** All envelopes that are appended before a commit begins share one promise. */
 class Commit {
-  readonly runs = new Map<LocalRun, Waiting>();
+  runs: [LocalRun, Waiting][] = [];
   /** Nothing of any run may stay in the journal. */
   isWhole = false;
   /** What has become of the endings; see `Written`. */
@@ -54,9 +38,10 @@ class Commit {
   }
 
   of(run: LocalRun): Waiting {
-    let waiting = this.runs.get(run);
-    if (!waiting) this.runs.set(run, (waiting = { envelopes: [] }));
-    return waiting;
+    if (run.waiting?.done === this.done) return run.waiting;
+    const waiting: Waiting = { done: this.done, envelopes: [], length: 0 };
+    this.runs.push([run, waiting]);
+    return (run.waiting = waiting);
   }
 }
 
@@ -65,7 +50,8 @@ class Commit {
  * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
  */
 export class LogWriter {
-  readonly #journal = new Journal();
+  /** Of a file. */
+  readonly #journal: Journal | undefined;
   #next: Commit | undefined;
   #current: Commit | undefined;
 
@@ -73,7 +59,9 @@ export class LogWriter {
     private readonly database: Database,
     private readonly outbox: Outbox,
     private readonly onCommitted: (run: LocalRun) => void,
-  ) {}
+  ) {
+    if (!database.driver.isShared) this.#journal = new Journal();
+  }
 
   /** Resolves when the envelope is committed; rejects if it, and with it the rest of the log, cannot be written. */
   append(run: LocalRun, envelope: string, used?: Used): Promise<void> {
@@ -85,6 +73,7 @@ export class LogWriter {
     next.length += envelope.length;
     const waiting = next.of(run);
     waiting.envelopes.push(envelope);
+    waiting.length += envelope.length;
     if (used) (waiting.used ??= []).push(used);
     return next.done;
   }
@@ -124,16 +113,13 @@ export class LogWriter {
 
   /** Resolves when no envelope of a run waits for its commit, and the table `log` has all of them. */
   async settled(run: LocalRun): Promise<void> {
-    for (;;) {
-      const commit = [this.#current, this.#next].find((it) => it?.runs.has(run));
-      if (!commit) return this.moved(run);
-      await commit.done.catch(() => undefined);
-    }
+    while (run.waiting) await run.waiting.done.catch(() => undefined);
+    return this.moved(run);
   }
 
   /** Resolves when the table `log` has all that was committed of a run. Undefined if it has all. */
   moved(run: LocalRun): Promise<void> | undefined {
-    if (!this.#journal.has(run.id)) return undefined;
+    if (!run.journaled) return undefined;
     const next = this.#begin();
     next.of(run).isMoved = true;
     return next.done;
@@ -141,7 +127,7 @@ export class LogWriter {
 
   /** Empties the journal. */
   async moveAll(): Promise<void> {
-    if (this.#journal.isEmpty) return;
+    if (!this.#journal || this.#journal.isEmpty) return;
     const next = this.#begin();
     next.isWhole = true;
     await next.done;
@@ -171,15 +157,16 @@ export class LogWriter {
     for (const [run, waiting] of commit.runs)
       if (waiting.used) waiting.usage = withUsed(run.usage, waiting.used, today);
     try {
-      commit.ended = await this.#write([...commit.runs], commit.isWhole);
+      commit.ended = await this.#write(commit.runs, commit.isWhole);
     } catch (error) {
-      for (const run of commit.runs.keys()) this.#closeLog(run);
+      this.#closeLogs(commit.runs);
       return commit.reject(error);
     }
-    for (const [run, { envelopes, usage }] of commit.runs) {
+    for (const [run, waiting] of commit.runs) {
+      if (run.waiting === waiting) run.waiting = undefined;
       if (run.isLost) continue;
-      if (usage) run.usage = usage;
-      for (const envelope of envelopes) run.tail.append(envelope);
+      if (waiting.usage) run.usage = waiting.usage;
+      for (const envelope of waiting.envelopes) run.tail.append(envelope);
       this.onCommitted(run);
     }
     commit.resolve();
@@ -189,9 +176,8 @@ export class LogWriter {
   async #write(taken: [LocalRun, Waiting][], isWhole: boolean): Promise<Map<string, boolean>> {
     if (taken.length === 0 && !isWhole) return new Map();
     const leases = [...new Set(taken.map(([run]) => run.process))];
-    const ids = taken.flatMap(([{ id }, { isMoved }]) => (isMoved || isWhole ? [id] : []));
-    const whole = isWhole ? [...ids, ...this.#journal.runIds] : ids;
-    const commit = { ...commitOf(taken, this.outbox), journal: this.#journal, whole };
+    const move = this.#journal?.plan(taken, isWhole);
+    const commit = commitOf(taken, move, this.outbox);
     let written: Written;
     try {
       written = await writeCommit(this.database, leases, commit);
@@ -200,12 +186,14 @@ export class LogWriter {
       return this.#writeWithoutNew(taken, isWhole, error);
     }
     const { expired, ended } = written;
-    if (expired.length === 0) return ended;
-    for (const [run, { inserted }] of taken) {
-      if (!expired.includes(run.process)) continue;
-      this.#lose(run);
-      inserted?.refuse(new DatabaseUnavailable());
+    if (expired.length === 0) {
+      if (move) this.#journal!.written(move);
+      return ended;
     }
+    this.#lose(
+      taken.filter(([run]) => expired.includes(run.process)),
+      new DatabaseUnavailable(),
+    );
     const owned = taken.filter(([run]) => !run.isLost);
     if (owned.length > 0) return this.#write(owned, isWhole);
     const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
@@ -214,47 +202,53 @@ export class LogWriter {
 
   /** Refuses the new runs, whose callers can try again. The others wait for the end of an outage. */
   #writeWithoutNew(taken: [LocalRun, Waiting][], isWhole: boolean, error: unknown) {
-    for (const [run, { inserted }] of taken) {
-      if (!inserted) continue;
-      this.#lose(run);
-      inserted.refuse(error);
-    }
+    this.#lose(
+      taken.filter(([, { inserted }]) => inserted),
+      error,
+    );
     return this.#write(
       taken.filter(([run]) => !run.isLost),
       isWhole,
     );
   }
 
-  #lose(run: LocalRun): void {
-    run.isLost = true;
-    this.#closeLog(run);
+  #lose(lost: [LocalRun, Waiting][], error: unknown): void {
+    this.#closeLogs(lost);
+    for (const [run, { inserted }] of lost) {
+      run.isLost = true;
+      inserted?.refuse(error);
+    }
   }
 
-  /** Makes a run unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
-  #closeLog(run: LocalRun): void {
-    this.#next?.runs.delete(run);
-    run.isUnwritable = true;
+  /** Makes runs unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
+  #closeLogs(taken: [LocalRun, Waiting][]): void {
+    const closed = new Set(taken.map(([run]) => run));
+    for (const run of closed) {
+      run.waiting = undefined;
+      run.isUnwritable = true;
+    }
+    if (this.#next) this.#next.runs = this.#next.runs.filter(([run]) => !closed.has(run));
   }
 }
 
-/** What is to be written: the envelopes as segments, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][], outbox: Outbox) {
-  const commit: Omit<LogCommit, 'journal' | 'whole'> = {
+/** What is to be written: the envelopes, and behind them the ends. */
+function commitOf(taken: [LocalRun, Waiting][], move: Move | undefined, outbox: Outbox): LogCommit {
+  const commit: LogCommit = {
     runs: [],
-    segments: [],
+    segments:
+      move?.segments ?? taken.flatMap(([run, { envelopes }]) => segmentsOf(run.id, run.logExtent, envelopes)),
+    move,
     checkpoints: [],
     usage: [],
     endings: [],
     deliveries: [],
   };
-  for (const [run, { inserted, envelopes, checkpoint, usage: all, ending }] of taken) {
+  for (const [run, { inserted, envelopes, length: added, checkpoint, usage: all, ending }] of taken) {
+    if (!inserted && !checkpoint && !all && !ending) continue;
     const { id, process, attempt } = run;
     const usage = all && JSON.stringify(all);
     const { last, endOffset, length } = run.logExtent;
-    const segments = segmentsOf(run.id, run.logExtent, envelopes);
-    commit.segments.push(...segments);
     if (ending) {
-      const added = (segments.at(-1)?.end_offset ?? endOffset) - endOffset;
       const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };
       const row = endingOf(run, log, ending.end, ending.endedAt, usage);
       if (inserted) {

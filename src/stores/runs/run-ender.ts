@@ -9,7 +9,8 @@ import {
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
-import type { LocalRun, LocalRuns } from './local-runs.js';
+import type { LocalRun } from './local-run.js';
+import type { LocalRuns } from './local-runs.js';
 import type { LogWriter } from './log-writer.js';
 import type { Outbox } from './outbox.js';
 import type { OwnerLimits } from './owner-limits.js';

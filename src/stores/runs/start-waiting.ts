@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import type { Driver } from '../drivers/driver.js';
 import { Statement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
-import { LocalRun } from './local-runs.js';
+import { LocalRun } from './local-run.js';
 import { WAITING } from './queues.js';
 import { COLUMNS, newestOf, recordOf, type RunRow } from './run-rows.js';
 import { usageOf } from './usage-rows.js';

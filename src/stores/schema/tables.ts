@@ -26,8 +26,8 @@ export interface Tables {
   /** The newest envelopes of many runs, in a file; see `Journal`. */
   journal: {
     number: number;
-    /** An array of rows of `log`. */
-    segments: Json;
+    /** Parts of logs; see `partOf`. */
+    segments: string;
   };
   /** One row: the channel on which the processes of Postgres send signals. */
   signal_channel: { name: string };

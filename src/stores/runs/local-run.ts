@@ -1,0 +1,104 @@
+import { EventLog, type RunEnd, type RunRecord, type Used } from '../../query/index.js';
+import type { NewRun } from './new-runs.js';
+import type { LogExtent } from './segments.js';
+import type { RunUsage } from './usage-rows.js';
+
+/** What of a run waits for its commit. */
+export interface Waiting {
+  /** Settles with the commit. */
+  readonly done: Promise<void>;
+  /** The run, if the database does not have it yet, and what rejects its admission. */
+  inserted?: { row: NewRun; refuse: (error: unknown) => void };
+  readonly envelopes: string[];
+  /** The length of the envelopes, in characters. */
+  length: number;
+  /** What some of these envelopes tell. */
+  used?: Used[];
+  /** What the run has used with these envelopes, if they tell something. */
+  usage?: RunUsage[];
+  /** The state of the handler as JSON, and how many of these envelopes are before it. */
+  checkpoint?: { state: string; after: number };
+  /** The end of the run, behind these envelopes. */
+  ending?: { end: RunEnd; endedAt: number };
+  /** Nothing of the run may stay in the journal. */
+  isMoved?: true;
+}
+
+/** Which part of a log is in the journal: all that follows an envelope. */
+export interface Journaled {
+  /** The number of that envelope, and where it ends, in characters since the beginning of the log. */
+  after: number;
+  afterOffset: number;
+  /** The oldest row with a part of it, and when that was written (`performance.now`). */
+  row: number;
+  since: number;
+}
+
+/** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
+export class LocalRun {
+  /** The newest committed envelopes. The older ones are in the database only. */
+  tail: EventLog;
+  /** Nothing can be appended any more: an earlier envelope could not be written, or another process owns the run. */
+  isUnwritable = false;
+  /** The lease of this process has ended: another process decides about the run. */
+  isLost = false;
+  /** What the committed envelopes tell that it has used. */
+  usage: readonly RunUsage[] = [];
+  /** Settles when the database has the run. Undefined if it has had the run from the beginning. */
+  stored: Promise<void> | undefined;
+  /** The end of the run is decided and being recorded. */
+  isFinishing = false;
+  /** Settles when what the run asks is in the database, or cannot be: then the run is in no process, or goes on. */
+  asking: Promise<unknown> | undefined;
+  /** The log may have been trimmed up to here, in characters since its beginning. */
+  trimmedOffset = 0;
+  /** The newest part of it that waits for its commit. */
+  waiting: Waiting | undefined;
+  /** The part of its log that is in the journal, and not in the table `log`. */
+  journaled: Journaled | undefined;
+  /** How `LocalRuns` counts the length of the tail. */
+  countedLength = 0;
+
+  readonly id: string;
+  readonly attempt: number;
+
+  /**
+   * @param record the run as this process knows it. Its `lastSeq` is the one at the start, until the run has ended
+   * @param process the id of this process when it started the run; see `Lease`
+   * @param endOffset where its log ends, in characters since its beginning
+   */
+  constructor(
+    public record: RunRecord,
+    readonly module: string,
+    readonly process: string,
+    endOffset: number,
+  ) {
+    this.id = record.id;
+    this.attempt = record.attempt;
+    this.tail = new EventLog(record.lastSeq, endOffset);
+  }
+
+  get lastSeq(): number {
+    return this.tail.last;
+  }
+
+  get endOffset(): number {
+    return this.tail.endOffset;
+  }
+
+  /** How much of the committed log is kept at most, in characters. */
+  get keptLength(): number {
+    return this.endOffset - this.trimmedOffset;
+  }
+
+  get logExtent(): LogExtent {
+    return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
+  }
+
+  /** Drops the tail from memory. The database still has it. */
+  dropTail(): void {
+    const { last, endOffset, ended } = this.tail;
+    this.tail = new EventLog(last, endOffset);
+    if (ended) this.tail.end();
+  }
+}
