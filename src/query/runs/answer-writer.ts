@@ -40,6 +40,8 @@ export class AnswerWriter {
   /** How many of them are known to be stored. */
   #storedLength = 0;
   #isChecking = false;
+  readonly #notify = () => this.run.followers.notify();
+  readonly #fail = (error: unknown) => this.run.stopFailed(notStored(error));
 
   constructor(
     private readonly services: RunnerServices,
@@ -137,15 +139,11 @@ export class AnswerWriter {
 
   #append(text: string, used?: Used): void {
     this.#emittedLength += text.length;
-    const { followers } = this.run;
     const commit = this.services.store.append(this.record, text, used);
-    if (!commit) return followers.notify();
+    if (!commit) return this.#notify();
     if (commit === this.#commit) return;
     this.#commit = commit;
-    this.#stored = commit.then(
-      () => followers.notify(),
-      (error: unknown) => this.run.stopFailed(notStored(error)),
-    );
+    this.#stored = commit.then(this.#notify, this.#fail);
   }
 
   /** Learns how much is stored. */

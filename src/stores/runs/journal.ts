@@ -84,14 +84,15 @@ export class Journal {
    * @param taken what it has of each run
    * @param isWhole nothing may stay in the journal
    */
-  plan(taken: [LocalRun, Waiting][], isWhole: boolean): Move {
+  plan(taken: Waiting[], isWhole: boolean): Move {
     const row = this.#rows + 1;
     const others = new Set(isWhole ? this.#runs : this.#old());
     const moved = new Set<LocalRun>();
     const move: Move = { segments: [], row, parts: [], journaled: [], moved, oldest: undefined };
     const isMoved = isWhole || taken.length <= FEW_RUNS;
     let long = 0;
-    for (const [run, waiting] of taken) {
+    for (const waiting of taken) {
+      const { run } = waiting;
       const length = waiting.length + journaledLength(run);
       const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
       if (others.delete(run) || isMoved || isLong || waiting.isMoved || waiting.ending) {
@@ -100,7 +101,7 @@ export class Journal {
         move.segments.push(...joined([...journaledSegments(run), ...news]));
       } else if (waiting.envelopes.length > 0) {
         move.journaled.push(run);
-        move.parts.push(partOf(run, waiting));
+        move.parts.push(partOf(waiting));
       }
     }
     for (const run of others) {
@@ -161,19 +162,19 @@ function journaledSegments({ id, journaled, tail }: LocalRun): Segment[] {
   return segments;
 }
 
-/** A part of a row: a line with the run, the number of its first envelope, and where that begins and the last ends; the envelopes. */
-function partOf({ id, lastSeq, endOffset }: LocalRun, { envelopes, length }: Waiting): string {
-  return `${id} ${lastSeq + 1} ${endOffset} ${endOffset + length}\n${envelopes.join('\n')}`;
+/** A part of a row: a line with the number of the first envelope, where that begins and the last ends, and the run; the envelopes. */
+function partOf({ run: { lastSeq, endOffset, id }, envelopes, length }: Waiting): string {
+  return `${lastSeq + 1} ${endOffset} ${endOffset + length} ${id}\n${envelopes.join('\n')}`;
 }
 
 /** @throws Error the part is damaged */
 function segmentsIn(part: string): Segment[] {
   const [head, ...envelopes] = part.split('\n');
-  const [runId, ...numbers] = head!.split(' ');
-  const [first, startOffset, endOffset] = numbers.map(Number) as [number, number, number];
-  const segments = segmentsOf(runId!, { last: first - 1, endOffset: startOffset }, envelopes);
+  const [first, startOffset, endOffset, runId] = head!.split(' ');
+  const log = { last: Number(first) - 1, endOffset: Number(startOffset) };
+  const segments = segmentsOf(runId ?? '', log, envelopes);
   const last = segments.at(-1);
-  if (!last || last.end_offset !== endOffset) throw new Error(`This part is incomplete: ${head}`);
+  if (!last || last.end_offset !== Number(endOffset)) throw new Error(`This part is incomplete: ${head}`);
   return segments;
 }
 

@@ -5,6 +5,7 @@ import type { RunUsage } from './usage-rows.js';
 
 /** What of a run waits for its commit. */
 export interface Waiting {
+  readonly run: LocalRun;
   /** Settles with the commit. */
   readonly done: Promise<void>;
   /** The run, if the database does not have it yet, and what rejects its admission. */

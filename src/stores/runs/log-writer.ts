@@ -17,7 +17,8 @@ const WAITING_LENGTH = 256 * 1024 * 1024;
 
 /** All envelopes that are appended before a commit begins share one promise. */
 class Commit {
-  runs: [LocalRun, Waiting][] = [];
+  /** What it has of each run. */
+  runs: Waiting[] = [];
   /** Nothing of any run may stay in the journal. */
   isWhole = false;
   /** What has become of the endings; see `Written`. */
@@ -38,9 +39,21 @@ class Commit {
   }
 
   of(run: LocalRun): Waiting {
-    if (run.waiting?.done === this.done) return run.waiting;
-    const waiting: Waiting = { done: this.done, envelopes: [], length: 0 };
-    this.runs.push([run, waiting]);
+    return run.waiting?.done === this.done ? run.waiting : this.#add(run, []);
+  }
+
+  append(run: LocalRun, envelope: string): Waiting {
+    const { waiting } = run;
+    // An array that is made with its one element takes a third of the memory.
+    if (waiting?.done !== this.done) return this.#add(run, [envelope]);
+    waiting.envelopes.push(envelope);
+    waiting.length += envelope.length;
+    return waiting;
+  }
+
+  #add(run: LocalRun, envelopes: string[]): Waiting {
+    const waiting: Waiting = { run, done: this.done, envelopes, length: envelopes[0]?.length ?? 0 };
+    this.runs.push(waiting);
     return (run.waiting = waiting);
   }
 }
@@ -71,9 +84,7 @@ export class LogWriter {
     }
     const next = this.#begin();
     next.length += envelope.length;
-    const waiting = next.of(run);
-    waiting.envelopes.push(envelope);
-    waiting.length += envelope.length;
+    const waiting = next.append(run, envelope);
     if (used) (waiting.used ??= []).push(used);
     return next.done;
   }
@@ -154,15 +165,16 @@ export class LogWriter {
 
   async #commit(commit: Commit): Promise<void> {
     const today = dayOf(this.database.now());
-    for (const [run, waiting] of commit.runs)
-      if (waiting.used) waiting.usage = withUsed(run.usage, waiting.used, today);
+    for (const waiting of commit.runs)
+      if (waiting.used) waiting.usage = withUsed(waiting.run.usage, waiting.used, today);
     try {
       commit.ended = await this.#write(commit.runs, commit.isWhole);
     } catch (error) {
       this.#closeLogs(commit.runs);
       return commit.reject(error);
     }
-    for (const [run, waiting] of commit.runs) {
+    for (const waiting of commit.runs) {
+      const { run } = waiting;
       if (run.waiting === waiting) run.waiting = undefined;
       if (run.isLost) continue;
       if (waiting.usage) run.usage = waiting.usage;
@@ -173,9 +185,9 @@ export class LogWriter {
   }
 
   /** Writes what belongs to runs that this process still owns. Returns the runs that were ended; see `Written`. */
-  async #write(taken: [LocalRun, Waiting][], isWhole: boolean): Promise<Map<string, boolean>> {
+  async #write(taken: Waiting[], isWhole: boolean): Promise<Map<string, boolean>> {
     if (taken.length === 0 && !isWhole) return new Map();
-    const leases = [...new Set(taken.map(([run]) => run.process))];
+    const leases = [...new Set(taken.map(({ run }) => run.process))];
     const move = this.#journal?.plan(taken, isWhole);
     const commit = commitOf(taken, move, this.outbox);
     let written: Written;
@@ -191,59 +203,60 @@ export class LogWriter {
       return ended;
     }
     this.#lose(
-      taken.filter(([run]) => expired.includes(run.process)),
+      taken.filter(({ run }) => expired.includes(run.process)),
       new DatabaseUnavailable(),
     );
-    const owned = taken.filter(([run]) => !run.isLost);
+    const owned = taken.filter(({ run }) => !run.isLost);
     if (owned.length > 0) return this.#write(owned, isWhole);
     const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
     throw new QueryError('interrupted', detail);
   }
 
   /** Refuses the new runs, whose callers can try again. The others wait for the end of an outage. */
-  #writeWithoutNew(taken: [LocalRun, Waiting][], isWhole: boolean, error: unknown) {
+  #writeWithoutNew(taken: Waiting[], isWhole: boolean, error: unknown) {
     this.#lose(
-      taken.filter(([, { inserted }]) => inserted),
+      taken.filter(({ inserted }) => inserted),
       error,
     );
     return this.#write(
-      taken.filter(([run]) => !run.isLost),
+      taken.filter(({ run }) => !run.isLost),
       isWhole,
     );
   }
 
-  #lose(lost: [LocalRun, Waiting][], error: unknown): void {
+  #lose(lost: Waiting[], error: unknown): void {
     this.#closeLogs(lost);
-    for (const [run, { inserted }] of lost) {
+    for (const { run, inserted } of lost) {
       run.isLost = true;
       inserted?.refuse(error);
     }
   }
 
   /** Makes runs unwritable. A log has no gaps: after an envelope that could not be written, none may follow. */
-  #closeLogs(taken: [LocalRun, Waiting][]): void {
-    const closed = new Set(taken.map(([run]) => run));
+  #closeLogs(taken: Waiting[]): void {
+    const closed = new Set(taken.map(({ run }) => run));
     for (const run of closed) {
       run.waiting = undefined;
       run.isUnwritable = true;
     }
-    if (this.#next) this.#next.runs = this.#next.runs.filter(([run]) => !closed.has(run));
+    if (this.#next) this.#next.runs = this.#next.runs.filter(({ run }) => !closed.has(run));
   }
 }
 
 /** What is to be written: the envelopes, and behind them the ends. */
-function commitOf(taken: [LocalRun, Waiting][], move: Move | undefined, outbox: Outbox): LogCommit {
+function commitOf(taken: Waiting[], move: Move | undefined, outbox: Outbox): LogCommit {
   const commit: LogCommit = {
     runs: [],
     segments:
-      move?.segments ?? taken.flatMap(([run, { envelopes }]) => segmentsOf(run.id, run.logExtent, envelopes)),
+      move?.segments ?? taken.flatMap(({ run, envelopes }) => segmentsOf(run.id, run.logExtent, envelopes)),
     move,
     checkpoints: [],
     usage: [],
     endings: [],
     deliveries: [],
   };
-  for (const [run, { inserted, envelopes, length: added, checkpoint, usage: all, ending }] of taken) {
+  for (const { run, inserted, envelopes, length: added, checkpoint, usage: all, ending } of taken) {
+    // Most have envelopes only.
     if (!inserted && !checkpoint && !all && !ending) continue;
     const { id, process, attempt } = run;
     const usage = all && JSON.stringify(all);
