@@ -20,10 +20,10 @@ import { insertSegments, joined, readLogExtent, type Segment, segmentsOf } from 
 const FEW_RUNS = 16;
 
 /**
- * What is so long, in characters, is moved, and what has been here for so long: a few runs of each with a commit, because many
- * runs get there at the same time. What is longer than `mostLength` is moved at once.
+ * What is so long, in characters, is moved, and what has been here for so long: a few runs of each with a commit, or one for each
+ * sixteen that the commit has, because many runs get there at the same time. What is longer than `mostLength` is moved at once.
  */
-const MOVED = { length: 4 * 1024, afterMs: 5_000, atOnce: 16, mostLength: 64 * 1024 };
+const MOVED = { length: 4 * 1024, afterMs: 5_000, atOnce: 16, ofRuns: 16, mostLength: 64 * 1024 };
 
 /** What a commit writes. */
 export interface Move {
@@ -86,15 +86,16 @@ export class Journal {
    */
   plan(taken: Waiting[], isWhole: boolean): Move {
     const row = this.#rows + 1;
-    const others = new Set(isWhole ? this.#runs : this.#old());
+    const atOnce = Math.max(MOVED.atOnce, taken.length / MOVED.ofRuns);
+    const others = new Set(isWhole ? this.#runs : this.#old(atOnce));
     const moved = new Set<LocalRun>();
     const move: Move = { segments: [], row, parts: [], journaled: [], moved, oldest: undefined };
     const isMoved = isWhole || taken.length <= FEW_RUNS;
     let long = 0;
     for (const waiting of taken) {
       const { run } = waiting;
-      const length = waiting.length + journaledLength(run);
-      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < MOVED.atOnce);
+      const length = waiting.length + run.journaledLength;
+      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < atOnce);
       if (others.delete(run) || isMoved || isLong || waiting.isMoved || waiting.ending) {
         moved.add(run);
         const news = segmentsOf(run.id, run.logExtent, waiting.envelopes);
@@ -128,11 +129,11 @@ export class Journal {
     this.#oldest = oldest ?? this.#oldest;
   }
 
-  *#old(): Generator<LocalRun> {
+  *#old(atOnce: number): Generator<LocalRun> {
     const before = performance.now() - MOVED.afterMs;
-    let left = MOVED.atOnce;
+    let left = atOnce;
     for (const run of this.#runs) {
-      if (run.journaled!.since > before || left-- === 0) return;
+      if (run.journaled!.since > before || left-- <= 0) return;
       yield run;
     }
   }
@@ -141,10 +142,6 @@ export class Journal {
     for (const run of this.#runs) if (!moved.has(run)) return run.journaled!.row;
     return undefined;
   }
-}
-
-function journaledLength({ journaled, endOffset }: LocalRun): number {
-  return journaled ? endOffset - journaled.afterOffset : 0;
 }
 
 /** What a run has in the journal, which its tail has too. */

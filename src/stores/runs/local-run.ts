@@ -96,8 +96,17 @@ export class LocalRun {
     return { last: this.lastSeq, endOffset: this.endOffset, length: this.keptLength };
   }
 
-  /** Drops the tail from memory. The database still has it. */
+  /** The length of the part in the journal, in characters. */
+  get journaledLength(): number {
+    return this.journaled ? this.endOffset - this.journaled.afterOffset : 0;
+  }
+
+  /** Drops from memory what the table `log` has. */
   dropTail(): void {
+    if (this.journaled) {
+      while (this.tail.trim(this.journaledLength));
+      return;
+    }
     const { last, endOffset, ended } = this.tail;
     this.tail = new EventLog(last, endOffset);
     if (ended) this.tail.end();

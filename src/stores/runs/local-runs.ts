@@ -6,6 +6,8 @@ const TAIL_LENGTH = 256 * 1024;
 const TOTAL_TAIL_LENGTH = 64 * 1024 * 1024;
 /** In which steps a tail is counted: thousands of short envelopes a second would move thousands of runs to the end of the set. */
 const COUNTED_LENGTH = 1024;
+/** How many tails are dropped after one grew. The part that is in the journal stays, so that this may not be enough. */
+const DROPPED_AT_ONCE = 16;
 /** How many ended runs stay in memory, and how long, for followers that still read their last envelopes. */
 const ENDED_RUNS = { count: 1_000, ms: 10_000 };
 
@@ -66,12 +68,11 @@ export class LocalRuns {
     // A set keeps an empty place for each key that moved to its end, and passes over all of them to find its first key. After
     // each envelope, that would take longer than all the rest.
     if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
+    let left = DROPPED_AT_ONCE;
     for (const run of this.#withTail) {
-      // Only its tail has what is in the journal. That of a run that has been quiet for some time is moved.
-      if (run.journaled) return;
       run.dropTail();
-      this.#count(run, 0);
-      if (this.#tailLength <= TOTAL_TAIL_LENGTH) return;
+      this.#recount(run, run.tail.length);
+      if (this.#tailLength <= TOTAL_TAIL_LENGTH || --left === 0) return;
     }
   }
 
@@ -104,11 +105,19 @@ export class LocalRuns {
   }
 
   #count(run: LocalRun, length: number): void {
-    const counted = Math.ceil(length / COUNTED_LENGTH) * COUNTED_LENGTH;
-    if (counted === run.countedLength) return;
+    if (countedOf(length) !== run.countedLength) this.#recount(run, length);
+  }
+
+  /** The run comes last afterwards. */
+  #recount(run: LocalRun, length: number): void {
+    const counted = countedOf(length);
     this.#tailLength += counted - run.countedLength;
     run.countedLength = counted;
     this.#withTail.delete(run);
     if (counted > 0) this.#withTail.add(run);
   }
+}
+
+function countedOf(length: number): number {
+  return Math.ceil(length / COUNTED_LENGTH) * COUNTED_LENGTH;
 }
