@@ -82,6 +82,17 @@ describe('A file with many runs', () => {
     for (const run of runs) expect((await linesOf(run)).slice(0, -1)).toEqual(expected.get(run.id));
   });
 
+  it('has what an earlier version has left as JSON', async () => {
+    await appendToAll('a');
+    const envelopes = text('a');
+    const offsets = { first: 1, last: 1, start_offset: 0, end_offset: envelopes.length };
+    const segments = JSON.stringify(runs.map(({ id }) => ({ run_id: id, ...offsets, envelopes })));
+    await driver.db.updateTable('journal').set({ segments }).execute();
+    await store.close();
+    await open();
+    for (const run of runs) expect((await linesOf(run)).slice(0, -1)).toEqual([envelopes]);
+  });
+
   it('lists the newest envelope of a run', async () => {
     for (const content of ['a', 'b']) await appendToAll(content);
     const { runs: listed } = await store.runs(runs[0]!.owner, { after: undefined, limit: RUNS });

@@ -164,6 +164,12 @@ function partOf({ run: { lastSeq, endOffset, id }, envelopes, length }: Waiting)
   return `${lastSeq + 1} ${endOffset} ${endOffset + length} ${id}\n${envelopes.join('\n')}`;
 }
 
+/** @throws Error the row is damaged */
+function segmentsOfRow(text: string): Segment[] {
+  // A row of an earlier version is JSON.
+  return text.startsWith('[') ? (JSON.parse(text) as Segment[]) : text.split('\n\n').flatMap(segmentsIn);
+}
+
 /** @throws Error the part is damaged */
 function segmentsIn(part: string): Segment[] {
   const [head, ...envelopes] = part.split('\n');
@@ -183,7 +189,7 @@ export async function moveAll(database: Database): Promise<void> {
     const rows = await db.selectFrom('journal').selectAll().orderBy('number').execute();
     for (const { number, segments } of rows) {
       try {
-        for (const segment of segments.split('\n\n').flatMap(segmentsIn)) await move(db, driver, segment);
+        for (const segment of segmentsOfRow(segments)) await move(db, driver, segment);
       } catch (error) {
         const message = `Row ${number} of the journal is damaged. Runs go on from what is left of their logs.`;
         new Logger('Journal').error(message, (error as Error).stack);

@@ -26,7 +26,7 @@ export interface Tables {
   /** The newest envelopes of many runs, in a file; see `Journal`. */
   journal: {
     number: number;
-    /** Parts of logs; see `partOf`. */
+    /** Parts of logs; see `partOf`. Those of an earlier version are JSON. */
     segments: string;
   };
   /** One row: the channel on which the processes of Postgres send signals. */
