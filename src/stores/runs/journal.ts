@@ -32,6 +32,7 @@ export interface Move {
   /** The new row of the journal: its number, and its parts, each of one run. */
   row: number;
   parts: string[];
+  /** The runs of these parts. */
   journaled: LocalRun[];
   /** The runs of which nothing is in the journal afterwards. */
   moved: ReadonlySet<LocalRun>;
@@ -164,10 +165,11 @@ function partOf({ run: { lastSeq, endOffset, id }, envelopes, length }: Waiting)
   return `${lastSeq + 1} ${endOffset} ${endOffset + length} ${id}\n${envelopes.join('\n')}`;
 }
 
-/** @throws Error the row is damaged */
-function segmentsOfRow(text: string): Segment[] {
+/** @throws Error the row is damaged, behind the segments that it has returned */
+function* segmentsOfRow(text: string): Generator<Segment> {
   // A row of an earlier version is JSON.
-  return text.startsWith('[') ? (JSON.parse(text) as Segment[]) : text.split('\n\n').flatMap(segmentsIn);
+  if (text.startsWith('[')) yield* JSON.parse(text) as Segment[];
+  else for (const part of text.split('\n\n')) yield* segmentsIn(part);
 }
 
 /** @throws Error the part is damaged */
