@@ -72,6 +72,17 @@ describe('A file with many runs', () => {
     expect([await rowsOf('journal'), await rowsOf('log')]).toEqual([2, 1]);
   });
 
+  it('moves runs that began together one after another', async () => {
+    const rows: number[] = [];
+    for (let i = 0; i < 50; i++) {
+      await appendToAll('x'.repeat(50));
+      rows.push(await rowsOf('log'));
+    }
+    const moved = rows.map((after, i) => after - (rows[i - 1] ?? 0));
+    expect(rows.at(-1)).toBeGreaterThanOrEqual(RUNS);
+    expect(Math.max(...moved)).toBeLessThan(RUNS / 2);
+  });
+
   it('has the logs of all runs after a restart', async () => {
     for (const content of ['a', 'b']) await appendToAll(content);
     await append(runs[0]!, 'alone');

@@ -25,6 +25,9 @@ const FEW_RUNS = 16;
  */
 const MOVED = { length: 4 * 1024, afterMs: 5_000, atOnce: 16, ofRuns: 16, mostLength: 64 * 1024 };
 
+/** From half of `MOVED.length`, so that a thousand runs that began together are not all moved within half a second. */
+const fullLength = () => MOVED.length * (0.5 + Math.random() / 2);
+
 /** What a commit writes. */
 export interface Move {
   /** Rows of the table `log`: of the runs that are moved. */
@@ -96,7 +99,8 @@ export class Journal {
     for (const waiting of taken) {
       const { run } = waiting;
       const length = waiting.length + run.journaledLength;
-      const isLong = length > MOVED.mostLength || (length >= MOVED.length && long++ < atOnce);
+      const isFull = length >= (run.journaled?.fullLength ?? MOVED.length);
+      const isLong = length > MOVED.mostLength || (isFull && long++ < atOnce);
       if (others.delete(run) || isMoved || isLong || waiting.isMoved || waiting.ending) {
         moved.add(run);
         const news = segmentsOf(run.id, run.logExtent, waiting.envelopes);
@@ -123,7 +127,8 @@ export class Journal {
     }
     for (const run of journaled) {
       if (run.journaled) continue;
-      run.journaled = { after: run.lastSeq, afterOffset: run.endOffset, row, since: performance.now() };
+      const { lastSeq: after, endOffset: afterOffset } = run;
+      run.journaled = { after, afterOffset, fullLength: fullLength(), row, since: performance.now() };
       this.#runs.add(run);
     }
     if (journaled.length > 0) this.#rows = row;

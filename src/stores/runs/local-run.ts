@@ -30,6 +30,8 @@ export interface Journaled {
   /** The number of that envelope, and where it ends, in characters since the beginning of the log. */
   after: number;
   afterOffset: number;
+  /** It is moved when it is so long, in characters. */
+  fullLength: number;
   /** The oldest row with a part of it, and when that was written (`performance.now`). */
   row: number;
   since: number;

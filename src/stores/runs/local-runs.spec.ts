@@ -33,8 +33,10 @@ describe('The tails of runs in memory', () => {
 
   it('keep what only the journal has', () => {
     for (const run of runs) append(run, 150);
-    for (const run of runs)
-      run.journaled = { after: run.lastSeq, afterOffset: run.endOffset, row: 1, since: 0 };
+    for (const run of runs) {
+      const { lastSeq: after, endOffset: afterOffset } = run;
+      run.journaled = { after, afterOffset, fullLength: Infinity, row: 1, since: 0 };
+    }
     for (const run of runs) append(run, 50);
     expect(total()).toBeLessThanOrEqual(64 * MIB);
     for (const { tail, journaled } of runs) expect(tail.oldest).toBeLessThanOrEqual(journaled!.after + 1);
