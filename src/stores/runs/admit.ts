@@ -18,22 +18,23 @@ import type { Driver } from '../drivers/driver.js';
 import { insertFiles } from '../files/sql-file-store.js';
 import { keyOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { insertion, type NewRun } from './new-runs.js';
+import { insertRun } from './log-commit.js';
+import type { NewRun } from './new-runs.js';
 import {
-  countWaiting,
   hasFreePlace,
   hasWaiting,
   lockOwners,
   nextRound,
   type OwnerRef,
   ownerRefOf,
+  readQueue,
 } from './queues.js';
 import { newestRun, newestTurn, replaceTurns } from './session-changes.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import type { Outbox } from './outbox.js';
-import { insertSegments, segmentsOf } from './segments.js';
+import { segmentsOf } from './segments.js';
 import { endingOfIdle, finish } from './transitions.js';
 import { removeParts } from './turn-removal.js';
 import { insertTexts } from './turns.js';
@@ -98,9 +99,11 @@ export async function admit(
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
   const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
-  if (!starts) await mayWait(db, driver, owner, admission);
+  let round = starts ? 0 : await mayWait(db, driver, owner, admission);
 
   const superseded = isSuperseded ? await supersede(db, driver, first, now, limit, outbox) : undefined;
+  // Its end may have made another run of the owner ready.
+  if (superseded && isReady) round = await nextRound(db, owner);
   // Its caller was asked to send the query again: the idempotency key starts a new run.
   if (interrupted)
     await db.updateTable('runs').set({ idempotency_key: null }).where('id', '=', interrupted.id).execute();
@@ -115,13 +118,11 @@ export async function admit(
       process: '',
       owner_key: owner.key,
       ready_at: isReady ? now : null,
-      round: isReady ? await nextRound(db, owner) : 0,
+      round: isReady ? round : 0,
       deferred_at: isDeferred ? now : null,
     }),
   };
-  await insertion.execute(db, driver, [row]);
-  if (notices.length > 0)
-    await insertSegments(db, driver, segmentsOf(row.id, { last: 0, endOffset: 0 }, notices));
+  await insertRun(db, driver, row, segmentsOf(row.id, { last: 0, endOffset: 0 }, notices));
   await insertTexts(db, admission.owner, row.id, texts);
   const files = admission.parts.filter((part) => part.type === 'file');
   if (files.length > 0) {
@@ -203,15 +204,20 @@ export async function interruptAdmission(
   return ended?.next !== undefined;
 }
 
-/** @throws {QueryError} too many runs of the owner, or of its module, wait */
-async function mayWait(db: Db, driver: Driver, owner: OwnerRef, admission: Admission): Promise<void> {
+/**
+ * Returns the round of the run, if it is ready.
+ *
+ * @throws {QueryError} too many runs of the owner, or of its module, wait
+ */
+async function mayWait(db: Db, driver: Driver, owner: OwnerRef, admission: Admission): Promise<number> {
   const { maxWaiting, maxWaitingPerOwner = Infinity } = admission;
-  const { module } = owner;
-  const isOwnerFull = maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner));
-  let waiting = isOwnerFull ? 0 : await countWaiting(db, module);
-  if (!isOwnerFull && waiting + NEAR_CAPACITY >= maxWaiting && waiting < maxWaiting) {
-    await driver.lock(db, `capacity ${module}`);
-    waiting = await countWaiting(db, module);
+  if (maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner)))
+    refuseToWait(admission, true, 0);
+  let queue = await readQueue(db, owner);
+  if (queue.waiting + NEAR_CAPACITY >= maxWaiting && queue.waiting < maxWaiting) {
+    await driver.lock(db, `capacity ${owner.module}`);
+    queue = await readQueue(db, owner);
   }
-  refuseToWait(admission, isOwnerFull, waiting);
+  refuseToWait(admission, false, queue.waiting);
+  return queue.round;
 }

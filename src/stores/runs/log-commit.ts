@@ -81,6 +81,14 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
   return hasNew ? database.attemptTransaction(write) : database.persistTransaction(write);
 }
 
+/** Inserts a new run with the beginning of its log, as a part of a transaction. */
+export async function insertRun(db: Db, driver: Driver, run: NewRun, segments: Segment[]): Promise<void> {
+  const runs = [run];
+  if (driver.isShared && segments.length > 0)
+    await writeUnder(db, driver, [], { runs, segments, usage: [], endings: [] });
+  else await Promise.all([insertion.execute(db, driver, runs), insertSegments(db, driver, segments)]);
+}
+
 /**
  * Writes in one statement, if all these leases are valid. They cannot end before the statement has ended. For Postgres:
  * SQLite has no data-modifying `with`. A segment that was inserted before is left as it is.

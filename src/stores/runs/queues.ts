@@ -87,16 +87,6 @@ export async function hasFreePlace(db: Db, { key }: OwnerRef, limit: number): Pr
   return active! < limit && deferred === null;
 }
 
-/** How many runs of a module wait. */
-export async function countWaiting(db: Db, module: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('waiting_counts')
-    .select((of) => of.fn.sum<string | number | null>('runs').as('count'))
-    .where('module', '=', module)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
 /** Whether at least so many runs of an owner wait. Reads no more of them. */
 export async function hasWaiting(db: Db, { key }: OwnerRef, count: number): Promise<boolean> {
   if (count === 0) return true;
@@ -118,24 +108,39 @@ export async function hasWaiting(db: Db, { key }: OwnerRef, count: number): Prom
  *
  * Runs that were started before come before the others of their owner. So only other runs like them count for them.
  */
-export async function nextRound(db: Db, { module, key }: OwnerRef, wasStarted = false): Promise<number> {
-  const ready = db
+export async function nextRound(db: Db, owner: OwnerRef, wasStarted = false): Promise<number> {
+  return roundAfter(await db.selectNoFrom(roundsOf(owner, wasStarted)).executeTakeFirstOrThrow());
+}
+
+/** How many runs of the module wait, and `nextRound`, in one statement. WARNING: only under the lock of the owner. */
+export async function readQueue(db: Db, owner: OwnerRef): Promise<{ waiting: number; round: number }> {
+  const waiting = expressionBuilder<Tables, never>()
+    .selectFrom('waiting_counts')
+    .select((of) => of.fn.sum<string | number | null>('runs').as('count'))
+    .where('module', '=', owner.module)
+    .as('waiting');
+  const row = await db.selectNoFrom([waiting, ...roundsOf(owner)]).executeTakeFirstOrThrow();
+  return { waiting: Number(row.waiting), round: roundAfter(row) };
+}
+
+/** Selects the oldest round of a module that has a ready run, and the last one of an owner. */
+function roundsOf({ module, key }: OwnerRef, wasStarted = false) {
+  const ready = expressionBuilder<Tables, never>()
     .selectFrom('runs')
     .where('status', '=', WAITING)
     .where('ready_at', 'is not', null)
     .select('round')
     .limit(1);
-  const { present, last } = await db
-    .selectNoFrom([
-      ready.where('module', '=', module).orderBy('round').as('present'),
-      ready
-        .where('owner_key', '=', key)
-        .where('ended_at', 'is', null)
-        .$if(wasStarted, (of) => of.where('started_at', 'is not', null))
-        .orderBy('round', 'desc')
-        .as('last'),
-    ])
-    .executeTakeFirstOrThrow();
+  const last = ready
+    .where('owner_key', '=', key)
+    .where('ended_at', 'is', null)
+    .$if(wasStarted, (of) => of.where('started_at', 'is not', null))
+    .orderBy('round', 'desc')
+    .as('last');
+  return [ready.where('module', '=', module).orderBy('round').as('present'), last] as const;
+}
+
+function roundAfter({ present, last }: { present: number | null; last: number | null }): number {
   return Math.max(present ?? 0, (last ?? -1) + 1);
 }
 
