@@ -1,6 +1,7 @@
 import { EventLog, type RunEnd, type RunRecord, type Used } from '../../query/index.js';
 import type { NewRun } from './new-runs.js';
 import type { LogExtent } from './segments.js';
+import type { QueryRow } from './stored-query.js';
 import type { RunUsage } from './usage-rows.js';
 
 /** What of a run waits for its commit. */
@@ -47,6 +48,8 @@ export class LocalRun {
   isLost = false;
   /** What the committed envelopes tell that it has used. */
   usage: readonly RunUsage[] = [];
+  /** The query, if the start of the run has read it and the handler has not begun. */
+  query: QueryRow | undefined;
   /** Settles when the database has the run. Undefined if it has had the run from the beginning. */
   stored: Promise<void> | undefined;
   /** The end of the run is decided and being recorded. */

@@ -176,8 +176,11 @@ export class SqlRunStore extends RunStore {
 
   override async query({ owner, id: runId }: RunRef) {
     if (!isRunId(runId)) throw runNotFound();
+    const run = this.#localRuns.findUnfinished(owner, runId);
+    const row = run?.query;
+    if (run) run.query = undefined;
     // `persist`, because a run waits for the end of an outage.
-    return this.#database.persist((db) => readQuery(db, owner, runId));
+    return this.#database.persist((db) => readQuery(db, owner, runId, row));
   }
 
   append({ owner, id }: RunRef, envelope: string, used?: Used): void | Promise<void> {

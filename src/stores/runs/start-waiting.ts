@@ -5,6 +5,7 @@ import type { Db, Tables } from '../schema/tables.js';
 import { LocalRun } from './local-run.js';
 import { WAITING } from './queues.js';
 import { COLUMNS, newestOf, recordOf, type RunRow } from './run-rows.js';
+import type { QueryRow } from './stored-query.js';
 import { usageOf } from './usage-rows.js';
 
 interface Start {
@@ -15,7 +16,13 @@ interface Start {
 }
 
 type StartedRow = RunRow &
+  Omit<QueryRow, 'checkpoint'> &
   Pick<Selectable<Tables['runs']>, 'round' | 'ready_at' | 'usage'> & { end_offset: number | null };
+
+/** A query of more bytes of JSON is not read with the others that start, but when its handler begins. */
+const SHORT = 16 * 1024;
+// Unlike `length`, `octet_length` does not read a long text.
+const isShort = sql<boolean>`checkpoint is null and octet_length(parts) + octet_length(kwargs) <= ${sql.lit(SHORT)}`;
 
 const startingOf = (isShared: boolean) =>
   new Statement<Start>((db, place) =>
@@ -67,6 +74,10 @@ const startingOf = (isShared: boolean) =>
         'round',
         'ready_at',
         'usage',
+        'void',
+        ...(['parts', 'kwargs'] as const).map((name) =>
+          of.case().when(isShort).then(of.ref(name)).end().as(name),
+        ),
         newestOf(of, 'last').as('last_seq'),
         newestOf(of, 'end_offset').as('end_offset'),
       ]),
@@ -84,6 +95,7 @@ export async function startWaiting(db: Db, driver: Driver, start: Start): Promis
     const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
     const local = new LocalRun(run, module, process, row.end_offset ?? 0);
     local.usage = usageOf(row);
+    if (row.parts !== null) local.query = { ...row, checkpoint: null };
     return local;
   });
 }

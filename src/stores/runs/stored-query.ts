@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import {
   type Admission,
   cutParts,
@@ -8,7 +9,7 @@ import {
   runNotFound,
   type StoredQuery,
 } from '../../query/index.js';
-import type { Db } from '../schema/tables.js';
+import type { Db, Tables } from '../schema/tables.js';
 import { readAnswer, voidRanges } from './read-log.js';
 import { restoreTexts } from './turns.js';
 
@@ -20,6 +21,12 @@ export interface WrittenQuery {
   /** The texts that were cut, as JSON. */
   texts: LongText[];
 }
+
+/** What `readQuery` reads of a run. */
+export type QueryRow = Pick<
+  Selectable<Tables['runs']>,
+  'parts' | 'kwargs' | 'checkpoint' | 'attempt' | 'void'
+>;
 
 /** Writes a query as JSON before its transaction begins. Other requests have their turn during this. */
 export async function writtenQuery({ parts, kwargs, session }: Admission): Promise<WrittenQuery> {
@@ -36,9 +43,13 @@ export async function writtenQuery({ parts, kwargs, session }: Admission): Promi
   return { parts: await jsonOf(cut), kwargs: await jsonOf(kwargs), texts };
 }
 
-/** Reads what the next attempt of an unfinished run needs. */
-export async function readQuery(db: Db, owner: string, runId: string): Promise<StoredQuery> {
-  const row = await db
+/**
+ * Reads what the next attempt of an unfinished run needs.
+ *
+ * @param row what its start has read of it, if that was all
+ */
+export async function readQuery(db: Db, owner: string, runId: string, row?: QueryRow): Promise<StoredQuery> {
+  row ??= await db
     .selectFrom('runs')
     .select(['parts', 'kwargs', 'checkpoint', 'attempt', 'void'])
     .where('id', '=', runId)
