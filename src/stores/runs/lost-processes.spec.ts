@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
 import { codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { eventually } from '../../../test/support/conditions.js';
@@ -164,9 +165,15 @@ describe('A process that is cut off from the database for longer than its lease'
     const lost = [await admit(frozen), await admitTo(frozen, 's')];
     const { schema } = stores;
     const lease = `(select process from ${schema}.runs where id = '${lost[0]!.id}')`;
-    await stores.administer(`delete from ${schema}.processes where id = ${lease}`);
+    const administrator = new pg.Client({ connectionString: stores.url });
+    await administrator.connect();
+    await administrator.query('begin');
+    await administrator.query(`delete from ${schema}.processes where id = ${lease}`);
+    // A heartbeat, which would tell the process that it has lost its runs, waits for the end of the transaction.
     const late = lost.map((run) => codeOf(() => frozen.store.append(run, textOf('late'))));
     const ends = lost.map((run) => frozen.store.end(run, COMPLETED, keptAnswer('late')));
+    await administrator.query('commit');
+    await administrator.end();
     expect([await Promise.all(late), await Promise.all(ends)]).toEqual([
       ['interrupted', 'interrupted'],
       [undefined, undefined],
