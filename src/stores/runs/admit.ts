@@ -99,7 +99,7 @@ export async function admit(
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
   const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
-  let round = starts ? 0 : await mayWait(db, driver, owner, admission);
+  let round = starts ? 0 : await roundInQueue(db, driver, owner, admission);
 
   const superseded = isSuperseded ? await supersede(db, driver, first, now, limit, outbox) : undefined;
   // Its end may have made another run of the owner ready.
@@ -205,11 +205,11 @@ export async function interruptAdmission(
 }
 
 /**
- * Returns the round of the run, if it is ready.
+ * Returns the round of a run that does not start at once, for the case that it is ready.
  *
  * @throws {QueryError} too many runs of the owner, or of its module, wait
  */
-async function mayWait(db: Db, driver: Driver, owner: OwnerRef, admission: Admission): Promise<number> {
+async function roundInQueue(db: Db, driver: Driver, owner: OwnerRef, admission: Admission): Promise<number> {
   const { maxWaiting, maxWaitingPerOwner = Infinity } = admission;
   if (maxWaitingPerOwner !== Infinity && (await hasWaiting(db, owner, maxWaitingPerOwner)))
     refuseToWait(admission, true, 0);

@@ -118,20 +118,6 @@ describe.each(['a file', 'Postgres'])('A store in %s', (kind) => {
     },
   );
 
-  it('reads the query of a run that waited with its start if it is short, and later if it is long', async () => {
-    const admit = async (text: string) =>
-      (await store.admit(admissionOf({ mayStart: false, parts: [{ type: 'text', text }] }))).run;
-    const short = await admit('short');
-    const long = await admit('long '.repeat(4_000));
-    await eventually(async () => (await store.take(1, '')).length === 0);
-    // What is read later is seen by this.
-    const parts = '[{"type":"text","text":"read later"}]';
-    await driver.db.updateTable('runs').set({ parts }).execute();
-    expect(await store.query(short)).toMatchObject({ parts: [{ type: 'text', text: 'short' }], kwargs: {} });
-    expect(await store.query(long)).toMatchObject({ parts: JSON.parse(parts), kwargs: {} });
-    for (const run of [short, long]) await store.end(run, { status: 'completed' }, keptAnswer());
-  });
-
   it('keeps what the query has used that its handler emits at once, and the state of its handler', async () => {
     const { run, stored } = await store.admit(early());
     const tokens = { inputTokens: 3, outputTokens: 2, reasoningTokens: 0, cachedInputTokens: 0, price: 0 };

@@ -48,7 +48,7 @@ export class LocalRun {
   isLost = false;
   /** What the committed envelopes tell that it has used. */
   usage: readonly RunUsage[] = [];
-  /** The query, if the start of the run has read it and the handler has not begun. */
+  /** The query as the start of the run has read it, until it is asked for, or something is emitted or kept. */
   query: QueryRow | undefined;
   /** Settles when the database has the run. Undefined if it has had the run from the beginning. */
   stored: Promise<void> | undefined;

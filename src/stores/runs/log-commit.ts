@@ -81,7 +81,7 @@ export function writeCommit(database: Database, leases: string[], commit: LogCom
   return hasNew ? database.attemptTransaction(write) : database.persistTransaction(write);
 }
 
-/** Inserts a new run with the beginning of its log, as a part of a transaction. */
+/** Inserts a new run with the beginning of its log, as a part of a transaction: on Postgres in one round trip. */
 export async function insertRun(db: Db, driver: Driver, run: NewRun, segments: Segment[]): Promise<void> {
   const runs = [run];
   if (driver.isShared && segments.length > 0)

@@ -70,6 +70,23 @@ describe('Two processes on one database', () => {
     expect(all.length + rest.length).toBe(40);
   });
 
+  it('read a short query with the start of its run, a long one later, and no state that is not the newest', async () => {
+    const admitted = (text: string) => admit(one, { mayStart: false, parts: [{ type: 'text', text }] });
+    const [short, kept] = [await admitted('short'), await admitted('short')];
+    const long = await admitted('long '.repeat(4_000));
+    expect(await take(two)).toHaveLength(3);
+    // What is read later is seen by this.
+    const later = [{ type: 'text', text: 'read later' }];
+    await stores.administer(`update ${stores.schema}.runs set parts = $1`, [JSON.stringify(later)]);
+    await two.store.keep(kept, { state: '1' });
+    expect(await two.store.query(short)).toMatchObject({
+      parts: [{ type: 'text', text: 'short' }],
+      kwargs: {},
+    });
+    expect(await two.store.query(long)).toMatchObject({ parts: later, kwargs: {} });
+    expect(await two.store.query(kept)).toMatchObject({ checkpoint: '1' });
+  });
+
   it('do not let an owner who sends many queries at once keep others from the database', async () => {
     const order: string[] = [];
     const send = async (owner: string, index: number) => {

@@ -186,6 +186,7 @@ export class SqlRunStore extends RunStore {
   append({ owner, id }: RunRef, envelope: string, used?: Used): void | Promise<void> {
     const run = this.#localRuns.findUnfinished(owner, id);
     if (!run || run.isFinishing) return;
+    run.query = undefined;
     if (run.isUnwritable) return Promise.reject(interrupted());
     return this.#writer.append(run, envelope, used);
   }
@@ -193,6 +194,7 @@ export class SqlRunStore extends RunStore {
   async keep(ref: AttemptRef, kept: Kept): Promise<void> {
     const run = this.#localRuns.findUnfinished(ref.owner, ref.id);
     if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+    run.query = undefined;
     if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
     await run.stored;
     // A run waits for the end of an outage.

@@ -16,10 +16,13 @@ interface Start {
 }
 
 type StartedRow = RunRow &
-  Omit<QueryRow, 'checkpoint'> &
+  Partial<Omit<QueryRow, 'checkpoint'>> &
   Pick<Selectable<Tables['runs']>, 'round' | 'ready_at' | 'usage'> & { end_offset: number | null };
 
-/** A query of more bytes of JSON is not read with the others that start, but when its handler begins. */
+/**
+ * On Postgres, where other processes have admitted most runs, a query of so many bytes of JSON is read with the start of its run.
+ * A longer one is read when its handler begins.
+ */
 const SHORT = 16 * 1024;
 // Unlike `length`, `octet_length` does not read a long text.
 const isShort = sql<boolean>`checkpoint is null and octet_length(parts) + octet_length(kwargs) <= ${sql.lit(SHORT)}`;
@@ -74,13 +77,17 @@ const startingOf = (isShared: boolean) =>
         'round',
         'ready_at',
         'usage',
-        'void',
-        ...(['parts', 'kwargs'] as const).map((name) =>
-          of.case().when(isShort).then(of.ref(name)).end().as(name),
-        ),
         newestOf(of, 'last').as('last_seq'),
         newestOf(of, 'end_offset').as('end_offset'),
-      ]),
+      ])
+      .$if(isShared, (of) =>
+        of.returning((run) => [
+          'void',
+          ...(['parts', 'kwargs'] as const).map((name) =>
+            run.case().when(isShort).then(run.ref(name)).end().as(name),
+          ),
+        ]),
+      ),
   );
 
 const STARTING = { shared: startingOf(true), own: startingOf(false) };
@@ -95,7 +102,8 @@ export async function startWaiting(db: Db, driver: Driver, start: Start): Promis
     const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
     const local = new LocalRun(run, module, process, row.end_offset ?? 0);
     local.usage = usageOf(row);
-    if (row.parts !== null) local.query = { ...row, checkpoint: null };
+    const { parts, kwargs = null, attempt, void: ranges = null } = row;
+    if (parts) local.query = { parts, kwargs, checkpoint: null, attempt, void: ranges };
     return local;
   });
 }
