@@ -24,6 +24,8 @@ export class Database {
   #probedAt = 0;
   /** Whether the outage is a full disk. Then reads are not refused, and what can be written at times does not end it. */
   #isFull = false;
+  /** Called when an outage becomes known. */
+  onOutage: () => void = () => undefined;
   readonly #closing = new AbortController();
   /** The time of the database, when it was asked last, and when that was. */
   #clock = { time: Date.now(), at: performance.now() };
@@ -149,6 +151,7 @@ export class Database {
       Database.#logger.error(
         `The database ${this.driver.name} cannot be used: ${reason}. Runs wait for it, and new queries are refused.`,
       );
+      this.onOutage();
     }
     return true;
   }

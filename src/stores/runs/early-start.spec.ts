@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,6 +93,32 @@ describe.each(['a file', 'Postgres'])('A store in %s', (kind) => {
     const kept = driver.db.selectFrom('log').select(['run_id', 'envelopes']);
     await store.end(other, { status: 'completed' }, keptAnswer());
     expect((await kept.execute()).filter(({ run_id }) => run_id === run.id)).toEqual([]);
+  });
+
+  it('refuses a query, as soon as it knows of an outage, also behind a commit that waits for the end of that', async () => {
+    const { run: other } = await store.admit(admissionOf());
+    const disk = new EventEmitter();
+    let isDown = true;
+    let attempts = 0;
+    through(async (transact) => {
+      attempts++;
+      if (!isDown) return transact();
+      if (attempts === 1) await once(disk, 'failed');
+      throw new Error('The disk failed.');
+    });
+    const appended = store.append(other, '{"type":"message","data":{"content":"other"}}');
+    await eventually(() => attempts === 1);
+    const { run, stored } = await store.admit(early());
+    void Promise.resolve(store.append(run, '{"type":"message","data":{"content":"lost"}}')).catch(
+      () => undefined,
+    );
+    disk.emit('failed');
+    await expect(stored).rejects.toMatchObject({ code: 'unavailable' });
+    isDown = false;
+    await appended;
+    expect(await logOf(other.id)).toBe('{"type":"message","data":{"content":"other"}}');
+    await store.end(other, { status: 'completed' }, keptAnswer());
+    expect(await driver.db.selectFrom('runs').select('id').execute()).toEqual([{ id: other.id }]);
   });
 
   it.each([

@@ -74,6 +74,7 @@ export class LogWriter {
     private readonly onCommitted: (run: LocalRun) => void,
   ) {
     if (!database.driver.isShared) this.#journal = new Journal();
+    database.onOutage = () => this.#refuseNext();
   }
 
   /** Resolves when the envelope is committed; rejects if it, and with it the rest of the log, cannot be written. */
@@ -222,6 +223,12 @@ export class LogWriter {
       taken.filter(({ run }) => !run.isLost),
       isWhole,
     );
+  }
+
+  /** Refuses the new runs behind a commit that waits for the end of an outage. */
+  #refuseNext(): void {
+    const behind = this.#next?.runs.filter(({ inserted }) => inserted) ?? [];
+    this.#lose(behind, new DatabaseUnavailable());
   }
 
   #lose(lost: Waiting[], error: unknown): void {
