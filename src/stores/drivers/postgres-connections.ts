@@ -27,7 +27,7 @@ export class PostgresConnections implements PostgresPool {
   #trustedSince = 0;
 
   constructor(config: pg.PoolConfig) {
-    this.#pool = openPool(config);
+    this.#pool = openPool({ ...config, pipeline: true });
     // A connection may be lost between two statements of a transaction, when the pool does not listen. Without a
     // listener the event would end the process. The next statement reports the loss.
     this.#pool.on('connect', (client) => {
@@ -72,10 +72,26 @@ export class PostgresConnections implements PostgresPool {
   }
 }
 
-/** A connection as long as one user has it. */
+/** The beginning of a statement that takes locks until the end of the transaction. It returns nothing that is of use. */
+export const LOCKING = 'select pg_advisory_xact_lock(';
+
+/** What Kysely gets for a statement whose answer is not awaited. */
+const UNANSWERED: PostgresQueryResult<never> = { command: 'SELECT', rowCount: 0, rows: [] };
+
+/**
+ * A connection as long as one user has it.
+ *
+ * The beginning of a transaction and its locks need no round trip of their own: they are not awaited, and sent with what follows.
+ * A failure of them is that of the next statement.
+ */
 class Connection implements PostgresPoolClient {
   #loss: Error | undefined;
-  /** When the statement was sent that is not answered. */
+  /** The answer to the beginning of the transaction, if there is one. */
+  #begun: Promise<unknown> | undefined;
+  /** The answers to its beginning and to locks that were not awaited. */
+  #earlier: Promise<unknown>[] = [];
+  /** How many statements are not answered, and since when there are some. */
+  #unanswered = 0;
   #askedAt = Infinity;
 
   constructor(
@@ -87,19 +103,35 @@ class Connection implements PostgresPoolClient {
 
   query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   query(cursor: never): never;
-  async query<R>(sql: string, parameters?: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+  async query<R>(sql: string, parameters: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
     if (this.#loss) throw this.#loss;
-    this.#askedAt = performance.now();
+    if (sql === 'begin' || (this.#begun && sql.startsWith(LOCKING))) {
+      const answer = this.#ask(sql, parameters);
+      this.#begun ??= answer;
+      this.#earlier.push(answer);
+      return UNANSWERED;
+    }
     try {
-      return (await this.client.query(sql, [...parameters!])) as unknown as PostgresQueryResult<R>;
+      // Without a transaction, the statement could not be undone.
+      await this.#begun;
+      const [answer] = await Promise.all([this.#ask(sql, parameters), ...this.#earlier.splice(0)]);
+      return answer as unknown as PostgresQueryResult<R>;
     } catch (error) {
       // Only an error of the server is an answer. After a timeout, `pg` would let the next statements wait for the answer
       // that has not come.
       if (!(error instanceof pg.DatabaseError)) this.#loss = error as Error;
       throw error;
-    } finally {
-      this.#askedAt = Infinity;
     }
+  }
+
+  #ask(sql: string, parameters: readonly unknown[]): Promise<pg.QueryResult> {
+    if (++this.#unanswered === 1) this.#askedAt = performance.now();
+    const answered = () => {
+      if (--this.#unanswered === 0) this.#askedAt = Infinity;
+    };
+    const answer = this.client.query(sql, [...parameters]);
+    answer.then(answered, answered);
+    return answer;
   }
 
   release(): void {

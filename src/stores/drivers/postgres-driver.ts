@@ -3,7 +3,7 @@ import pg from 'pg';
 import { migrate } from '../schema/migrations.js';
 import type { Db, Tables } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
-import { PostgresConnections, serverOf } from './postgres-connections.js';
+import { LOCKING, PostgresConnections, serverOf } from './postgres-connections.js';
 import { PostgresSignals } from './postgres-signals.js';
 
 /**
@@ -142,7 +142,7 @@ export class PostgresDriver implements Driver {
 
   async lock(db: Db, ...names: string[]): Promise<void> {
     const sorted = sql`unnest(${names.toSorted()}::text[])`;
-    await sql`select pg_advisory_xact_lock(hashtextextended(name, 0)) from ${sorted} as name`.execute(db);
+    await sql`${sql.raw(LOCKING)}hashtextextended(name, 0)) from ${sorted} as name`.execute(db);
   }
 
   outageOf(error: unknown): string | undefined {
