@@ -61,6 +61,8 @@ export class PostgresStores {
       poolSize: 4,
       // Tests wait for the end of connections that a proxy swallows.
       connectTimeoutMs: 2_000,
+      // Longer than a test: what does not answer is to be found before.
+      statementTimeoutMs: 120_000,
     });
     const now = driver.now.bind(driver);
     driver.now = async () => (await now()) + clockAheadMs;

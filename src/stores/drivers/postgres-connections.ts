@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
@@ -139,7 +140,11 @@ class Connection implements PostgresPoolClient {
   }
 
   get pid(): number {
-    return (this.client as unknown as { processID: number }).processID;
+    return this.#internals.processID;
+  }
+
+  get #internals() {
+    return this.client as unknown as { processID: number; connection: { stream: Socket } };
   }
 
   /** For how long the answer to a statement is awaited, in milliseconds; negative if none is. */
@@ -149,6 +154,8 @@ class Connection implements PostgresPoolClient {
 
   end(): void {
     this.#loss = new Error('a connection does not answer');
+    // `pg` would wait for the answers to what was sent.
+    this.#internals.connection.stream.destroy();
     this.release();
   }
 }

@@ -35,7 +35,7 @@ import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import type { Outbox } from './outbox.js';
 import { segmentsOf } from './segments.js';
-import { endingOfIdle, finish } from './transitions.js';
+import { endingOfIdle, finish, handOver } from './transitions.js';
 import { removeParts } from './turn-removal.js';
 import { insertTexts } from './turns.js';
 
@@ -180,6 +180,23 @@ export async function undoAdmission(
   if (key !== null && position === 1)
     await db.deleteFrom('sessions').where('key', '=', key).where('queue_positions', '=', 1).execute();
   return next !== undefined;
+}
+
+/**
+ * Returns a run to the queue whose handler was not called: a repeated query may have found it in another process already, whose
+ * caller follows it. This is the body of one transaction.
+ *
+ * @returns whether it is in the queue by that
+ */
+export function returnAdmitted(
+  db: Db,
+  driver: Driver,
+  { runId: id }: Admission,
+  process: string,
+  now: number,
+  limit: number,
+): Promise<boolean> {
+  return handOver(db, driver, { id, attempt: 1, process }, () => limit, now, 'not called');
 }
 
 /**

@@ -8,8 +8,9 @@ import {
   type RunRecord,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
+import type { Driver } from '../drivers/driver.js';
 import type { Db } from '../schema/tables.js';
-import { admit, interruptAdmission, needsOnlyRun, undoAdmission } from './admit.js';
+import { admit, interruptAdmission, needsOnlyRun, returnAdmitted, undoAdmission } from './admit.js';
 import { Batches } from './batches.js';
 import type { Lease } from './lease.js';
 import { LocalRun } from './local-run.js';
@@ -179,7 +180,7 @@ export class RunStarter {
     const { driver } = this.database;
     const { processId } = this.lease;
     const now = this.database.now();
-    const undo = admission.session?.afterTurn === undefined ? undoAdmission : interruptAdmission;
+    const undo = undoOf(admission, driver);
     const limit = this.#limitOf(admission);
     const undoIt = (db: Db) => undo(db, driver, admission, processId, now, limit, this.outbox);
     try {
@@ -193,6 +194,12 @@ export class RunStarter {
       );
     }
   }
+}
+
+/** How an admission is undone that the database may have committed. */
+function undoOf({ session, idempotency }: Admission, { isShared }: Driver) {
+  if (session?.afterTurn !== undefined) return interruptAdmission;
+  return isShared && idempotency ? returnAdmitted : undoAdmission;
 }
 
 /** For what an admission waits in the database while others of the same owner are under way; undefined if for nothing. */

@@ -18,7 +18,7 @@ import {
   take,
   textOf,
 } from '../../../test/support/postgres-stores.js';
-import type { RunRecord } from '../../query/index.js';
+import type { Admitted, RunRecord } from '../../query/index.js';
 
 /** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
 const LEASE_MS = 2_000;
@@ -477,6 +477,34 @@ describe('A process on a database', () => {
     await one.crash();
     await eventually(() => two.told.recovered.length > 0);
     expect(await find(two, run)).toMatchObject({ status: 'cancelled', attempt: 1 });
+  });
+});
+
+describe('A query that the database has kept, although its answer was lost', () => {
+  it('is executed once, for a caller who has repeated it at another process', async () => {
+    const one = await stores.open({ leaseMs: LEASE_MS });
+    const two = await stores.open({ leaseMs: LEASE_MS });
+    const query = () => admissionOf({ idempotency: { key: 'k', digest: 'd' } });
+    const transact = one.driver.transact.bind(one.driver);
+    const lost = query();
+    let found: Admitted | undefined;
+    one.driver.transact = async (work) => {
+      // What the process does about the answer that it has not got comes after the repetition.
+      one.driver.transact = async (later) => {
+        found = await two.store.admit(query());
+        return transact(later);
+      };
+      await transact(work);
+      throw new Error('Connection terminated unexpectedly');
+    };
+    await expect(one.store.admit(lost)).rejects.toMatchObject({ code: 'unavailable' });
+    const started: RunRecord[] = [];
+    await eventually(async () => started.push(...(await take(two))) > 0);
+    expect(found).toMatchObject({ created: false, run: { id: lost.runId } });
+    expect(started).toMatchObject([{ id: lost.runId, attempt: 1 }]);
+    await two.store.end(started[0]!, COMPLETED, keptAnswer());
+    expect(await logOf(two, found!.run)).toEqual([DONE]);
+    expect(await take(one)).toEqual([]);
   });
 });
 

@@ -73,8 +73,10 @@ async function tryFault(
 }
 
 function faultsOfEnd(one: Work, mayBeInterrupted: boolean): string[] {
-  const { runId, isDone, end } = one.caller;
-  if (!isDone) return [];
+  const { caller } = one;
+  // What it should have received in place of nothing, it says itself.
+  if (!caller.isDone) return [];
+  const { runId, end } = caller;
   const { status } = end as { status: string };
   if (one.end.includes(status) || (mayBeInterrupted && isInterrupted(one))) return [];
   return [`The run ${runId} ended with ${JSON.stringify(end)}.`];
