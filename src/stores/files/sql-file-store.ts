@@ -52,7 +52,13 @@ export class SqlFileStore extends FileStore {
 
   async release(runId: string): Promise<void> {
     const uses = await this.database.attempt((db) =>
-      db.deleteFrom('file_uses').where('run_id', '=', runId).returning('sha256').execute(),
+      db
+        .deleteFrom('file_uses')
+        .where('run_id', '=', runId)
+        // The database may have admitted the run, although its answer was lost.
+        .where('pinned_at', 'is not', null)
+        .returning('sha256')
+        .execute(),
     );
     await this.removeUnused(uses.map(({ sha256 }) => sha256));
   }

@@ -200,8 +200,8 @@ export function returnAdmitted(
 }
 
 /**
- * Ends a run that may have replaced turns, which cannot be brought back: its turn says that it was interrupted. Not if another
- * process executes it. This is the body of one transaction.
+ * Ends a run that may have replaced turns, which cannot be brought back, or that a repeated query may have found: it was
+ * interrupted. Not if another process executes it. This is the body of one transaction.
  *
  * @returns whether another run was promoted by that
  */

@@ -197,9 +197,12 @@ export class RunStarter {
 }
 
 /** How an admission is undone that the database may have committed. */
-function undoOf({ session, idempotency }: Admission, { isShared }: Driver) {
+function undoOf({ session, idempotency, parts }: Admission, { isShared }: Driver) {
   if (session?.afterTurn !== undefined) return interruptAdmission;
-  return isShared && idempotency ? returnAdmitted : undoAdmission;
+  if (!isShared || !idempotency) return undoAdmission;
+  // The files of a query without a session may be in this process alone.
+  const mayStartElsewhere = session !== undefined || parts.every(({ type }) => type !== 'file');
+  return mayStartElsewhere ? returnAdmitted : interruptAdmission;
 }
 
 /** For what an admission waits in the database while others of the same owner are under way; undefined if for nothing. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
@@ -18,7 +19,7 @@ import {
   take,
   textOf,
 } from '../../../test/support/postgres-stores.js';
-import type { Admitted, RunRecord } from '../../query/index.js';
+import type { Admission, Admitted, RunRecord } from '../../query/index.js';
 
 /** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
 const LEASE_MS = 2_000;
@@ -481,15 +482,27 @@ describe('A process on a database', () => {
 });
 
 describe('A query that the database has kept, although its answer was lost', () => {
-  it('is executed once, for a caller who has repeated it at another process', async () => {
-    const one = await stores.open({ leaseMs: LEASE_MS });
-    const two = await stores.open({ leaseMs: LEASE_MS });
-    const query = () => admissionOf({ idempotency: { key: 'k', digest: 'd' } });
+  const CONTENT = 'a,b';
+  const FILE = {
+    ...{ type: 'file' as const, name: 'a.csv', mimeType: 'text/csv', size: CONTENT.length },
+    sha256: createHash('sha256').update(CONTENT).digest('hex'),
+  };
+  let one: Member;
+  let two: Member;
+  beforeEach(async () => {
+    one = await stores.open({ leaseMs: LEASE_MS });
+    two = await stores.open({ leaseMs: LEASE_MS });
+  });
+
+  /** A process gets no answer, and a caller repeats the query at another one before the first does something about that. */
+  async function repeated(admission: Partial<Admission>): Promise<RunRecord> {
+    const query = () => admissionOf({ idempotency: { key: 'k', digest: 'd' }, ...admission });
     const transact = one.driver.transact.bind(one.driver);
     const lost = query();
+    const hasFile = lost.parts.some(({ type }) => type === 'file');
+    if (hasFile) await one.store.files.keep(lost.runId, FILE.sha256, new Blob([CONTENT]));
     let found: Admitted | undefined;
     one.driver.transact = async (work) => {
-      // What the process does about the answer that it has not got comes after the repetition.
       one.driver.transact = async (later) => {
         found = await two.store.admit(query());
         return transact(later);
@@ -498,13 +511,32 @@ describe('A query that the database has kept, although its answer was lost', () 
       throw new Error('Connection terminated unexpectedly');
     };
     await expect(one.store.admit(lost)).rejects.toMatchObject({ code: 'unavailable' });
+    if (hasFile) await one.store.files.release(lost.runId);
+    await eventually(() => found !== undefined);
+    expect(found).toMatchObject({ created: false, run: { id: lost.runId } });
+    return found!.run;
+  }
+
+  it.each([
+    ['', {}],
+    [' with its files if it has a session', { session: sessionOf('s'), parts: [FILE] }],
+  ])('is executed once%s, for a caller who has repeated it at another process', async (_, admission) => {
+    const run = await repeated(admission);
     const started: RunRecord[] = [];
     await eventually(async () => started.push(...(await take(two))) > 0);
-    expect(found).toMatchObject({ created: false, run: { id: lost.runId } });
-    expect(started).toMatchObject([{ id: lost.runId, attempt: 1 }]);
+    expect(started).toMatchObject([{ id: run.id, attempt: 1 }]);
+    if ('parts' in admission) expect(await two.store.files.read(run.id, FILE.sha256)).toBeDefined();
     await two.store.end(started[0]!, COMPLETED, keptAnswer());
-    expect(await logOf(two, found!.run)).toEqual([DONE]);
+    expect(await logOf(two, run)).toEqual([DONE]);
     expect(await take(one)).toEqual([]);
+  });
+
+  it('ends as interrupted if it has files and no session: its caller can send it again with the same key', async () => {
+    const run = await repeated({ parts: [FILE] });
+    await eventually(async () => (await find(two, run))!.endedAt !== undefined);
+    expect((await find(two, run))!.end).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+    const again = admissionOf({ idempotency: { key: 'k', digest: 'd' } });
+    expect(await two.store.admit(again)).toMatchObject({ created: true, run: { status: 'running' } });
   });
 });
 
