@@ -88,8 +88,8 @@ ${markdown(['', 'measured', 'reached'], reached)}
 Where it falls short:
 
 - Single events: what the write to the socket saves against raw \`node:http\` (one piece instead of four a chunk) pays for most
-  of validating, logging and keeping each event, not for all of it. At 90,000 events/s, where both deliver all, this service
-  takes 15 to 25 % more of the core than raw does. The log makes the heap grow; while the collector marks it, on the same
+  of validating, logging and keeping each event, not for all of it. At 90,000 events/s, this service takes 15 to 50 % more
+  of the core than raw does, which differs by machine. The log makes the heap grow; while the collector marks it, on the same
   core, the agents are late, and what they would have emitted is left out.
 - Stalled clients hold what the system's buffers have swallowed of their answers: the log keeps what was sent, because a
   connection that is lost has not delivered it, up to \`totalLength\` of the store. The rows "keeping little" show the rest.
