@@ -45,7 +45,7 @@ const written = async () => {
   return rows.map(({ text }) => text);
 };
 
-it('The beginning of a transaction and its locks need no round trip of their own', async () => {
+it('The locks of a transaction, and its beginning before a lock, need no round trip of their own', async () => {
   await driver.db.selectFrom('probes').select('text').execute();
   const before = roundTrips;
   await driver.transact(async (db) => {

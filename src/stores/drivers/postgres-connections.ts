@@ -82,8 +82,8 @@ const UNANSWERED: PostgresQueryResult<never> = { command: 'SELECT', rowCount: 0,
 /**
  * A connection as long as one user has it.
  *
- * The beginning of a transaction and its locks need no round trip of their own: they are not awaited, and sent with what follows.
- * A failure of them is that of the next statement.
+ * The locks of a transaction are not awaited, and need no round trip of their own: a lock is sent with the statement that follows,
+ * and so is the beginning of the transaction if a lock follows. If one of them fails, the statement that follows rejects with that.
  */
 class Connection implements PostgresPoolClient {
   #loss: Error | undefined;
@@ -113,7 +113,7 @@ class Connection implements PostgresPoolClient {
       return UNANSWERED;
     }
     try {
-      // Without a transaction, the statement could not be undone.
+      // It could not be undone if the transaction does not begin. A lock does no harm then.
       await this.#begun;
       const [answer] = await Promise.all([this.#ask(sql, parameters), ...this.#earlier.splice(0)]);
       return answer as unknown as PostgresQueryResult<R>;

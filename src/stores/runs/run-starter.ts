@@ -196,7 +196,7 @@ export class RunStarter {
   }
 }
 
-/** How an admission is undone that the database may have committed. */
+/** What is done about an admission that was refused, and that the database may have committed. */
 function undoOf({ session, idempotency, parts }: Admission, { isShared }: Driver) {
   if (session?.afterTurn !== undefined) return interruptAdmission;
   if (!isShared || !idempotency) return undoAdmission;

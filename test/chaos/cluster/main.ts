@@ -74,7 +74,7 @@ async function tryFault(
 
 function faultsOfEnd(one: Work, mayBeInterrupted: boolean): string[] {
   const { caller } = one;
-  // What it should have received in place of nothing, it says itself.
+  // A caller that was refused has received nothing, and says why among its faults.
   if (!caller.isDone) return [];
   const { runId, end } = caller;
   const { status } = end as { status: string };
