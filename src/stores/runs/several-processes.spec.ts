@@ -95,10 +95,12 @@ describe('Two processes on one database', () => {
       await one.store.admit(admissionOf({ owner, mayStart: false, session }));
       order.push(owner);
     };
+    // To open a connection takes as long as several admissions.
+    const page = { after: undefined, limit: 1 };
+    await Promise.all(Array.from({ length: 4 }, () => one.store.runs('ann', page)));
     const many = Array.from({ length: 200 }, (_, index) => send('ann', index));
-    await send('bob', 0);
-    expect(order.length).toBeLessThan(10);
-    await Promise.all(many);
+    await Promise.all([send('bob', 0), ...many]);
+    expect(order.indexOf('bob')).toBeLessThan(10);
   });
 
   it('share what they reserve for the files of an owner, until the lease of a process ends', async () => {
