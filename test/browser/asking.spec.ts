@@ -236,6 +236,7 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     await card('Who are you?').getByText('This is needed.').waitFor();
+    await focused('[aria-invalid="true"]');
     await page.keyboard.type('Ann');
     await page.keyboard.press('Enter');
     expect(await answers()).toEqual([{ outcome: 'answered', value: 'Ann' }]);
@@ -319,6 +320,7 @@ describeWithBrowser('A run that asks, on the page, in Chromium,', () => {
     await button('New conversation').click();
     await page.getByText('Ask the agent').waitFor();
     await page.getByRole('region', { name: 'Waiting for an answer' }).getByRole('button').click();
+    await focused('.request.open');
     await page.getByLabel('Tags').fill('');
     await button('Send the answer').click();
     expect(await answers()).toEqual([
