@@ -155,9 +155,7 @@ export const MEASURES = {
     title:
       '(l) milliseconds to the first event, one query after another; then 500, 1,000 and 5,000 streams of 20 single events a second, and microseconds of the processor for each of these',
     peers: ['raw', 'oursFastify', ...DURABLE],
-    isFresh: true,
-    isOnAnyCore: true,
-    rounds: 1,
+    startsItself: true,
     run: latency,
   },
   cluster: {

@@ -99,13 +99,13 @@ Where it falls short:
 ${Object.keys(results)
   .map((id) => table(id, results[id]))
   .join('\n')}
-### (k) agents: events a second that a caller gets, and those of the framework, the program or the service behind the agent alone
+### (m) agents: events a second that a caller gets, and those of the framework, the program or the service behind the agent alone
 
 \`\`\`text
 ${lines.agents}
 \`\`\`
 
-### (l) usage: what it costs a query on a file that what it has used is added up
+### (n) usage: what it costs a query on a file that what it has used is added up
 
 \`\`\`text
 ${lines.usage}
@@ -123,6 +123,8 @@ ${lines.usage}
 - Servers of (a), (c) and (g) live through all rounds, but in (a) and (g) each is warmed for 2.5 s before its first round and
   for 1.5 s before others: until its code is compiled and its heap is as large as it becomes, it may do half of what it does
   later. A short run of one's own, or one after a pause, sees that.
+- The servers of (b) and (l) are new for each number of streams. Runs of this service go on for 30 s when their callers have
+  left, so that a server that had other streams before would still be at work for these, and raw would not.
 - (d) and "held" of (e) are growth of the resident set after a garbage collection, "peak" is with all garbage, of which there
   is the more the longer V8 waits before it collects. Peers that are slow may not have made what they would have to hold by
   the end of (e).
