@@ -387,7 +387,7 @@ usage: 3 tokens in, 4 tokens out
     const runs = await run('runs');
     expect(runs.stdout).toMatch(
       new RegExp(
-        `^RUN {35}STATUS {5}CREATED {14}TOOK +EVENTS  SESSION\n${UUID.source}  completed  ${TIME}  \\d+ ms +2 {7}s\n$`,
+        `^RUN {35}STATUS {5}CREATED {14}TOOK +EVENTS  SESSION\n${UUID.source}  completed  ${TIME}  (\\d+ ms|\\d+\\.\\d s) +2 {7}s\n$`,
       ),
     );
     expect((await run('sessions')).stdout).toMatch(
