@@ -17,7 +17,7 @@ import { insertSegments, joined, readLogExtent, type Segment, segmentsOf } from 
  */
 
 /** A commit of more runs than this writes to the journal. */
-const FEW_RUNS = 16;
+const FEW_RUNS = 4;
 
 /**
  * What is so long, in characters, is moved, and what has been here for so long: a few runs of each with a commit, or one for each
