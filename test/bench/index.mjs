@@ -1,7 +1,7 @@
 /**
  * Measures this service against its peers and writes `RESULTS.md` and `growth.svg`.
  *
- *   npm run bench                                the default form, some ten minutes
+ *   npm run bench                                the default form, half an hour
  *   npm run bench -- --rounds 7 --scale 3        more rounds, and each three times as long
  *   npm run bench -- --only burst,queries        some measures (see measures.mjs); prints, and writes nothing
  *   npm run bench -- --only latency              what callers wait for; prints, and writes nothing

@@ -16,7 +16,7 @@ import { insertSegments, joined, readLogExtent, type Segment, segmentsOf } from 
  * follows it: so the log of a run in its table has no gaps, and what it lacks is here.
  */
 
-/** A commit of more runs than this writes to the journal. */
+/** A commit of more runs than this writes to the journal. So few pages cost less than to write their envelopes twice. */
 const FEW_RUNS = 4;
 
 /**
