@@ -40,6 +40,9 @@ export class EventLog {
   #firstOfGroup = 0;
   /** Whether the last group was read, so that the next envelope begins another one. */
   #isRead = true;
+  /** The number of the oldest envelope that is kept, or of the next one if none is. */
+  oldest: number;
+  #oldestOffset: number;
   /** How many characters of JSON the newest envelope has; 0 if the log is empty. */
   newestLength = 0;
   ended = false;
@@ -52,17 +55,13 @@ export class EventLog {
     public last = 0,
     public endOffset = 0,
   ) {
-    this.#first = last + 1;
-    this.#startOffset = endOffset;
-  }
-
-  get oldest(): number {
-    return this.#closed[0]?.first ?? this.#first;
+    this.#first = this.oldest = last + 1;
+    this.#startOffset = this.#oldestOffset = endOffset;
   }
 
   /** How many characters of JSON are kept. */
   get length(): number {
-    return this.endOffset - (this.#closed[0]?.startOffset ?? this.#startOffset);
+    return this.endOffset - this.#oldestOffset;
   }
 
   /** Appends one envelope. Returns whether a segment was closed, and so may be trimmed. */
@@ -101,6 +100,8 @@ export class EventLog {
     const oldest = this.#closed[0];
     if (!oldest || this.endOffset - oldest.endOffset - this.newestLength < kept) return 0;
     this.#closed.shift();
+    this.oldest = oldest.last + 1;
+    this.#oldestOffset = oldest.endOffset;
     return oldest.endOffset - oldest.startOffset;
   }
 

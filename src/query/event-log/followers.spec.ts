@@ -65,7 +65,7 @@ describe('The followers of a run that this process has taken', () => {
     const group = new FollowerGroups(STORE).of(RUN);
     const changes: string[] = [];
     group.attach({ followed: () => changes.push('followed'), unfollowed: () => changes.push('unfollowed') });
-    group.goLive(true, true);
+    group.goLive(RUN, true, true);
     expect(group.lag(1_000_000)).toBeLessThan(0);
     group.followedBy('other', 400_000);
     expect(group.lag(1_000_000)).toBe(600_000);

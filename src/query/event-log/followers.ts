@@ -29,6 +29,9 @@ interface Member {
   disconnect(): void;
 }
 
+/** Most runs have no followers in other processes. */
+const NOBODY = new Map<string, { offset: number; missedRounds: number }>();
+
 /** Groups whose log has news in this tick of the event loop. */
 let pending: Followers[] = [];
 
@@ -51,7 +54,7 @@ function flushAll(): void {
 export class Followers {
   readonly #local = new Set<Member>();
   /** Of each other process, how far its fastest follower has read. */
-  readonly #remote = new Map<string, { offset: number; missedRounds: number }>();
+  #remote = NOBODY;
   #listener: FollowersListener | undefined;
   #isLive = false;
   #hasEnded = false;
@@ -63,7 +66,7 @@ export class Followers {
   #onEmptied: (() => void) | undefined;
 
   constructor(
-    readonly run: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
+    public run: Pick<RunRecord, 'id' | 'owner' | 'sessionId'>,
     private readonly groups: FollowerGroups,
   ) {
     this.#untold = new UntoldNews(run, groups.store);
@@ -86,10 +89,12 @@ export class Followers {
   /**
    * This process executes the run.
    *
+   * @param run its record, by which the store finds its log at once
    * @param isKnown whether other processes can know the run already
    * @param isAwaited whether there may be followers in them that this one has not heard of
    */
-  goLive(isKnown: boolean, isAwaited: boolean): void {
+  goLive(run: Followers['run'], isKnown: boolean, isAwaited: boolean): void {
+    this.run = run;
     this.#isLive = true;
     if (!isKnown || !this.#signals.isShared) return;
     // Followers that may not exist hold nothing back.
@@ -158,6 +163,7 @@ export class Followers {
     if (!this.#listener) return;
     const isKnown = this.#remote.has(process);
     const areOthersTold = this.#remote.size > 0;
+    if (this.#remote === NOBODY) this.#remote = new Map();
     this.#remote.set(process, { offset, missedRounds: 0 });
     if (isKnown) return this.advanced();
     this.#joined();

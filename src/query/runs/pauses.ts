@@ -67,13 +67,13 @@ export class Pauses {
     observation.asked(record, asking.requests);
     trace?.paused(asking.requests.length);
     run.asked(asking.survives);
-    const { detached } = await answered;
+    const taken = await answered;
     trace?.resumed();
     observation.resumed();
-    followers.goLive(true, false);
+    followers.goLive(taken, true, false);
     await this.#keepSince(asked);
     timeLimit.resume();
-    disconnects.resume(detached);
+    disconnects.resume(taken.detached);
   }
 
   /** Returns the number of the envelope that asks. */

@@ -127,7 +127,7 @@ export class Runner implements LiveRun {
     this.#isHandling = true;
     this.observation.started(record);
     // A run that another process has admitted has its followers there.
-    this.followers.goLive(isForeign || hasWaited, isForeign && !record.detached);
+    this.followers.goLive(record, isForeign || hasWaited, isForeign && !record.detached);
     try {
       if (!this.#end) {
         this.#execution = new Execution(this.services, this, record, this.submission);

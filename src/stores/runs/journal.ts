@@ -35,7 +35,7 @@ export interface Move {
   /** The new row of the journal: its number, and its parts, each of one run. */
   row: number;
   parts: string[];
-  /** The runs of these parts. */
+  /** The runs of these parts that had none in the journal before. */
   journaled: LocalRun[];
   /** The runs of which nothing is in the journal afterwards. */
   moved: ReadonlySet<LocalRun>;
@@ -106,7 +106,7 @@ export class Journal {
         const news = segmentsOf(run.id, run.logExtent, waiting.envelopes);
         move.segments.push(...joined([...journaledSegments(run), ...news]));
       } else if (waiting.envelopes.length > 0) {
-        move.journaled.push(run);
+        if (!run.journaled) move.journaled.push(run);
         move.parts.push(partOf(waiting));
       }
     }
@@ -120,18 +120,17 @@ export class Journal {
   }
 
   /** What was planned is committed, and not yet in the tails of the runs. */
-  written({ row, journaled, moved, oldest }: Move): void {
+  written({ row, parts, journaled, moved, oldest }: Move): void {
     for (const run of moved) {
       run.journaled = undefined;
       this.#runs.delete(run);
     }
     for (const run of journaled) {
-      if (run.journaled) continue;
       const { lastSeq: after, endOffset: afterOffset } = run;
       run.journaled = { after, afterOffset, fullLength: fullLength(), row, since: performance.now() };
       this.#runs.add(run);
     }
-    if (journaled.length > 0) this.#rows = row;
+    if (parts.length > 0) this.#rows = row;
     this.#oldest = oldest ?? this.#oldest;
   }
 

@@ -1,4 +1,4 @@
-import { EventLog, type RunEnd, type RunRecord, type Used } from '../../query/index.js';
+import { EventLog, type RunEnd, type RunRecord, type RunRef, type Used } from '../../query/index.js';
 import type { NewRun } from './new-runs.js';
 import type { LogExtent } from './segments.js';
 import type { QueryRow } from './stored-query.js';
@@ -14,10 +14,8 @@ export interface Waiting {
   readonly envelopes: string[];
   /** The length of the envelopes, in characters. */
   length: number;
-  /** What some of these envelopes tell. */
+  /** What some of these envelopes tell that was used. */
   used?: Used[];
-  /** What the run has used with these envelopes, if they tell something. */
-  usage?: RunUsage[];
   /** The state of the handler as JSON, and how many of these envelopes are before it. */
   checkpoint?: { state: string; after: number };
   /** The end of the run, behind these envelopes. */
@@ -37,6 +35,9 @@ export interface Journaled {
   row: number;
   since: number;
 }
+
+/** The member of a record that has its run. */
+const RUN = Symbol('run');
 
 /** A run that this process owns: its state, and the newest part of its log, which followers read without the database. */
 export class LocalRun {
@@ -64,24 +65,33 @@ export class LocalRun {
   journaled: Journaled | undefined;
   /** How `LocalRuns` counts the length of the tail. */
   countedLength = 0;
+  /** The `LocalRuns` that have it. */
+  keptBy: object | undefined;
 
   readonly id: string;
   readonly attempt: number;
 
   /**
-   * @param record the run as this process knows it. Its `lastSeq` is the one at the start, until the run has ended
+   * @param record the run as this process knows it, but for its `lastSeq` until the run has ended
    * @param process the id of this process when it started the run; see `Lease`
-   * @param endOffset where its log ends, in characters since its beginning
+   * @param log where its log ends
    */
   constructor(
     public record: RunRecord,
     readonly module: string,
     readonly process: string,
-    endOffset: number,
+    log: Pick<LogExtent, 'last' | 'endOffset'>,
   ) {
     this.id = record.id;
     this.attempt = record.attempt;
-    this.tail = new EventLog(record.lastSeq, endOffset);
+    this.tail = new EventLog(log.last, log.endOffset);
+    // It is not enumerable: neither a copy of the record nor a comparison has it.
+    Object.defineProperty(record, RUN, { value: this });
+  }
+
+  /** The run that was made with this record; undefined for others. So no envelope needs a look-up. */
+  static of(ref: RunRef & { [RUN]?: LocalRun }): LocalRun | undefined {
+    return ref[RUN];
   }
 
   get lastSeq(): number {

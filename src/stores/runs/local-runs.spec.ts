@@ -7,11 +7,16 @@ const MIB = 1024 * 1024;
 const TEXT = 'x'.repeat(1024);
 
 describe('The tails of runs in memory', () => {
-  const localRuns = new LocalRuns(() => 0);
-  const runs = Array.from({ length: 400 }, () => {
-    const run = new LocalRun(recordOfAdmission(admissionOf({}), true, 0), '', 'process', 0);
-    localRuns.add(run);
-    return run;
+  let localRuns: LocalRuns;
+  let runs: LocalRun[];
+  beforeEach(() => {
+    localRuns = new LocalRuns(() => 0);
+    runs = Array.from({ length: 400 }, () => {
+      const record = recordOfAdmission(admissionOf({}), true, 0);
+      const run = new LocalRun(record, '', 'process', { last: 0, endOffset: 0 });
+      localRuns.add(run);
+      return run;
+    });
   });
   const append = (run: LocalRun, count: number) => {
     for (let i = 0; i < count; i++) {
@@ -20,7 +25,6 @@ describe('The tails of runs in memory', () => {
     }
   };
   const total = () => runs.reduce((sum, { tail }) => sum + tail.length, 0);
-  afterEach(() => runs.forEach((run) => localRuns.drop(run.id)));
 
   it('have 256 Ki characters each and 64 Mi together, of the runs that grew last', () => {
     for (const run of runs) append(run, 300);
@@ -29,6 +33,16 @@ describe('The tails of runs in memory', () => {
     expect(total()).toBeLessThanOrEqual(64 * MIB);
     expect(runs[0]!.tail.length).toBe(0);
     expect(runs.at(-1)!.tail.length).toBeGreaterThan(200 * 1024);
+  });
+
+  it('are dropped when their run leaves the process, also if its record is still held', () => {
+    const [run, another] = runs as [LocalRun, LocalRun];
+    append(run, 300);
+    expect(localRuns.find(run.record)).toBe(run);
+    localRuns.drop(run.id);
+    expect(localRuns.find(run.record)).toBeUndefined();
+    expect(run.tail).toMatchObject({ length: 0, last: 300 });
+    expect(localRuns.find({ ...another.record })).toBe(another);
   });
 
   it('keep what only the journal has', () => {
@@ -40,6 +54,6 @@ describe('The tails of runs in memory', () => {
     for (const run of runs) append(run, 50);
     expect(total()).toBeLessThanOrEqual(64 * MIB);
     for (const { tail, journaled } of runs) expect(tail.oldest).toBeLessThanOrEqual(journaled!.after + 1);
-    expect(runs[0]!.tail.length).toBeLessThan(100 * 1024);
+    expect(Math.min(...runs.map(({ tail }) => tail.length))).toBeLessThan(100 * 1024);
   });
 });

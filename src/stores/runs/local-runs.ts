@@ -1,5 +1,5 @@
-import { doneText, type RunRecord } from '../../query/index.js';
-import type { LocalRun } from './local-run.js';
+import { doneText, type RunRecord, type RunRef } from '../../query/index.js';
+import { LocalRun } from './local-run.js';
 
 const TAIL_LENGTH = 256 * 1024;
 /** How much of all logs stays in memory, in characters. */
@@ -33,22 +33,22 @@ export class LocalRuns {
 
   add(run: LocalRun): void {
     this.#unfinished.set(run.id, run);
+    run.keptBy = this;
   }
 
   /** The run, if it is unfinished or ended just now. */
-  find(owner: string, runId: string): LocalRun | undefined {
-    const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
-    if (run?.record.owner !== owner) return undefined;
-    const { endedAt } = run.record;
+  find(ref: RunRef): LocalRun | undefined {
+    const run = this.#get(ref);
+    const endedAt = run?.record.endedAt;
     if (endedAt === undefined || this.now() - endedAt < ENDED_RUNS.ms) return run;
-    this.drop(runId);
+    this.drop(ref.id);
     return undefined;
   }
 
   /** The run, if it is unfinished. */
-  findUnfinished(owner: string, runId: string): LocalRun | undefined {
-    const run = this.#unfinished.get(runId);
-    return run?.record.owner === owner ? run : undefined;
+  findUnfinished(ref: RunRef): LocalRun | undefined {
+    const run = this.#get(ref);
+    return run?.record.endedAt === undefined ? run : undefined;
   }
 
   /** Drops all unfinished runs, because other processes own them now. Returns them. */
@@ -99,9 +99,20 @@ export class LocalRuns {
 
   drop(runId: string): void {
     const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
-    if (run) this.#count(run, 0);
+    if (!run) return;
+    this.#count(run, 0);
+    run.keptBy = undefined;
+    // Its record may be held for long, for example while the run asks.
+    run.dropTail();
     this.#unfinished.delete(runId);
     this.#ended.delete(runId);
+  }
+
+  #get(ref: RunRef): LocalRun | undefined {
+    const named = LocalRun.of(ref);
+    if (named?.keptBy === this) return named;
+    const run = this.#unfinished.get(ref.id) ?? this.#ended.get(ref.id);
+    return run?.record.owner === ref.owner ? run : undefined;
   }
 
   #count(run: LocalRun, length: number): void {

@@ -23,6 +23,8 @@ class Commit {
   isWhole = false;
   /** What has become of the endings; see `Written`. */
   ended = new Map<string, boolean>();
+  /** The day for which its usage counts. */
+  day = 0;
   /** The length of all envelopes, in characters. */
   length = 0;
   readonly done: Promise<void>;
@@ -165,11 +167,9 @@ export class LogWriter {
   }
 
   async #commit(commit: Commit): Promise<void> {
-    const today = dayOf(this.database.now());
-    for (const waiting of commit.runs)
-      if (waiting.used) waiting.usage = withUsed(waiting.run.usage, waiting.used, today);
+    commit.day = dayOf(this.database.now());
     try {
-      commit.ended = await this.#write(commit.runs, commit.isWhole);
+      commit.ended = await this.#write(commit, commit.runs);
     } catch (error) {
       this.#closeLogs(commit.runs);
       return commit.reject(error);
@@ -178,7 +178,7 @@ export class LogWriter {
       const { run } = waiting;
       if (run.waiting === waiting) run.waiting = undefined;
       if (run.isLost) continue;
-      if (waiting.usage) run.usage = waiting.usage;
+      if (waiting.used) run.usage = withUsed(run.usage, waiting.used, commit.day);
       for (const envelope of waiting.envelopes) run.tail.append(envelope);
       this.onCommitted(run);
     }
@@ -186,17 +186,17 @@ export class LogWriter {
   }
 
   /** Writes what belongs to runs that this process still owns. Returns the runs that were ended; see `Written`. */
-  async #write(taken: Waiting[], isWhole: boolean): Promise<Map<string, boolean>> {
-    if (taken.length === 0 && !isWhole) return new Map();
+  async #write(commit: Commit, taken: Waiting[]): Promise<Map<string, boolean>> {
+    if (taken.length === 0 && !commit.isWhole) return new Map();
     const leases = [...new Set(taken.map(({ run }) => run.process))];
-    const move = this.#journal?.plan(taken, isWhole);
-    const commit = commitOf(taken, move, this.outbox);
+    const move = this.#journal?.plan(taken, commit.isWhole);
+    const rows = rowsOf(taken, commit.day, move, this.outbox);
     let written: Written;
     try {
-      written = await writeCommit(this.database, leases, commit);
+      written = await writeCommit(this.database, leases, rows);
     } catch (error) {
-      if (commit.runs.length === 0) throw error;
-      return this.#writeWithoutNew(taken, isWhole, error);
+      if (rows.runs.length === 0) throw error;
+      return this.#writeWithoutNew(commit, taken, error);
     }
     const { expired, ended } = written;
     if (expired.length === 0) {
@@ -208,20 +208,20 @@ export class LogWriter {
       new DatabaseUnavailable(),
     );
     const owned = taken.filter(({ run }) => !run.isLost);
-    if (owned.length > 0) return this.#write(owned, isWhole);
+    if (owned.length > 0) return this.#write(commit, owned);
     const detail = 'The service lost the run to another process. Follow the run to see how it goes on.';
     throw new QueryError('interrupted', detail);
   }
 
   /** Refuses the new runs, whose callers can try again. The others wait for the end of an outage. */
-  #writeWithoutNew(taken: Waiting[], isWhole: boolean, error: unknown) {
+  #writeWithoutNew(commit: Commit, taken: Waiting[], error: unknown) {
     this.#lose(
       taken.filter(({ inserted }) => inserted),
       error,
     );
     return this.#write(
+      commit,
       taken.filter(({ run }) => !run.isLost),
-      isWhole,
     );
   }
 
@@ -251,7 +251,7 @@ export class LogWriter {
 }
 
 /** What is to be written: the envelopes, and behind them the ends. */
-function commitOf(taken: Waiting[], move: Move | undefined, outbox: Outbox): LogCommit {
+function rowsOf(taken: Waiting[], day: number, move: Move | undefined, outbox: Outbox): LogCommit {
   const commit: LogCommit = {
     runs: [],
     segments:
@@ -262,11 +262,11 @@ function commitOf(taken: Waiting[], move: Move | undefined, outbox: Outbox): Log
     endings: [],
     deliveries: [],
   };
-  for (const { run, inserted, envelopes, length: added, checkpoint, usage: all, ending } of taken) {
+  for (const { run, inserted, envelopes, length: added, checkpoint, used, ending } of taken) {
     // Most have envelopes only.
-    if (!inserted && !checkpoint && !all && !ending) continue;
+    if (!inserted && !checkpoint && !used && !ending) continue;
     const { id, process, attempt } = run;
-    const usage = all && JSON.stringify(all);
+    const usage = used && JSON.stringify(withUsed(run.usage, used, day));
     const { last, endOffset, length } = run.logExtent;
     if (ending) {
       const log = { last: last + envelopes.length, endOffset: endOffset + added, length: length + added };

@@ -42,8 +42,8 @@ export class RunEnder {
   ) {}
 
   async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
-    const { owner, id: runId, attempt } = name;
-    const run = this.localRuns.findUnfinished(owner, runId);
+    const { id: runId, attempt } = name;
+    const run = this.localRuns.findUnfinished(name);
     if (!run) return this.#finishWaiting(name, end, answer);
     if (run.asking) {
       // The handler may have missed its deadline meanwhile, in an outage for example.
@@ -69,15 +69,15 @@ export class RunEnder {
     return finished;
   }
 
-  async handOver({ owner, id, attempt }: AttemptRef): Promise<boolean> {
-    const run = this.localRuns.findUnfinished(owner, id);
-    if (run?.attempt !== attempt || run.isFinishing) return false;
+  async handOver(name: AttemptRef): Promise<boolean> {
+    const run = this.localRuns.findUnfinished(name);
+    if (run?.attempt !== name.attempt || run.isFinishing) return false;
     run.isFinishing = true;
     await this.writer.settled(run);
     const isHandedOver = await this.database.persistTransaction((db) =>
       handOver(db, this.database.driver, run, this.limits.of, this.database.now(), 'stops'),
     );
-    this.localRuns.drop(id);
+    this.localRuns.drop(run.id);
     return isHandedOver;
   }
 

@@ -122,7 +122,7 @@ export class RunStarter {
   }
 
   #own(run: RunRecord, { module, process }: NewRun): LocalRun {
-    const local = new LocalRun({ ...run, lastSeq: 0 }, module, process, 0);
+    const local = new LocalRun(run, module, process, { last: 0, endOffset: 0 });
     this.localRuns.add(local);
     return local;
   }

@@ -35,9 +35,9 @@ export class SqlInputStore extends InputStore {
     super();
   }
 
-  async ask({ owner, id, attempt }: AttemptRef, asking: Asking): Promise<{ text: string; seq: number }> {
-    const run = this.localRuns.findUnfinished(owner, id);
-    if (run?.attempt !== attempt || run.isFinishing || run.isUnwritable) throw interrupted();
+  async ask(ref: AttemptRef, asking: Asking): Promise<{ text: string; seq: number }> {
+    const run = this.localRuns.findUnfinished(ref);
+    if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
     run.isFinishing = true;
     const asked = this.#ask(run, asking).finally(() => {
       run.isFinishing = false;
@@ -73,11 +73,12 @@ export class SqlInputStore extends InputStore {
     return database.attemptTransaction((db) => answer(db, database.driver, run, given, limits.of, now));
   }
 
-  async of({ owner, id }: RunRef): Promise<StoredInput[]> {
+  async of(ref: RunRef): Promise<StoredInput[]> {
+    const { owner, id } = ref;
     if (!isRunId(id)) return [];
     const read = async (db: Db) => ((await findRun(db, owner, id)) ? inputsOf(db, id) : []);
     // A handler waits for the end of an outage. Other callers can try again.
-    const isExecuting = this.localRuns.findUnfinished(owner, id) !== undefined;
+    const isExecuting = this.localRuns.findUnfinished(ref) !== undefined;
     return isExecuting ? this.database.persist(read) : this.database.attempt(read);
   }
 

@@ -174,17 +174,18 @@ export class SqlRunStore extends RunStore {
     return this.#starter.take(count, module);
   }
 
-  override async query({ owner, id: runId }: RunRef) {
-    if (!isRunId(runId)) throw runNotFound();
-    const run = this.#localRuns.findUnfinished(owner, runId);
+  override async query(ref: RunRef) {
+    const { owner, id } = ref;
+    if (!isRunId(id)) throw runNotFound();
+    const run = this.#localRuns.findUnfinished(ref);
     const row = run?.query;
     if (run) run.query = undefined;
     // `persist`, because a run waits for the end of an outage.
-    return this.#database.persist((db) => readQuery(db, owner, runId, row));
+    return this.#database.persist((db) => readQuery(db, owner, id, row));
   }
 
-  append({ owner, id }: RunRef, envelope: string, used?: Used): void | Promise<void> {
-    const run = this.#localRuns.findUnfinished(owner, id);
+  append(ref: RunRef, envelope: string, used?: Used): void | Promise<void> {
+    const run = this.#localRuns.findUnfinished(ref);
     if (!run || run.isFinishing) return;
     run.query = undefined;
     if (run.isUnwritable) return Promise.reject(interrupted());
@@ -192,7 +193,7 @@ export class SqlRunStore extends RunStore {
   }
 
   async keep(ref: AttemptRef, kept: Kept): Promise<void> {
-    const run = this.#localRuns.findUnfinished(ref.owner, ref.id);
+    const run = this.#localRuns.findUnfinished(ref);
     if (run?.attempt !== ref.attempt || run.isFinishing || run.isUnwritable) throw interrupted();
     run.query = undefined;
     if ('state' in kept) return this.#writer.checkpoint(run, kept.state);
@@ -215,7 +216,8 @@ export class SqlRunStore extends RunStore {
     });
   }
 
-  async request({ owner, id }: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+  async request(ref: RunRef, what: 'cancel' | 'detach'): Promise<boolean> {
+    const { owner, id } = ref;
     if (!isRunId(id)) return false;
     const column = what === 'cancel' ? 'cancelled' : 'detached';
     const { numUpdatedRows } = await this.#database.attemptAtOnce((db) =>
@@ -228,7 +230,7 @@ export class SqlRunStore extends RunStore {
         .where('ended_at', 'is', null)
         .executeTakeFirst(),
     );
-    const run = this.#localRuns.findUnfinished(owner, id);
+    const run = this.#localRuns.findUnfinished(ref);
     if (run && what === 'detach') run.record = { ...run.record, detached: true };
     return numUpdatedRows > 0n;
   }
@@ -242,7 +244,7 @@ export class SqlRunStore extends RunStore {
   }
 
   find(owner: string, runId: string, isFresh = false): Awaitable<RunRecord | undefined> {
-    const local = this.#localRuns.find(owner, runId);
+    const local = this.#localRuns.find({ owner, id: runId });
     // Another process may have changed what it was asked, or have erased a run that has ended.
     const mayDiffer = this.#database.driver.isShared && (isFresh || local?.record.endedAt !== undefined);
     if (local && !mayDiffer) return { ...local.record, lastSeq: local.lastSeq };
@@ -252,11 +254,11 @@ export class SqlRunStore extends RunStore {
     return isFresh ? this.#database.persist(read) : this.#database.attempt(read);
   }
 
-  read({ owner, id }: RunRef, after: number): LogSlice | Promise<LogSlice> {
-    const run = this.#localRuns.find(owner, id);
+  read(ref: RunRef, after: number): LogSlice | Promise<LogSlice> {
+    const run = this.#localRuns.find(ref);
     if (run && after + 1 >= run.tail.oldest) return run.tail.read(after);
     const moved = run && this.#writer.moved(run);
-    const read = () => this.#reader.read(owner, id, after);
+    const read = () => this.#reader.read(ref.owner, ref.id, after);
     return moved ? moved.then(read) : read();
   }
 
@@ -278,7 +280,7 @@ export class SqlRunStore extends RunStore {
 
   /** The newest envelopes of a run may be in the journal. */
   #withNewest(run: RunRecord): RunRecord {
-    const local = this.#localRuns.findUnfinished(run.owner, run.id);
+    const local = this.#localRuns.findUnfinished(run);
     return local && local.lastSeq > run.lastSeq ? { ...run, lastSeq: local.lastSeq } : run;
   }
 

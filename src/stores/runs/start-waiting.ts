@@ -99,8 +99,8 @@ export async function startWaiting(db: Db, driver: Driver, start: Start): Promis
   const rows = await starting.execute<StartedRow>(db, driver, start);
   rows.sort((a, b) => a.round - b.round || a.ready_at! - b.ready_at! || a.created_at - b.created_at);
   return rows.map((row) => {
-    const run = recordOf({ ...row, last_seq: row.last_seq ?? 0 });
-    const local = new LocalRun(run, module, process, row.end_offset ?? 0);
+    const [last, endOffset] = [row.last_seq ?? 0, row.end_offset ?? 0];
+    const local = new LocalRun(recordOf({ ...row, last_seq: last }), module, process, { last, endOffset });
     local.usage = usageOf(row);
     const { parts, kwargs = null, attempt, void: ranges = null } = row;
     if (parts) local.query = { parts, kwargs, checkpoint: null, attempt, void: ranges };
