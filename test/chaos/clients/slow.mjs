@@ -7,8 +7,11 @@ import { answerWithFiles, formsOf, post, query, queryWithFiles } from './request
 /** How long clients stay that do not send or do not read. */
 const STAY_MS = 1_000;
 
-/** How many envelopes of 64 KiB a large answer has: more than the system takes for a connection that is not read. */
-const LARGE = 300;
+/**
+ * How many envelopes of 64 KiB a large answer has: more than the system takes for a connection that is not read, which is up to
+ * 36 MiB on Linux (`tcp_rmem` and `tcp_wmem`). With less, the run may end although nobody reads.
+ */
+const LARGE = 700;
 
 /** Sends each form of a query one byte at a time, several at once. */
 export async function sentByteByByte({ service, check, clients, expectRuns }) {
