@@ -42,6 +42,7 @@ export class EventLog {
   #isRead = true;
   /** The number of the oldest envelope that is kept, or of the next one if none is. */
   oldest: number;
+  /** Where that starts. */
   #oldestOffset: number;
   /** How many characters of JSON the newest envelope has; 0 if the log is empty. */
   newestLength = 0;

@@ -65,7 +65,7 @@ export class LocalRun {
   journaled: Journaled | undefined;
   /** How `LocalRuns` counts the length of the tail. */
   countedLength = 0;
-  /** The `LocalRuns` that have it. */
+  /** The `LocalRuns` that have it: its record may come to another store, or after the run has left this process. */
   keptBy: object | undefined;
 
   readonly id: string;
