@@ -13,6 +13,7 @@ import {
   keptAnswer,
   logOf,
   refusalOf,
+  reopen,
   restart,
   store,
   sweep,
@@ -226,6 +227,8 @@ export function describeSessionChanges(): void {
     const steps = fc.array(step, { minLength: 8, maxLength: 16, size: 'max' });
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (all, restarts) => {
+        // A run that failed leaves its sessions.
+        await reopen();
         const tree = new Tree();
         for (const { what, name, after, other } of all) {
           if (what === 'ask') await tree.ask(name);
