@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { dayOf, QueryError, type RunEnd, type Used } from '../../query/index.js';
 import { type Database, DatabaseUnavailable } from '../drivers/database.js';
 import { Journal, type Move } from './journal.js';
@@ -14,6 +15,13 @@ import { withUsed } from './usage-rows.js';
  * service limits those of one run.
  */
 const WAITING_LENGTH = 256 * 1024 * 1024;
+
+/**
+ * Behind a commit of so many runs the next one waits a millisecond, and longer behind more. To write a thousand runs takes so long
+ * that new envelopes of most of them come meanwhile. A commit that begins at once has one envelope of each; a moment later it has
+ * several of some, which share its cost and leave in one write.
+ */
+const RUNS_PER_MS = 200;
 
 /** All envelopes that are appended before a commit begins share one promise. */
 class Commit {
@@ -62,7 +70,8 @@ class Commit {
 
 /**
  * Writes the logs of all runs of the process in group commits. One commit is in progress at a time; what is appended
- * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once.
+ * during it belongs to the next one. An envelope that arrives while no commit is in progress is committed at once, unless the last
+ * commit had hundreds of runs (`RUNS_PER_MS`).
  */
 export class LogWriter {
   /** Of a file. */
@@ -147,7 +156,7 @@ export class LogWriter {
     await next.done;
   }
 
-  /** Returns the commit of what is appended now. It begins in this tick, or after the one in progress. */
+  /** Returns the commit of what is appended now. It begins in this tick, or after the one in progress and its pause. */
   #begin(): Commit {
     const next = (this.#next ??= new Commit());
     if (!this.#current) void this.#commitAll();
@@ -161,7 +170,9 @@ export class LogWriter {
       const commit = (this.#current = this.#next);
       await new Promise<void>((resolve) => process.nextTick(resolve));
       this.#next = undefined;
+      const runs = commit.runs.length;
       await this.#commit(commit);
+      if (runs >= RUNS_PER_MS) await delay(runs / RUNS_PER_MS);
       this.#current = undefined;
     }
   }
