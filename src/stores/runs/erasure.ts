@@ -109,7 +109,7 @@ export class Erasure {
   }
 
   async removeRuns(runIds: string[]): Promise<void> {
-    for (const runId of runIds) this.localRuns.drop(runId);
+    this.localRuns.dropRemoved(runIds);
     for (let i = 0; i < runIds.length; i += REMOVED.runs) {
       const some = runIds.slice(i, i + REMOVED.runs);
       while (

@@ -39,10 +39,20 @@ describe('The tails of runs in memory', () => {
     const [run, another] = runs as [LocalRun, LocalRun];
     append(run, 300);
     expect(localRuns.find(run.record)).toBe(run);
-    localRuns.drop(run.id);
+    localRuns.drop(run);
     expect(localRuns.find(run.record)).toBeUndefined();
     expect(run.tail).toMatchObject({ length: 0, last: 300 });
     expect(localRuns.find({ ...another.record })).toBe(another);
+  });
+
+  it('stay with a later attempt of the run, which the process has taken before it drops the earlier one', () => {
+    const [earlier] = runs as [LocalRun];
+    const later = new LocalRun({ ...earlier.record, attempt: 2 }, '', 'process', { last: 0, endOffset: 0 });
+    localRuns.add(later);
+    append(later, 300);
+    localRuns.drop(earlier);
+    expect(localRuns.find({ ...later.record })).toBe(later);
+    expect(later.tail.length).toBeGreaterThan(200 * 1024);
   });
 
   it('keep what only the journal has', () => {

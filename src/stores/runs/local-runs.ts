@@ -41,7 +41,7 @@ export class LocalRuns {
     const run = this.#get(ref);
     const endedAt = run?.record.endedAt;
     if (endedAt === undefined || this.now() - endedAt < ENDED_RUNS.ms) return run;
-    this.drop(ref.id);
+    this.drop(run!);
     return undefined;
   }
 
@@ -56,7 +56,7 @@ export class LocalRuns {
     const runs = [...this.#unfinished.values()];
     for (const run of runs) {
       run.isUnwritable = true;
-      this.drop(run.id);
+      this.drop(run);
     }
     return runs;
   }
@@ -84,28 +84,34 @@ export class LocalRuns {
     this.limitTails(run);
     this.#unfinished.delete(run.id);
     this.#ended.set(run.id, run);
-    for (const [id, oldest] of this.#ended) {
+    for (const oldest of this.#ended.values()) {
       const isOld = this.now() - oldest.record.endedAt! >= ENDED_RUNS.ms;
       if (!isOld && this.#ended.size <= ENDED_RUNS.count) break;
-      this.drop(id);
+      this.drop(oldest);
     }
   }
 
   /** Drops the ended runs of a session from memory: only the database knows whether they were erased. */
   dropEnded(owner: string, sessionId: string): void {
-    for (const { id, record } of this.#ended.values())
-      if (record.owner === owner && record.sessionId === sessionId) this.drop(id);
+    for (const run of this.#ended.values())
+      if (run.record.owner === owner && run.record.sessionId === sessionId) this.drop(run);
   }
 
-  drop(runId: string): void {
-    const run = this.#unfinished.get(runId) ?? this.#ended.get(runId);
-    if (!run) return;
+  /** Drops runs from memory that the database is not to have any more. */
+  dropRemoved(runIds: string[]): void {
+    for (const id of runIds) {
+      const run = this.#unfinished.get(id) ?? this.#ended.get(id);
+      if (run) this.drop(run);
+    }
+  }
+
+  /** Drops a run from memory. A later attempt of it, which this process may have taken meanwhile, stays. */
+  drop(run: LocalRun): void {
     this.#count(run, 0);
     run.keptBy = undefined;
     // Its record may be held for long, for example while the run asks.
     run.dropTail();
-    this.#unfinished.delete(runId);
-    this.#ended.delete(runId);
+    for (const runs of [this.#unfinished, this.#ended]) if (runs.get(run.id) === run) runs.delete(run.id);
   }
 
   #get(ref: RunRef): LocalRun | undefined {

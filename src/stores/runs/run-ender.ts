@@ -42,7 +42,6 @@ export class RunEnder {
   ) {}
 
   async end(name: AttemptRef, end: RunEnd, answer: TurnAnswer): Promise<Ended | undefined> {
-    const { id: runId, attempt } = name;
     const run = this.localRuns.findUnfinished(name);
     if (!run) return this.#finishWaiting(name, end, answer);
     if (run.asking) {
@@ -50,18 +49,18 @@ export class RunEnder {
       await run.asking.catch(() => undefined);
       return this.end(name, end, answer);
     }
-    if (run.isFinishing || run.attempt !== attempt) return undefined;
+    if (run.isFinishing || run.attempt !== name.attempt) return undefined;
     run.isFinishing = true;
     const endedAt = this.database.now();
     let finished = await this.#finishWithLog(run, end, endedAt);
     if (!finished) {
       await this.writer.settled(run);
-      const { id, process, logExtent: log } = run;
+      const { id, process, attempt, logExtent: log } = run;
       if (!run.isLost) finished = await this.#finish({ id, process, attempt, log, end, endedAt, answer });
     }
     if (!finished) {
       // Another process has the run: its state is in the database only.
-      this.localRuns.drop(runId);
+      this.localRuns.drop(run);
       return undefined;
     }
     this.localRuns.end(run, finished.run);
@@ -77,7 +76,7 @@ export class RunEnder {
     const isHandedOver = await this.database.persistTransaction((db) =>
       handOver(db, this.database.driver, run, this.limits.of, this.database.now(), 'stops'),
     );
-    this.localRuns.drop(run.id);
+    this.localRuns.drop(run);
     return isHandedOver;
   }
 

@@ -130,7 +130,7 @@ export class RunStarter {
   /** Stores a run whose handler begins meanwhile. Nobody else can know the run before this has resolved. */
   #store(local: LocalRun, started: NewRun): Promise<void> {
     return (local.stored = this.writer.insert(local, started).catch((error: unknown) => {
-      this.localRuns.drop(local.id);
+      this.localRuns.drop(local);
       throw error;
     }));
   }

@@ -56,7 +56,7 @@ export class SqlInputStore extends InputStore {
     const asked = await database.persistTransaction((db) =>
       ask(db, database.driver, run, asking, limit, this.outbox, now),
     );
-    this.localRuns.drop(run.id);
+    this.localRuns.drop(run);
     return asked;
   }
 
