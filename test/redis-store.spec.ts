@@ -21,7 +21,7 @@ import { NO_REDIS, startRedis } from './support/redis.js';
 const describeWithRedis = NO_REDIS === '' ? describe : describe.skip;
 
 /** A busy machine may stop this process for a while. It must not lose its lock by that. */
-const LOCK_MS = 400;
+const LOCK_MS = 1_000;
 
 describeWithRedis('The example of a store on Redis', () => {
   let server: Awaited<ReturnType<typeof startRedis>>;
@@ -30,20 +30,22 @@ describeWithRedis('The example of a store on Redis', () => {
   });
   afterAll(() => server.kill());
 
-  const storeOf = (options: RedisRunStoreOptions) => new RedisRunStore(server.url, options);
+  const storeOf = (options: RedisRunStoreOptions = {}) => new RedisRunStore(server.url, options);
 
   describeRunStore(
     'RedisRunStore',
     async ({ retention, events }) => {
       const administrator = new Redis(server.url);
-      let store = storeOf({ retention, lockMs: LOCK_MS });
+      let store = storeOf({ retention });
       await store.open(events);
       return {
         store,
         sweep: () => store.sweep(),
         restart: async (told) => {
           store.crash();
-          store = storeOf({ retention, lockMs: LOCK_MS });
+          // Its lock has expired.
+          await administrator.del('lock');
+          store = storeOf({ retention });
           await store.open(told);
           return store;
         },
@@ -97,8 +99,7 @@ describeWithRedis('The example of a store on Redis', () => {
   });
 
   it('keeps the sessions and runs of a service that is started again', async () => {
-    const start = () =>
-      startAgent(ONE_ADAPTER, () => of(message('Hello')), { store: storeOf({ lockMs: LOCK_MS }) });
+    const start = () => startAgent(ONE_ADAPTER, () => of(message('Hello')), { store: storeOf() });
     let host = await start();
     const asked = await ask(host.url, 'Hi', { kwargs: { session_id: 's' }, headers: FULL });
     expect(await asked.answer()).toEqual({ text: 'Hello', done: [{ status: 'completed' }] });
@@ -137,5 +138,15 @@ describeWithRedis('The example of a store on Redis', () => {
     await expect(second.open(eventsOf())).rejects.toThrow('Another process uses this Redis database.');
     await second.close();
     await first.close();
+  });
+
+  it('is opened when the lock of a process that has crashed has expired', async () => {
+    const crashed = storeOf({ lockMs: LOCK_MS });
+    await crashed.open(eventsOf());
+    crashed.crash();
+    const next = storeOf({ lockMs: LOCK_MS });
+    await next.open(eventsOf());
+    expect((await next.admit(admissionOf())).created).toBe(true);
+    await next.close();
   });
 });
