@@ -41,12 +41,13 @@ describe.each(['a file', 'Postgres'])('The commits to %s', (kind) => {
     if (kind === 'a file') await store.close();
   });
 
-  /** Admits runs in one commit. */
-  async function admit(count: number): Promise<RunRecord[]> {
+  /** Appends to so many runs in one commit. Returns one of them. */
+  async function appendToAll(count: number): Promise<RunRecord> {
     const admitting = Array.from({ length: count }, () => store.admit(admissionOf({ mayStartEarly: true })));
     const admitted = await Promise.all(admitting);
     for (const { stored } of admitted) await stored;
-    return admitted.map(({ run }) => run);
+    await Promise.all(admitted.map(async ({ run }) => store.append(run, textOf('all'))));
+    return admitted[0]!.run;
   }
 
   /** Appends two envelopes, the second one when the commit of the first may have begun. */
@@ -55,18 +56,19 @@ describe.each(['a file', 'Postgres'])('The commits to %s', (kind) => {
     const first = store.append(run, textOf('first'));
     for (let tick = 0; tick < 3; tick++) await new Promise<void>((resolve) => process.nextTick(resolve));
     await Promise.all([first, store.append(run, textOf('second'))]);
-    expect(await readAll(store, run)).toEqual([textOf('first'), textOf('second')]);
   }
 
   it('begin at once with what comes behind a commit of few runs', async () => {
-    const [run] = await admit(100);
-    await appendTwo(run!);
+    const run = await appendToAll(100);
+    await appendTwo(run);
     expect(commits).toBe(2);
+    expect(await readAll(store, run)).toEqual(['all', 'first', 'second'].map(textOf));
   });
 
   it('wait for more of each run behind a commit of hundreds of runs', async () => {
-    const [run] = await admit(400);
-    await appendTwo(run!);
+    const run = await appendToAll(400);
+    await appendTwo(run);
     expect(commits).toBe(1);
+    expect(await readAll(store, run)).toEqual(['all', 'first', 'second'].map(textOf));
   });
 });
