@@ -40,8 +40,8 @@ export class LocalRuns {
   find(ref: RunRef): LocalRun | undefined {
     const run = this.#get(ref);
     const endedAt = run?.record.endedAt;
-    if (endedAt === undefined || this.now() - endedAt < ENDED_RUNS.ms) return run;
-    this.drop(run!);
+    if (!run || endedAt === undefined || this.now() - endedAt < ENDED_RUNS.ms) return run;
+    this.drop(run);
     return undefined;
   }
 

@@ -170,9 +170,9 @@ export class LogWriter {
       const commit = (this.#current = this.#next);
       await new Promise<void>((resolve) => process.nextTick(resolve));
       this.#next = undefined;
-      const runs = commit.runs.length;
       await this.#commit(commit);
-      if (runs >= RUNS_PER_MS) await delay(runs / RUNS_PER_MS);
+      const pauseMs = commit.runs.length / RUNS_PER_MS;
+      if (pauseMs >= 1) await delay(pauseMs);
       this.#current = undefined;
     }
   }
