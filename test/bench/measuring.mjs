@@ -76,7 +76,8 @@ export async function pace(context, group, streams) {
   const { peer, server, load, scale } = context;
   const body = bodyOf(peer, `paced ${group} ${EVENTS_PER_STREAM}`);
   await load.run('hold', { port: server.port, body, connections: streams });
-  await wait(2000);
+  // Until a store does everything that long streams make it do.
+  await wait(6000);
   // The load process becomes as fast as it can be.
   await load.run('watch', { ms: 300 });
   const { rate, core, p50, p99, busy } = await look(context, 'watch', 2000 * scale);

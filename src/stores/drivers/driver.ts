@@ -2,6 +2,7 @@ import { NoResultError } from 'kysely';
 import { QueryError, type Signals } from '../../query/index.js';
 import { OtherVersion } from '../schema/migrations.js';
 import type { Db } from '../schema/tables.js';
+import type { JournalFiles } from './journal-files.js';
 
 /** The reason of `Driver.outageOf` for a disk without space. Small writes may still find some. */
 export const DISK_FULL = 'the disk is full';
@@ -22,6 +23,9 @@ export interface Driver {
 
   /** The directory for the contents of files; undefined if they are kept in the database. */
   readonly contentDirectory: string | undefined;
+
+  /** The files that have the newest envelopes of runs; undefined on a shared database. */
+  readonly journal: JournalFiles | undefined;
 
   /** For reads, and for writes that are one statement each. */
   readonly db: Db;

@@ -6,6 +6,7 @@ import { migrate } from '../schema/migrations.js';
 import type { Db } from '../schema/tables.js';
 import { codeOf, DISK_FULL, type Driver, isOwnError, type Work } from './driver.js';
 import { GroupCommit } from './group-commit.js';
+import { JournalFiles } from './journal-files.js';
 import { SqliteDb, SqliteThread } from './sqlite-thread.js';
 
 /** The codes of errors that are final: the statement or its data is wrong. */
@@ -14,7 +15,10 @@ const FINAL = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)/;
 /** Errors that other statements will meet too, by the beginning of their code, and what the operator reads about each. */
 const OUTAGES: [code: string, reason: string][] = [
   ['SQLITE_FULL', DISK_FULL],
+  ['ENOSPC', DISK_FULL],
+  ['EDQUOT', DISK_FULL],
   ['SQLITE_IOERR', 'the disk failed'],
+  ['EIO', 'the disk failed'],
   ['SQLITE_READONLY', 'the file, or its directory, cannot be written'],
   ['SQLITE_CANTOPEN', 'the file cannot be opened'],
   ['SQLITE_BUSY', 'the file is locked by another process'],
@@ -52,6 +56,7 @@ export class LibsqlDriver implements Driver {
   private constructor(
     readonly name: string,
     private readonly thread: SqliteThread,
+    readonly journal: JournalFiles,
     direct: Db,
   ) {
     this.contentDirectory = `${name}.files`;
@@ -82,7 +87,7 @@ export class LibsqlDriver implements Driver {
       // What is deleted is overwritten with zeros.
       await sql`pragma secure_delete = on`.execute(db);
       await migrate(db as Kysely<never>, undefined);
-      return new LibsqlDriver(path, thread, db);
+      return new LibsqlDriver(path, thread, await JournalFiles.open(path), db);
     } catch (error) {
       await thread?.end();
       const refusal = REFUSALS.find(([code]) => code.test(codeOf(error)));
@@ -130,6 +135,7 @@ export class LibsqlDriver implements Driver {
       if (this.outageOf(error) === undefined) throw error;
     } finally {
       await this.thread.end();
+      await this.journal.close();
     }
   }
 }

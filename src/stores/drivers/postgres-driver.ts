@@ -55,6 +55,7 @@ const FULL = '53100';
 export class PostgresDriver implements Driver {
   readonly isShared = true;
   readonly contentDirectory = undefined;
+  readonly journal = undefined;
   #promptDb: Db | undefined;
 
   private constructor(

@@ -43,10 +43,13 @@ async function openFile(): Promise<void> {
   store = new SqlRunStore(driver);
 }
 
-/** Lets each transaction pass through a step. */
-function through(step: (transact: () => Promise<unknown>) => Promise<unknown>): void {
+/** Lets each transaction, and each row of the journal, pass through a step. */
+function through(step: (commit: () => Promise<unknown>) => Promise<unknown>): void {
   const transact = driver.transactAtOnce.bind(driver);
   driver.transactAtOnce = (work) => step(() => transact(work)) as ReturnType<typeof transact<never>>;
+  const { journal } = driver;
+  const append = journal?.append.bind(journal);
+  if (append) journal!.append = (row) => step(() => append(row)) as Promise<void>;
 }
 
 async function logOf(runId: string): Promise<string> {

@@ -69,7 +69,10 @@ describe('the retention of a file', () => {
   it('A log of many small segments is removed with several transactions of limited size', async () => {
     await open({ runMs: HOUR });
     const { run } = await store.admit(admissionOf());
-    for (let i = 0; i < 250; i++) await store.append(run, JSON.stringify(message('x')));
+    for (let i = 0; i < 250; i++) {
+      void store.append(run, JSON.stringify(message('x')));
+      await store.keep(run, { state: `${i}` });
+    }
     await store.end(run, COMPLETED, keptAnswer());
     expect(await countOf('log')).toBeGreaterThanOrEqual(250);
 

@@ -4,7 +4,7 @@ import type { Driver } from '../drivers/driver.js';
 import { type PlaceOf, Statement, tableOf } from '../drivers/row-statement.js';
 import type { Db } from '../schema/tables.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
-import { type Move, writeMove } from './journal.js';
+import type { Move } from './journal.js';
 import { insertion, type NewRun, RUN_COLUMNS, RUN_TYPES } from './new-runs.js';
 import {
   ENDING_TYPES,
@@ -205,20 +205,28 @@ const segmentsIn = (place: Place) => tableOf('segment', SEGMENT_TYPES, place, ({
 async function writeToFile(database: Database, commit: LogCommit): Promise<Written> {
   const { driver } = database;
   const { runs, segments, move, checkpoints, usage, endings, deliveries } = commit;
+  const hasNew = runs.length > 0;
+  if (move?.row) {
+    const { row } = move;
+    const append = () => driver.journal!.append(row);
+    // A journal that can be written does not end an outage of the SQLite file.
+    await append().catch(() => (hasNew ? database.attempt(append) : database.persist(append)));
+  }
+  const others = [runs, segments, checkpoints, usage, endings, deliveries];
+  if (others.every(({ length }) => length === 0)) return { expired: [], ended: new Map() };
   const write = async (db: Db) => {
     const [, , rows] = await Promise.all([
       insertion.execute(db, driver, runs),
       insertingDone.execute(db, driver, endings),
       updating.execute<{ id: string; deferred: string | null }>(db, driver, endings),
       insertSegments(db, driver, segments),
-      move && writeMove(db, driver, move),
       updatingUsage.execute(db, driver, usage),
       ...checkpoints.map((checkpoint) => storeCheckpoint(db, checkpoint)),
       insertDeliveries(db, driver, deliveries),
     ]);
     return rows;
   };
-  const ended = await (runs.length > 0 ? database.attemptAtOnce(write) : database.persistAtOnce(write));
+  const ended = await (hasNew ? database.attemptAtOnce(write) : database.persistAtOnce(write));
   const later = ended.map(({ id, deferred }) => [id, deferred !== null] as const);
   return { expired: [], ended: new Map([...endedAtOnce(runs), ...later]) };
 }

@@ -84,7 +84,8 @@ export class LogWriter {
     private readonly outbox: Outbox,
     private readonly onCommitted: (run: LocalRun) => void,
   ) {
-    if (!database.driver.isShared) this.#journal = new Journal();
+    const { journal } = database.driver;
+    if (journal) this.#journal = new Journal(journal);
     database.onOutage = () => this.#refuseNext();
   }
 
@@ -150,7 +151,7 @@ export class LogWriter {
 
   /** Empties the journal. */
   async moveAll(): Promise<void> {
-    if (!this.#journal || this.#journal.isEmpty) return;
+    if (this.database.driver.journal?.isEmpty ?? true) return;
     const next = this.#begin();
     next.isWhole = true;
     await next.done;
@@ -212,6 +213,7 @@ export class LogWriter {
     const { expired, ended } = written;
     if (expired.length === 0) {
       if (move) this.#journal!.written(move);
+      if (commit.isWhole) await this.database.persist(() => this.database.driver.journal!.clear());
       return ended;
     }
     this.#lose(

@@ -23,10 +23,9 @@ export interface Tables {
     heartbeat: number;
     sweeping: Generated<Flag>;
   };
-  /** The newest envelopes of many runs, in a file; see `Journal`. */
+  /** Rows of the journal that an earlier version has left; see `moveAll`. */
   journal: {
     number: number;
-    /** Parts of logs; see `partOf`. Those of an earlier version are JSON. */
     segments: string;
   };
   /** One row: the channel on which the processes of Postgres send signals. */

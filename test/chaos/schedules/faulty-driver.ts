@@ -34,6 +34,10 @@ export class FaultyDriver implements Driver {
     return this.driver.contentDirectory;
   }
 
+  get journal(): Driver['journal'] {
+    return this.driver.journal;
+  }
+
   get db(): Db {
     if (!this.isDown) return this.driver.db;
     return this.driver.db.withPlugin({
