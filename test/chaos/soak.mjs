@@ -171,10 +171,11 @@ async function runRound(round) {
   console.log(`  database ${MB(bytes + disk.bytes)} MB, ${dropping}, left: ${JSON.stringify(rows)}`);
 }
 
-/** The size of a SQLite database with its write-ahead log, and how many contents are in its directory. */
+/** The size of a SQLite database with its write-ahead log and its journal, and how many contents are in its directory. */
 async function filesOfStore() {
   if (values.store !== 'file') return { bytes: 0, contents: 0 };
-  const sizes = await Promise.all(['', '-wal'].map((end) => stat(`${join(directory, DATABASE_FILE)}${end}`)));
+  const ends = ['', '-wal', '.journal1', '.journal2'];
+  const sizes = await Promise.all(ends.map((end) => stat(`${join(directory, DATABASE_FILE)}${end}`)));
   const contents = await readdir(`${join(directory, DATABASE_FILE)}.files`, {
     recursive: true,
     withFileTypes: true,

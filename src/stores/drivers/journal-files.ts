@@ -171,10 +171,9 @@ class JournalFile {
   }
 }
 
-/** Makes sure that new files are still in their directory after the machine has lost its power. */
+/** Makes sure that new files are still in their directory after the machine has lost its power, where the system can do that. */
 async function syncNames(directory: string): Promise<void> {
-  // Windows does not open directories.
-  if (SYNCED === undefined) return;
-  const handle = await open(directory);
-  await handle.sync().finally(() => handle.close());
+  const handle = await open(directory).catch(() => undefined);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
 }

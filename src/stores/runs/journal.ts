@@ -167,8 +167,11 @@ export async function moveAll(database: Database): Promise<void> {
     const earlier = await db.selectFrom('journal').select('segments as text').orderBy('number').execute();
     const left = new Map<string, Segment[]>();
     for (const { text } of [...earlier, ...rows]) {
-      for (const segment of segmentsIn(text))
-        left.set(segment.run_id, [...(left.get(segment.run_id) ?? []), segment]);
+      for (const segment of segmentsIn(text)) {
+        const segments = left.get(segment.run_id);
+        if (segments) segments.push(segment);
+        else left.set(segment.run_id, [segment]);
+      }
     }
     for (const [runId, segments] of left) await move(db, driver, runId, segments);
     if (earlier.length > 0) await db.deleteFrom('journal').execute();
