@@ -85,7 +85,7 @@ describe('A run that asks, among several processes', () => {
     const members = [a, b];
     const asked = cluster.ask(members, { steps: [{ emit: 1 }, { ask: 'k', survives: true }] });
     await asked.until('input_required');
-    for (let deploy = 0; deploy < 10; deploy++) {
+    for (let deploy = 0; deploy < 6; deploy++) {
       const name = deploy % 2 ? 'b' : 'a';
       expect(await cluster.member(name).stop()).toBe(0);
       members.push(await cluster.add(name));
