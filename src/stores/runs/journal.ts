@@ -152,7 +152,7 @@ function segmentsIn(text: string): Segment[] {
     const [head, ...envelopes] = part.split('\n');
     const [first, startOffset, ...others] = head!.split(' ');
     const log = { last: Number(first) - 1, endOffset: Number(startOffset) };
-    return segmentsOf(others.at(-1)!, log, envelopes);
+    return segmentsOf(others.at(-1) ?? '', log, envelopes);
   });
 }
 
