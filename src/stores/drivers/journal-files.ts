@@ -14,6 +14,18 @@ export interface JournalRow {
 /** A file that has so many bytes is left for the other one, as soon as no row of that is needed. */
 const FILE_LENGTH = 4 * 1024 * 1024;
 
+/**
+ * A file grows by so many bytes of zeros behind a row. The rows after that are written where the file has its blocks already,
+ * which takes a fifth less time: the disk gets the data and nothing about the file.
+ */
+const GROWTH = 64 * 1024;
+
+/**
+ * How often the path is checked, in milliseconds. Linux stores the time of a write only roughly until somebody asks for it, and
+ * the check asks: one before each row would make each write store the time too.
+ */
+const CHECK_MS = 100;
+
 /** With this flag, a write ends when the disk has it. Undefined on Windows, where a second call waits for the disk. */
 const SYNCED = constants.O_DSYNC as number | undefined;
 
@@ -62,7 +74,8 @@ export class JournalFiles {
    * Appends a row. When the promise resolves, the row is on the disk. When it rejects, the row may be there too, and the same
    * row can be appended again. Calls must not overlap.
    *
-   * @throws the error of the file system; an error with the code `SQLITE_REPLACED` if the file was deleted or replaced
+   * @throws the error of the file system; an error with the code `SQLITE_REPLACED` if the file was deleted or replaced, within
+   *   a tenth of a second
    */
   async append(row: JournalRow): Promise<void> {
     if (this.#current.length >= FILE_LENGTH && this.#other.newest < this.#oldest) {
@@ -91,8 +104,12 @@ export class JournalFiles {
 class JournalFile {
   /** The number of its newest row. */
   newest: number;
+  /** How many bytes it has, with the zeros behind its rows. */
+  #size: number;
+  /** When the path was found to be that of the file, on the clock of `performance`. */
+  #checkedAt = -Infinity;
 
-  /** @param length in bytes */
+  /** @param length of its rows, in bytes */
   private constructor(
     private readonly path: string,
     private readonly handle: FileHandle,
@@ -101,6 +118,7 @@ class JournalFile {
   ) {
     // What the last process has left is needed until it is cleared.
     this.newest = length > 0 ? Infinity : 0;
+    this.#size = length;
   }
 
   static async open(path: string): Promise<JournalFile> {
@@ -112,8 +130,9 @@ class JournalFile {
   /** Returns its rows up to the first that is not whole. */
   async read(): Promise<JournalRow[]> {
     const rows: JournalRow[] = [];
-    const bytes = Buffer.alloc(this.length);
-    await this.handle.read(bytes, 0, bytes.length, 0);
+    const file = Buffer.alloc(this.length);
+    await this.handle.read(file, 0, file.length, 0);
+    const bytes = withoutZeros(file);
     for (let start = 0; start < bytes.length;) {
       const headEnd = bytes.indexOf('\n', start);
       const [number, length, checksum] = bytes.toString('latin1', start, headEnd).split(' ').map(Number);
@@ -131,30 +150,30 @@ class JournalFile {
   }
 
   async append({ number, text }: JournalRow): Promise<void> {
-    if (statSync(this.path, { throwIfNoEntry: false })?.ino !== this.ino) {
-      throw Object.assign(new Error('The journal was deleted or replaced.'), { code: 'SQLITE_REPLACED' });
-    }
-    const length = Buffer.byteLength(text);
-    const row = Buffer.from(`${number} ${length} ${crc32(text)}\n${text}`);
+    this.#checkPath();
+    const row = Buffer.from(`${number} ${Buffer.byteLength(text)} ${crc32(text)}\n${text}`);
+    const end = this.length + row.length;
+    const bytes = end > this.#size ? Buffer.concat([row], row.length + GROWTH) : row;
     try {
-      for (let written = 0; written < row.length;) {
-        const position = this.length + written;
+      for (let at = this.length; at < end;) {
+        const offset = at - this.length;
         // The handle's own method takes a quarter more of the processor.
-        written += (await writeTo(this.handle.fd, row, written, row.length - written, position)).bytesWritten;
+        at += (await writeTo(this.handle.fd, bytes, offset, bytes.length - offset, at)).bytesWritten;
+        this.#size = Math.max(this.#size, at);
       }
       if (SYNCED === undefined) await this.handle.datasync();
     } catch (error) {
       // A part of it may take the last space of the disk.
-      await this.handle.truncate(this.length).catch(() => undefined);
+      await this.#truncate(this.length).catch(() => undefined);
       throw error;
     }
-    this.length += row.length;
+    this.length = end;
     this.newest = number;
   }
 
   async clear(): Promise<void> {
     if (this.length === 0) return;
-    await this.handle.truncate();
+    await this.#truncate(0);
     await this.handle.datasync();
     this.length = 0;
     this.newest = 0;
@@ -165,10 +184,30 @@ class JournalFile {
     if (!isNeeded) await unlink(this.path).catch(() => undefined);
   }
 
+  async #truncate(length: number): Promise<void> {
+    this.#size = length;
+    await this.handle.truncate(length);
+  }
+
+  #checkPath(): void {
+    const now = performance.now();
+    if (now - this.#checkedAt < CHECK_MS) return;
+    if (statSync(this.path, { throwIfNoEntry: false })?.ino !== this.ino) {
+      throw Object.assign(new Error('The journal was deleted or replaced.'), { code: 'SQLITE_REPLACED' });
+    }
+    this.#checkedAt = now;
+  }
+
   #reportDamage(at: number): void {
     const message = `The file ${this.path} is damaged at byte ${at}. Runs go on from what is left of their logs.`;
     new Logger('Journal').error(message);
   }
+}
+
+function withoutZeros(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return bytes.subarray(0, end);
 }
 
 /** Makes sure that new files are still in their directory after the machine has lost its power, where the system can do that. */
