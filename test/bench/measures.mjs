@@ -154,7 +154,7 @@ export const MEASURES = {
   latency: {
     title:
       '(l) milliseconds to the first event, one query after another; then 500, 1,000 and 5,000 streams of 20 single events a second, and microseconds of the processor for each of these',
-    peers: ['raw', 'oursFastify', ...DURABLE],
+    peers: ['limit', 'raw', 'oursFastify', ...DURABLE],
     startsItself: true,
     run: latency,
   },
