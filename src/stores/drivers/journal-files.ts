@@ -74,8 +74,8 @@ export class JournalFiles {
    * Appends a row. When the promise resolves, the row is on the disk. When it rejects, the row may be there too, and the same
    * row can be appended again. Calls must not overlap.
    *
-   * @throws the error of the file system; an error with the code `SQLITE_REPLACED` if the file was deleted or replaced, within
-   *   a tenth of a second
+   * @throws the error of the file system; an error with the code `SQLITE_REPLACED` if the file was deleted or replaced,
+   *   which is noticed within a tenth of a second
    */
   async append(row: JournalRow): Promise<void> {
     if (this.#current.length >= FILE_LENGTH && this.#other.newest < this.#oldest) {

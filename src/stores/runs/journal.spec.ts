@@ -133,7 +133,7 @@ describe('A file with many runs', () => {
     await rename(journal(1), `${journal(1)}.away`);
     const appended: Promise<unknown>[] = [];
     const noticed = eventually(() => told.length === 1);
-    // The store checks the path some times a second.
+    // The store checks the path ten times a second.
     while (told.length === 0) {
       appended.push(appendToAll('b'));
       await Promise.race([appended.at(-1), noticed]);
