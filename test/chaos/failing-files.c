@@ -62,8 +62,10 @@ static int concerns_path(const char *path) {
   return control && strncmp(path, directory, directory_length) == 0;
 }
 
+/* A file may be closed without `close`, and a connection then has its number. */
 static int concerns(int fd) {
-  return control && fd >= 0 && fd < DESCRIPTORS && ours[fd];
+  struct stat about;
+  return control && fd >= 0 && fd < DESCRIPTORS && ours[fd] && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 /* Counts a call. Returns whether it is disturbed. */

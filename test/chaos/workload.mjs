@@ -105,7 +105,8 @@ export async function verify(service, runs, check) {
 
 /** Waits for all, also after one has failed. */
 async function settled(works, check) {
-  for (const { reason } of await Promise.allSettled(works)) if (reason) check(false, reason.message);
+  for (const { reason } of await Promise.allSettled(works))
+    if (reason) check(false, [reason.message, reason.cause?.message].filter(Boolean).join(': '));
 }
 
 async function verifyLog(caller, run, check) {
