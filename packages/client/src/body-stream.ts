@@ -8,10 +8,15 @@ export class BodyStream {
   readonly whenSent: Promise<void>;
   /** Why it could not be read, if that is so: `fetch` would hide it behind an error of its own. */
   failure: unknown;
+  /** Ends the reading. `fetch` of Node does not, where the connection was cut while the source is silent. */
+  readonly leave: (reason?: unknown) => void;
 
-  /** @param size its bytes, if known */
+  /**
+   * @param read begins to read the chunks; its signal aborts when they are not needed any more
+   * @param size its bytes, if known
+   */
   constructor(
-    chunks: AsyncGenerator<Uint8Array>,
+    read: (signal: AbortSignal) => AsyncGenerator<Uint8Array>,
     size: number | undefined,
     onSent: OnSent | undefined,
     signal: AbortSignal,
@@ -20,14 +25,17 @@ export class BodyStream {
     let end!: () => void;
     this.whenSent = new Promise((resolve) => (end = resolve));
     let controller!: ReadableStreamDefaultController<Uint8Array>;
+    const reading = new AbortController();
+    const chunks = read(reading.signal);
     const abort = () => {
       controller.error(signal.reason);
-      leave();
+      this.leave(signal.reason);
     };
     // The signal may last longer than the body, and would keep it.
     const release = () => signal.removeEventListener('abort', abort);
-    const leave = () => {
+    this.leave = (reason) => {
       release();
+      reading.abort(reason);
       void chunks.return(undefined).catch(() => undefined);
     };
     this.stream = new ReadableStream<Uint8Array>(
@@ -50,11 +58,11 @@ export class BodyStream {
             controller.close();
           } catch (error) {
             release();
-            this.failure = error;
+            if (!reading.signal.aborted) this.failure = error;
             throw error;
           }
         },
-        cancel: leave,
+        cancel: this.leave,
       },
       { highWaterMark: 0 },
     );

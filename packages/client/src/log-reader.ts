@@ -229,6 +229,7 @@ export class LogReader {
         return events;
       });
     } catch (error) {
+      body.stream?.leave();
       const failure = body.stream?.failure ?? error;
       this.#isRefused = failure instanceof AgentQueryError && failure.status !== undefined;
       // A file was dropped after it was sent.

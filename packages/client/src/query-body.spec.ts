@@ -124,18 +124,33 @@ describe('The client, sending a body,', () => {
 
     it('cancels a stream that is silent when the answer is cancelled', async () => {
       await start([(request) => void request.resume()]);
-      const begun = deferred();
-      const ended = deferred();
-      const content = new ReadableStream(
-        { pull: () => begun.resolve(), cancel: () => ended.resolve() },
-        {
-          highWaterMark: 0,
-        },
-      );
+      const { content, begun, ended } = silent();
       const answer = client.ask('x', { files: [content] });
-      await begun.promise;
+      const failure = failureOf(answer);
+      expect(await Promise.race([begun, failure])).toBeUndefined();
       await answer.cancel();
-      await ended.promise;
+      expect(await failure).toMatchObject({ code: 'cancelled' });
+      await ended;
+    });
+
+    it('cancels a stream that is silent when the connection is cut', async () => {
+      const { content, begun, ended } = silent();
+      await start([(request) => void begun.then(() => request.destroy())]);
+      expect(await failureOf(client.ask('x', { files: [content] }))).toMatchObject({
+        code: 'body_not_repeatable',
+      });
+      await ended;
     });
   });
 });
+
+/** A stream that has no chunk, and when it is first read and when it is cancelled. */
+function silent() {
+  const begun = deferred();
+  const ended = deferred();
+  const content = new ReadableStream<Uint8Array>(
+    { pull: () => begun.resolve(), cancel: () => ended.resolve() },
+    { highWaterMark: 0 },
+  );
+  return { content, begun: begun.promise, ended: ended.promise };
+}

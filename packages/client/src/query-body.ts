@@ -80,9 +80,8 @@ export class QueryBody {
     this.whenSent = hasFiles ? new Promise(() => undefined) : undefined;
     this.stream = undefined;
     if (!hasFiles) return texts.join('');
-    const chunks = this.#chunks(signal);
-    if (isBrowser()) return blobOf(chunks);
-    this.stream = new BodyStream(chunks, this.size, onSent, signal);
+    if (isBrowser()) return blobOf(this.#chunks(signal));
+    this.stream = new BodyStream((left) => this.#chunks(left), this.size, onSent, signal);
     this.whenSent = this.stream.whenSent.then(() => void (this.isSent = true));
     return this.stream.stream;
   }

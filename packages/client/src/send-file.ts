@@ -69,7 +69,7 @@ async function post(source: FileSource, sending: Sending): Promise<SentFile> {
     if (onSent) return (await upload(connection, url, parts, onSent, sentFileOf, refusals)).value;
     return connection.send(url, parts, jsonOf<SentFile>);
   }
-  const body = new BodyStream(bytesOf(source, signal), source.size, onSent, signal);
+  const body = new BodyStream((left) => bytesOf(source, left), source.size, onSent, signal);
   const parts = { ...request, body: body.stream, whenSent: body.whenSent };
   return connection.send(url, parts, jsonOf<SentFile>).catch((error: unknown) => {
     throw body.failure ?? error;
