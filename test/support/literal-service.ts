@@ -33,6 +33,9 @@ export function failureOf(answer: { text(): Promise<string> }): Promise<AgentQue
   );
 }
 
+/** `fetch` may still hold a connection to a port that was just closed: a new service at this port would not get its request. */
+const usedPorts = new Set<number>();
+
 /** A service that answers with literal bytes. */
 export class LiteralService {
   /** The requests: method, path and cursor. */
@@ -53,11 +56,21 @@ export class LiteralService {
     const service = new LiteralService(responds);
     service.#server.listen(0, '127.0.0.1');
     await once(service.#server, 'listening');
-    return service;
+    if (!usedPorts.has(service.#port)) {
+      usedPorts.add(service.#port);
+      return service;
+    }
+    const another = await LiteralService.start(responds);
+    await service.stop();
+    return another;
+  }
+
+  get #port(): number {
+    return (this.#server.address() as AddressInfo).port;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+    return `http://127.0.0.1:${this.#port}/`;
   }
 
   client(options: AgentQueryClientOptions = {}): AgentQueryClient {
