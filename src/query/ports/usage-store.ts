@@ -52,6 +52,7 @@ export interface UsageRecord extends Tokens {
  * class MyRunStore extends RunStore {
  *   override readonly usage: UsageStore = new MyUsageStore();
  *   // …
+ * }
  */
 export abstract class UsageStore {
   /**
