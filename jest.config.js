@@ -11,8 +11,12 @@ const missing = [
   ...(existsSync(new URL('test/browser/node_modules', import.meta.url)) ? [] : ['/test/browser/']),
 ];
 
-/** Suites that take long: several processes on one database, real proxies, other languages. `npm run chaos` executes them. */
-export const LONG = '/test/(e2e/cluster/(?!two-processes)|real-proxies|conformance/services)';
+/**
+ * Suites that take long: several processes on one database, real proxies, other languages, files that harm their parser.
+ * `npm run chaos` executes them.
+ */
+export const LONG =
+  '/(test/(e2e/cluster/(?!two-processes)|real-proxies|conformance/services)|packages/files/src/hostile-files)';
 
 /** One suite: unit specs beside the source files, and the tests of the interface under `test`. */
 export default {
@@ -20,6 +24,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/stop-shared-postgres.mjs',
   // Node, and a check that a suite leaves nothing open.
   testEnvironment: '<rootDir>/test/support/leak-environment.mjs',
+  runtime: '<rootDir>/test/support/shared-runtime.cjs',
   // Tests wait for conditions. This ends a wait in vain, and is long enough for slow machines.
   testTimeout: 60_000,
   // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes more than twice as long.

@@ -4,6 +4,5 @@ import base, { LONG } from '../../jest.config.js';
 export default {
   ...base,
   rootDir: '../..',
-  testMatch: ['**/test/**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', `^(?!.*${LONG})`],
 };

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import process from 'node:process';
 import { TestEnvironment } from 'jest-environment-node';
 import { LeakCheck } from './leak-check.mjs';
 
@@ -13,12 +14,29 @@ AsyncLocalStorage.prototype.run = function (...parameters) {
   return run.apply(this, parameters);
 };
 
+/** Where Jest keeps what listens to the events of a suite. */
+const HANDLERS = Symbol.for('EVENT_HANDLERS');
+
+/** That of all suites of the process, whose modules are kept: `shared-runtime.cjs`. */
+let shared;
+
 /** Jest's environment for Node, which fails each suite that leaves something open. */
 export default class LeakEnvironment extends TestEnvironment {
   #check = new LeakCheck();
+  #restore;
+  #variables;
+
+  constructor(...parameters) {
+    if (shared) return shared;
+    super(...parameters);
+    if (!process.env['ISOLATED']) shared = this;
+  }
 
   async setup() {
     await super.setup();
+    const { env } = this.global.process;
+    this.#variables = { ...env };
+    this.#restore = [this.global, this.global.process, env].map(restorerOf);
     await this.#check.start();
   }
 
@@ -27,7 +45,13 @@ export default class LeakEnvironment extends TestEnvironment {
     // Jest has one for each suite, and leaves it. Before Node 24, each of them makes every promise of later suites slower.
     for (const storage of storages) storage.disable();
     storages.clear();
-    await super.teardown();
+    if (this !== shared) return super.teardown();
+    this.fakeTimers.useRealTimers();
+    this.fakeTimersModern.useRealTimers();
+    for (const restore of this.#restore) restore();
+    const { env } = this.global.process;
+    for (const name of Object.keys(env)) if (!(name in this.#variables)) delete env[name];
+    delete this.global[HANDLERS];
   }
 
   /** Jest waits for this; `run_finish` comes after the last hook of the suite. */
@@ -40,4 +64,14 @@ export default class LeakEnvironment extends TestEnvironment {
     // Thrown, it would hide the results of the tests.
     state.unhandledErrors.push(error);
   }
+}
+
+/** Returns a function that gives an object the values that it has now. What is added stays: modules that are kept need it. */
+function restorerOf(object) {
+  const before = Object.getOwnPropertyDescriptors(object);
+  return () => {
+    for (const key of Reflect.ownKeys(before))
+      if (Object.getOwnPropertyDescriptor(object, key)?.value !== before[key].value)
+        Object.defineProperty(object, key, before[key]);
+  };
 }

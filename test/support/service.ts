@@ -1,7 +1,10 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { eventuallyElsewhere } from './conditions.js';
+import { type Refusal, ServicesProcess } from './kept/services-process.js';
+
+export type { Refusal };
 
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
@@ -30,19 +33,6 @@ export interface Service extends ServiceProcess, SharedService {
   stop(): Promise<NodeJS.Signals | number | null>;
 }
 
-/** What a service prints that cannot start, and its exit code. */
-export interface Refusal {
-  message: string;
-  exitCode: number;
-}
-
-interface Answer {
-  number: number;
-  url?: string;
-  routes?: string[];
-  refusal?: Refusal;
-}
-
 const variablesOf = (environment: Record<string, string>) => ({
   PATH: process.env['PATH'],
   PORT: '0',
@@ -51,60 +41,29 @@ const variablesOf = (environment: Record<string, string>) => ({
   ...environment,
 });
 
-/** The process of `services.mjs`, which executes the services of a suite that need no process of their own. */
-class ServicesProcess {
-  output = '';
-  readonly #child = fork(join(import.meta.dirname, 'services.mjs'), { silent: true, env: {}, execArgv: [] });
-  readonly #exited = once(this.#child, 'exit');
-  #count = 0;
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
+afterAll(() => ServicesProcess.endSuite());
 
-  constructor() {
-    const read = (chunk: Buffer) => (this.output += chunk.toString());
-    this.#child.stdout!.on('data', read);
-    this.#child.stderr!.on('data', read);
-    this.#child.on('message', (answer: Answer) => this.#waiting.get(answer.number)!(answer));
-  }
-
-  /** Lets the process do something. Rejects if it ends instead. */
-  async do(request: { started: object } | { stopped: number }): Promise<Answer> {
-    const number = ++this.#count;
-    const answered = new Promise<Answer>((resolve) => this.#waiting.set(number, resolve));
-    this.#child.send({ number, ...request });
-    const ended = this.#exited.then(() => Promise.reject(new Error(this.output)));
-    return Promise.race([answered, ended]);
-  }
-
-  async end(): Promise<void> {
-    this.#child.disconnect();
-    await this.#exited;
-  }
-}
-
-let services: ServicesProcess | undefined;
-afterAll(() => services?.end());
-
-/** Starts a service in a process that all services of a suite share. Rejects if it cannot start. */
+/** Starts a service in a process that it shares with others. Rejects if it cannot start. */
 export async function serve(environment: Record<string, string> = {}, cwd?: string): Promise<SharedService> {
   const { url, routes, number, refusal, output } = await tryToServe(environment, cwd);
   if (refusal) throw new Error(refusal.message);
   await eventuallyElsewhere(() => output().includes('nest-agent-query listens on'));
-  return { url: url!, routes: routes!, output, stop: () => services!.do({ stopped: number }) };
+  return { url: url!, routes: routes!, output, stop: () => ServicesProcess.shared().do({ stopped: number }) };
 }
 
 /** Why a service does not start. */
 export async function refusalOf(environment: Record<string, string>, cwd?: string): Promise<Refusal> {
   const { refusal, number } = await tryToServe(environment, cwd);
   if (refusal) return refusal;
-  await services!.do({ stopped: number });
+  await ServicesProcess.shared().do({ stopped: number });
   throw new Error('The service starts.');
 }
 
 async function tryToServe(environment: Record<string, string>, directory = process.cwd()) {
-  services ??= new ServicesProcess();
+  const services = ServicesProcess.shared();
   const { length } = services.output;
   const answer = await services.do({ started: { variables: variablesOf(environment), directory } });
-  return { ...answer, output: () => services!.output.slice(length) };
+  return { ...answer, output: () => services.output.slice(length) };
 }
 
 /** Starts `dist/main.js` on a free port, and does not wait until it listens. */

@@ -26,8 +26,11 @@ async function start({ variables, directory }, number) {
 }
 
 async function stop(number) {
-  await services.get(number).close();
-  services.delete(number);
+  for (const each of number === 'all' ? [...services.keys()] : [number]) {
+    const app = services.get(each);
+    services.delete(each);
+    await app.close();
+  }
   return {};
 }
 

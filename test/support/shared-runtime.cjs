@@ -1,0 +1,46 @@
+/**
+ * Jest's runtime, which keeps the modules of the packages and of this repository for the suites that the process executes
+ * after this one. Only specs, and the tools of tests that register hooks, are evaluated for each suite anew.
+ *
+ * `ISOLATED=1` gives each suite modules of its own, as Jest does by default: a test that needs what an earlier suite has
+ * left in a module fails then.
+ */
+const process = require('node:process');
+const { default: Runtime } = require('jest-runtime');
+
+/** What is evaluated for each suite: its file, and what calls `afterAll` and the like when it is imported. Not what is in `kept`. */
+const OF_ONE_SUITE = /^@jest\/globals|\.spec\.ts$|\/test\/(?!support\/kept\/)/;
+
+let shared;
+/** Each run of Jest has one of its own: with `--watch`, sources may have changed since the last one. */
+let resolverOfRun;
+
+module.exports = class SharedRuntime extends Runtime {
+  constructor(...parameters) {
+    const [, , resolver] = parameters;
+    if (shared && resolver === resolverOfRun) {
+      shared.#begin(parameters.at(-2));
+      return shared;
+    }
+    super(...parameters);
+    if (process.env['ISOLATED']) return;
+    shared = this;
+    resolverOfRun = resolver;
+  }
+
+  #begin(testPath) {
+    this._testPath = this.esmLoader.testPath = this.executor.testPath = testPath;
+    this.testState.state = 'loading';
+  }
+
+  teardown() {
+    if (this !== shared) return super.teardown();
+    this.restoreAllMocks();
+    const { esModuleRegistry, internalModuleRegistry, moduleMockRegistry, mockRegistry } = this.registries;
+    for (const key of esModuleRegistry.keys()) if (OF_ONE_SUITE.test(key)) esModuleRegistry.delete(key);
+    for (const registry of [internalModuleRegistry, moduleMockRegistry, mockRegistry]) registry.clear();
+    this.mockState.clear();
+    this.jestGlobals.clearJestObjectCache();
+    this.jestGlobals.cachedEnvGlobals = undefined;
+  }
+};
