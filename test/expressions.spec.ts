@@ -12,6 +12,7 @@ import { outputFile } from '../packages/openai-agents/src/output-files.js';
 import { safeName } from '../src/cli/answer-files.js';
 import { isMediaType, isTextType } from '../src/query/contract/media-types.js';
 import { traceOf } from '../src/query/contract/trace-context.js';
+import { casesOf } from './support/long-form.js';
 
 /** Characters of a text: as many as a request of the files agent may have. */
 const LENGTH = 19_900;
@@ -66,7 +67,7 @@ describe('To read little takes little time, whatever is repeated in it:', () => 
         }
         expect(least).toBeLessThan(BOUND_MS);
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     );
   });
 });

@@ -13,6 +13,7 @@ import {
   keptAnswer,
   readAll,
 } from '../src/testing/store-contract/opened-store.js';
+import { SHARE_OF_CASES } from './support/long-form.js';
 import { eventuallyElsewhere } from './support/conditions.js';
 import { ask, follow, FULL, get } from './support/client.js';
 import { ONE_ADAPTER, startAgent } from './support/host.js';
@@ -57,6 +58,7 @@ describeWithRedis('The example of a store on Redis', () => {
       };
     },
     {
+      cases: SHARE_OF_CASES,
       without: {
         changesSessions: 'The example keeps what lists of turns need, and no more.',
         deliveries: 'nobody wants webhooks here.',

@@ -32,6 +32,8 @@ import { describeUploads } from './store-contract/uploads.js';
 export interface DescribeRunStoreOptions {
   /** What the store does not have, each with the reason. The tests of it are skipped, and show the reason. Default: nothing. */
   without?: Partial<Record<StoreCapability, string>>;
+  /** The share of their cases that the tests of properties try: above 0, and at most 1. Default: 1. */
+  cases?: number;
   /** The functions of the test runner. Default: the global ones, which Jest has, and Vitest with `globals: true`. */
   runner?: Partial<TestRunner>;
 }
@@ -54,11 +56,11 @@ export interface DescribeRunStoreOptions {
 export function describeRunStore(
   name: string,
   open: OpenStoreFor,
-  { without = {}, runner = globalThis as Partial<TestRunner> }: DescribeRunStoreOptions = {},
+  { without = {}, cases = 1, runner = globalThis as Partial<TestRunner> }: DescribeRunStoreOptions = {},
 ): void {
   useRunner(runner);
   describe(`${name} as a RunStore`, () => {
-    openBeforeEach(open, without);
+    openBeforeEach(open, without, cases);
     describeAdmission();
     describeIdempotencyKeys();
     describeTaking();

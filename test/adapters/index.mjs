@@ -2,6 +2,7 @@
  * Builds, checks and tests the packages that adapt frameworks, with the frameworks.
  *
  *     npm run adapters [-- --testPathPatterns langgraph]
+ *     npm run adapters -- types    # without eslint and tests: `npm run lint` and `npm test` have those where the frameworks are
  */
 import process from 'node:process';
 import { buildAdapters, FRAMEWORKS, step } from './build.mjs';
@@ -15,14 +16,9 @@ const TESTS = [
 await buildAdapters();
 for (const folder of [...FRAMEWORKS, 'packages/ai-sdk', 'packages/mcp', 'packages/protocols', 'packages'])
   step('npx', 'tsc', '--noEmit', '-p', folder);
-step(
-  'npx',
-  'eslint',
-  'packages/*.ts',
-  'packages/ai-sdk',
-  'packages/mcp',
-  'packages/protocols',
-  ...FRAMEWORKS,
-);
-const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
-step(process.execPath, ...jest, ...(process.argv.length > 2 ? process.argv.slice(2) : TESTS));
+if (process.argv[2] !== 'types') {
+  const folders = ['packages/ai-sdk', 'packages/mcp', 'packages/protocols', ...FRAMEWORKS];
+  step('npx', 'eslint', 'packages/*.ts', ...folders);
+  const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+  step(process.execPath, ...jest, ...(process.argv.length > 2 ? process.argv.slice(2) : TESTS));
+}

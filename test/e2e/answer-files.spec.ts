@@ -20,14 +20,14 @@ import { promise } from '../promises.js';
 import { ask, FULL, get, request } from '../support/client.js';
 import { deferred, eventually } from '../support/conditions.js';
 import { SlowRunStore } from '../support/slow-run-store.js';
-import { type Configure, describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
+import { type Configure, describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
 const TEXT = 'city,sum\nParis,12\n';
 const digestOf = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 /** Bytes that are written to disk. */
 const LARGE = Buffer.alloc(20_000_000, Array.from({ length: 253 }, (_, index) => index) as never);
 
-describeOnBothAdapters('A file of an answer on %s', (adapter) => {
+describeOnOneAdapter('A file of an answer on %s', (adapter) => {
   let host: Host | undefined;
   const start = async (
     handler: HandlerFunction,

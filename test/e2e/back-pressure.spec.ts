@@ -11,7 +11,7 @@ import {
 import { promise } from '../promises.js';
 import { ask, cancel, follow, FULL, get } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ticks } from '../support/slow-run-store.js';
 
 const KIB = 'x'.repeat(1024);
@@ -19,7 +19,7 @@ const KIB = 'x'.repeat(1024);
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-describeOnBothAdapters('Back-pressure on %s', (adapter) => {
+describeOnOneAdapter('Back-pressure on %s', (adapter) => {
   let host: Host;
   const start = async ({ handler, ...options }: QueryModuleOptions) =>
     (host = await startAgent(adapter, handler, options));

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { log, message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { readBlocks, readLines, readWithFetchEventSource, readWithParser } from '../support/readers.js';
 
 /** How many keep-alives the silence lasts for. */
@@ -18,7 +18,7 @@ const ENVELOPES = [
   { type: 'done', data: { status: 'completed' } },
 ];
 
-describeOnBothAdapters('A run with a long silence on %s', (adapter) => {
+describeOnOneAdapter('A run with a long silence on %s', (adapter) => {
   let host: Host;
   const sockets = new Set<Socket>();
   const written = () => [...sockets].reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);

@@ -2,10 +2,10 @@ import { type DisconnectPolicy, message, RUN_DEFAULTS } from '../../src/index.js
 import { promise } from '../promises.js';
 import { ask, follow } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-describeOnBothAdapters('When the last follower of a run leaves, on %s', (adapter) => {
+describeOnOneAdapter('When the last follower of a run leaves, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   const start = async (disconnect?: DisconnectPolicy) => {

@@ -20,7 +20,7 @@ import { ask, envelopesOf, FULL, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { freePort } from '../support/free-port.mjs';
 import { holdHalfRequests } from '../support/half-requests.js';
-import { type AdapterName, adapterNamed, describeOnBothAdapters } from '../support/host.js';
+import { type AdapterName, adapterNamed, describeOnOneAdapter } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../support/slow-run-store.js';
 
@@ -50,7 +50,7 @@ function startProcess(adapter: AdapterName, port: number) {
   return { process: child, url, end };
 }
 
-describeOnBothAdapters('A host that closes, on %s', (adapter) => {
+describeOnOneAdapter('A host that closes, on %s', (adapter) => {
   const runsOf = (drainMs: number) => ({ drainMs, stopDeadlineMs: 50 });
 
   it(promise('drain.order'), async () => {

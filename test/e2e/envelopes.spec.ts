@@ -23,6 +23,7 @@ import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
 import { type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
+import { STORE_KINDS, type StoreKind } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** The answer of an agent that calls a tool in the middle of its text. */
@@ -85,96 +86,93 @@ afterAll(async () => {
 });
 
 /** The stores, each with what opens a new one. */
-const STORES: Record<'memory' | 'file' | 'Postgres', () => Promise<RunStore>> = {
+const STORES: Record<StoreKind, () => Promise<RunStore>> = {
   memory: async () => new MemoryRunStore(),
   file: () => openStore(`file:${join(directory, `${++opened}.db`)}`),
-  Postgres: () => openStore(`${postgres.url}?schema=envelopes_${++opened}`),
+  postgres: () => openStore(`${postgres.url}?schema=envelopes_${++opened}`),
 };
 
-describe.each(Object.entries(STORES))(
-  'An agent that uses all standard types, with the store %s',
-  (_, open) => {
-    let host: Host;
-    let earlier: Turn[];
-    beforeEach(async () => {
-      const handler = async function* ({ parts }, { history }) {
-        earlier = history;
-        const [part] = parts;
-        yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
-      } satisfies HandlerFunction;
-      host = await startAgent(ONE_ADAPTER, handler, { store: await open() });
-    });
-    afterEach(async () => {
-      await host.idle();
-      await host.close();
-    });
-    const answerTo = async (question: string) =>
-      (await ask(host.url, question, { kwargs: { session_id: 's' } })).allEnvelopes();
-    const turns = async () => (await (await get(host.url, '/query/sessions/s')).json<SessionPage>()).turns;
+describe.each(STORE_KINDS)('An agent that uses all standard types, with the store %s', (kind) => {
+  let host: Host;
+  let earlier: Turn[];
+  beforeEach(async () => {
+    const handler = async function* ({ parts }, { history }) {
+      earlier = history;
+      const [part] = parts;
+      yield* ANSWERS[part!.type === 'text' ? part!.text : ''] as typeof ANSWER;
+    } satisfies HandlerFunction;
+    host = await startAgent(ONE_ADAPTER, handler, { store: await STORES[kind]() });
+  });
+  afterEach(async () => {
+    await host.idle();
+    await host.close();
+  });
+  const answerTo = async (question: string) =>
+    (await ask(host.url, question, { kwargs: { session_id: 's' } })).allEnvelopes();
+  const turns = async () => (await (await get(host.url, '/query/sessions/s')).json<SessionPage>()).turns;
 
-    it(promise('stream.standard-types'), async () => {
-      expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
-    });
+  it(promise('stream.standard-types'), async () => {
+    expect(await answerTo('all')).toEqual([...ANSWER, { type: 'done', data: { status: 'completed' } }]);
+  });
 
-    it(promise('stream.suggestions'), async () => {
-      expect(await answerTo('suggestions')).toEqual([
-        {
-          type: 'suggestions',
-          data: {
-            items: [
-              { text: 'describe', files: [{ name: 'a.csv', mimeType: 'text/csv', base64: 'YQo=' }] },
-              { text: 'how many rows', label: 'Count the rows' },
-            ],
-          },
+  it(promise('stream.suggestions'), async () => {
+    expect(await answerTo('suggestions')).toEqual([
+      {
+        type: 'suggestions',
+        data: {
+          items: [
+            { text: 'describe', files: [{ name: 'a.csv', mimeType: 'text/csv', base64: 'YQo=' }] },
+            { text: 'how many rows', label: 'Count the rows' },
+          ],
         },
-        { type: 'done', data: { status: 'completed' } },
-      ]);
-      expect((await answerTo('bare')).at(-1)).toMatchObject({
-        data: { status: 'failed', error: { code: 'invalid_envelope' } },
-      });
-      expect(await turns()).toMatchObject([{ text: '', envelopes: [SUGGESTED] }, { envelopes: [] }]);
+      },
+      { type: 'done', data: { status: 'completed' } },
+    ]);
+    expect((await answerTo('bare')).at(-1)).toMatchObject({
+      data: { status: 'failed', error: { code: 'invalid_envelope' } },
     });
+    expect(await turns()).toMatchObject([{ text: '', envelopes: [SUGGESTED] }, { envelopes: [] }]);
+  });
 
-    it(promise('result.once'), async () => {
-      const failed = (message: string) => ({
-        type: 'done',
-        data: { status: 'failed', error: { code: 'invalid_envelope', message } },
-      });
-      const begin = 'The agent emitted something that is not an envelope: ';
-      expect(await answerTo('twice')).toEqual([
-        { type: 'result', data: { value: null } },
-        message('Hi'),
-        failed(`${begin}it is a second \`result\`, and a run has one at most.`),
-      ]);
-      expect(await answerTo('unshaped')).toEqual([
-        failed(`${begin}a \`result\` needs \`data.value\`, a value that JSON can represent.`),
-      ]);
-      expect(await turns()).toMatchObject([{ envelopes: [result(null), message('Hi')] }, { envelopes: [] }]);
+  it(promise('result.once'), async () => {
+    const failed = (message: string) => ({
+      type: 'done',
+      data: { status: 'failed', error: { code: 'invalid_envelope', message } },
     });
+    const begin = 'The agent emitted something that is not an envelope: ';
+    expect(await answerTo('twice')).toEqual([
+      { type: 'result', data: { value: null } },
+      message('Hi'),
+      failed(`${begin}it is a second \`result\`, and a run has one at most.`),
+    ]);
+    expect(await answerTo('unshaped')).toEqual([
+      failed(`${begin}a \`result\` needs \`data.value\`, a value that JSON can represent.`),
+    ]);
+    expect(await turns()).toMatchObject([{ envelopes: [result(null), message('Hi')] }, { envelopes: [] }]);
+  });
 
-    it(promise('session.envelopes', 'for the handler and for callers'), async () => {
-      await answerTo('all');
-      await answerTo('void');
-      expect(earlier).toMatchObject([{ text: 'Let me look.21 degrees.', envelopes: KEPT }]);
-      const shown = await turns();
-      expect(shown).toMatchObject([
-        { text: 'Let me look.21 degrees.', envelopes: KEPT, end: { status: 'completed' } },
-        { text: '', envelopes: [toolCall('1', 'void')], end: { error: { code: 'invalid_envelope' } } },
-      ]);
-      expect(earlier).toEqual([shown[0]]);
-      expect(shown.some((turn) => 'envelopesTruncated' in turn)).toBe(false);
-    });
+  it(promise('session.envelopes', 'for the handler and for callers'), async () => {
+    await answerTo('all');
+    await answerTo('void');
+    expect(earlier).toMatchObject([{ text: 'Let me look.21 degrees.', envelopes: KEPT }]);
+    const shown = await turns();
+    expect(shown).toMatchObject([
+      { text: 'Let me look.21 degrees.', envelopes: KEPT, end: { status: 'completed' } },
+      { text: '', envelopes: [toolCall('1', 'void')], end: { error: { code: 'invalid_envelope' } } },
+    ]);
+    expect(earlier).toEqual([shown[0]]);
+    expect(shown.some((turn) => 'envelopesTruncated' in turn)).toBe(false);
+  });
 
-    it(promise('session.envelopes-limit'), async () => {
-      await answerTo('long');
-      const [turn] = await turns();
-      expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
-      expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
-    });
-  },
-);
+  it(promise('session.envelopes-limit'), async () => {
+    await answerTo('long');
+    const [turn] = await turns();
+    expect(turn).toMatchObject({ text: 'ab', envelopesTruncated: true });
+    expect(turn!.envelopes).toEqual(ANSWERS['long']!.slice(0, 4));
+  });
+});
 
-it.each(['file', 'Postgres'] as const)(
+it.each(['file', 'postgres'] as const)(
   promise('result.once', 'also in the next attempt of a run, unless it is void, in %s'),
   async (store) => {
     const opened = store === 'file' ? `file:${join(directory, 'twice.db')}` : `${postgres.url}?schema=twice`;

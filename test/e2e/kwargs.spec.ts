@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { message } from '../../src/index.js';
 import { promise } from '../promises.js';
+import { casesOf } from '../support/long-form.js';
 import { request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
@@ -31,7 +32,7 @@ describeOnOneAdapter('The kwargs of a query on %s', (adapter) => {
         const json = JSON.stringify(kwargs);
         expect(JSON.stringify(await send(json))).toBe(json);
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     );
   });
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { log, message } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, startAgent } from '../support/host.js';
 import { OperatorLog } from '../support/operator-log.js';
 import { ask } from '../support/client.js';
 
@@ -46,7 +46,7 @@ function sendAndLeave(url: string, moment: (typeof MOMENTS)[number]): Promise<vo
 
 const resources = () => process.getActiveResourcesInfo().sort();
 
-describeOnBothAdapters('1,000 clients that leave at any moment, on %s', (adapter) => {
+describeOnOneAdapter('1,000 clients that leave at any moment, on %s', (adapter) => {
   it(promise('disconnect.no-leak'), async () => {
     let handling = 0;
     const signals: AbortSignal[] = [];
@@ -100,7 +100,7 @@ describeOnBothAdapters('1,000 clients that leave at any moment, on %s', (adapter
   });
 });
 
-describeOnBothAdapters('A kept-alive connection on %s', (adapter) => {
+describeOnOneAdapter('A kept-alive connection on %s', (adapter) => {
   it(promise('http.kept-alive', 'as many listeners after a hundred queries as after one'), async () => {
     const host = await startAgent(adapter, async function* () {
       yield message('Hi');

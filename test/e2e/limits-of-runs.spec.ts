@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { concat, NEVER, of } from 'rxjs';
 import { type Envelope, file, message, type QueryModuleOptions } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
+import { TestClock } from '../../src/testing/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent, startClockedAgent } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 describeOnOneAdapter('The limits of runs on %s', (adapter) => {
@@ -41,24 +42,13 @@ describeOnOneAdapter('The limits of runs on %s', (adapter) => {
     for (let i = 0; i < 1000; i++) yield message('x'.repeat(8000));
   }
 
-  // The time limit leaves a slow machine enough time for the answer itself, most of which is left out after the pause.
   it(promise('backpressure.time-limit', 'a follower that pauses longer than the time limit'), async () => {
-    let isEnough = false;
-    async function* untilEnough() {
-      for await (const part of large()) {
-        if (isEnough) return;
-        yield part;
-      }
-    }
-    const { url, agent } = await start(untilEnough, { runs: { timeoutMs: 2_500 } });
-    const stalled = await ask(url, 'Hello', { headers: FULL, isStalled: true });
-    const started = performance.now();
-    await eventually(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      return performance.now() - started > 4_000;
-    });
-    expect(agent.load().running).toBe(1);
-    isEnough = true;
+    const clock = new TestClock();
+    host = await startClockedAgent(adapter, clock, large, { runs: { timeoutMs: 2_500 } });
+    const stalled = await ask(host.url, 'Hello', { headers: FULL, isStalled: true });
+    await eventually(() => clock.left('backpressureMs').length > 0);
+    await clock.advance(4_000);
+    expect(host.agent.load().running).toBe(1);
     stalled.read();
     expect((await stalled.allEnvelopes()).at(-1)).toEqual({ type: 'done', data: { status: 'completed' } });
   });

@@ -8,10 +8,10 @@ import { promise } from '../promises.js';
 import { ask, type Reply, request } from '../support/client.js';
 import { eventually, eventuallyElsewhere } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
+import { STORE_KINDS } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
-const STORES = ['memory', 'file', 'postgres'] as const;
 const KIB = 1024;
 
 let postgres: TestDatabase;
@@ -42,7 +42,7 @@ async function cancelOf(url: string, reply: Reply): Promise<void> {
   await reply.whole();
 }
 
-describe.each(STORES)('Limits per owner, with the store %s', (kind) => {
+describe.each(STORE_KINDS)('Limits per owner, with the store %s', (kind) => {
   let host: Host;
   let agent: ScriptedAgent;
   /** How many calls were told to finish. */

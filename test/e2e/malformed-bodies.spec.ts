@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { message, type Problem, type QueryPart } from '../../src/index.js';
 import { promise } from '../promises.js';
+import { casesOf } from '../support/long-form.js';
 import { ask, request } from '../support/client.js';
 import { describeOnBothAdapters, type Host, startAgent } from '../support/host.js';
 
@@ -305,7 +306,7 @@ describeOnBothAdapters('A body on %s', (adapter) => {
         expect(problem.code).toBe('invalid_query');
         expect(problem.errors!.map((error) => error.pointer)).toEqual([pointer]);
       }),
-      { numRuns: 300 },
+      { numRuns: casesOf(300) },
     );
     await expectNextAnswer();
   });

@@ -7,6 +7,7 @@ import { openStore } from '../../src/stores/index.js';
 import { promise } from '../promises.js';
 import { ask, get } from '../support/client.js';
 import { describeOnOneAdapter, type Host, ONE_ADAPTER, startAgent } from '../support/host.js';
+import { STORE_KINDS, type StoreKind } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 
 let postgres: TestDatabase;
@@ -54,14 +55,14 @@ const list = async (parameters: string, caller = 'ann') =>
 const idsOf = async (parameters: string, caller?: string) =>
   (await list(parameters, caller)).runs.map(({ id }) => id).sort();
 
-const STORES: Record<string, () => Promise<RunStore>> = {
+const STORES: Record<StoreKind, () => Promise<RunStore>> = {
   memory: async () => new MemoryRunStore(),
   file: () => openStore(`file:${join(directory, 'metadata.db')}`),
-  Postgres: () => openStore(`${postgres.url}?schema=metadata`),
+  postgres: () => openStore(`${postgres.url}?schema=metadata`),
 };
 
-describe.each(Object.entries(STORES))('The metadata of queries, with the store %s', (_, open) => {
-  beforeEach(async () => start(ONE_ADAPTER, await open()));
+describe.each(STORE_KINDS)('The metadata of queries, with the store %s', (kind) => {
+  beforeEach(async () => start(ONE_ADAPTER, await STORES[kind]()));
   afterEach(stop);
 
   it(promise('metadata.list', 'and none of another owner'), async () => {

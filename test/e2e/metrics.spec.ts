@@ -38,6 +38,7 @@ import {
   type Host,
   startHost,
 } from '../support/host.js';
+import { STORE_KINDS } from '../support/long-form.js';
 import { scrape, type Series, seriesOf } from '../support/metrics.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
@@ -377,7 +378,7 @@ describe('The options of the metrics', () => {
   });
 });
 
-describe.each(['memory', 'file', 'postgres'] as const)('The metrics of the store: %s', (kind) => {
+describe.each(STORE_KINDS)('The metrics of the store: %s', (kind) => {
   let directory: string;
   let postgres: TestDatabase | undefined;
   beforeAll(async () => {

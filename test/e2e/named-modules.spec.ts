@@ -17,6 +17,7 @@ import { of } from 'rxjs';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
 import { type AdapterName, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { STORE_KINDS } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
@@ -94,7 +95,7 @@ describe('A name of a module', () => {
   });
 });
 
-describe.each(['memory', 'file', 'postgres'] as const)('Modules that share a store: %s', (kind) => {
+describe.each(STORE_KINDS)('Modules that share a store: %s', (kind) => {
   let directory: string;
   let postgres: TestDatabase | undefined;
   let store: RunStore;

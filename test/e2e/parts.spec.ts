@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { log, type Query, type QueryModuleOptions } from '../../src/index.js';
 import { promise } from '../promises.js';
+import { casesOf } from '../support/long-form.js';
 import { request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../support/host.js';
 
@@ -52,7 +53,7 @@ describeOnOneAdapter('The parts of a query on %s', (adapter) => {
           expect(received).toHaveLength(parts.length);
         },
       ),
-      { numRuns: 50 },
+      { numRuns: casesOf(50) },
     );
   });
 

@@ -6,17 +6,13 @@ import { join } from 'node:path';
 import type { InputView } from '../../src/index.js';
 import { promise } from '../promises.js';
 import { ask, cancel, FULL, get, type Reply, request } from '../support/client.js';
-import { eventuallyElsewhere } from '../support/conditions.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
-import { freePort } from '../support/free-port.mjs';
-import { randomFrom } from '../support/random.mjs';
-import { PatientCaller } from '../support/patient-caller.js';
 import { serve, type SharedService, startService } from '../support/service.js';
 
-/** Says words, and stores a checkpoint after each. Those after the number in the file `gate` wait. It notes the run at each attempt, and that it has stopped. */
+/** Says words, and stores a checkpoint after each. It notes the run at each attempt, and that it has stopped. */
 const AGENT = `
 import { createHash } from 'node:crypto';
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 export const restarts = 1000;
 export default async function* ({ parts, kwargs }, { runId, signal, resumed, checkpoint }) {
@@ -31,7 +27,6 @@ export default async function* ({ parts, kwargs }, { runId, signal, resumed, che
     for (let next = resumed?.state?.next ?? 1; next <= kwargs.words; next += 1) {
       yield { type: 'message', data: { content: 'word ' + next + ' ' } };
       await checkpoint({ next: next + 1 });
-      while (kwargs.gated && next >= Number(readFileSync('gate', 'utf8'))) await pause(5, undefined, { signal });
     }
     if (kwargs.waits) await new Promise((stop) => signal.addEventListener('abort', stop));
   } finally {
@@ -245,71 +240,4 @@ describe('The agent remote of the service', () => {
     const peakMiB = Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1024;
     expect(peakMiB).toBeLessThan(300);
   });
-
-  it(
-    promise('remote.killed'),
-    async () => {
-      const random = randomFrom(7);
-      const words = 60;
-      const openGate = (word: number) => writeFile(join(directory, 'gate'), String(word));
-      await openGate(0);
-      const [innerPort, outerPort] = [`${await freePort()}`, `${await freePort()}`];
-      const settings = {
-        inner: { AGENT: './agent.mjs', PORT: innerPort, DATABASE_URL: 'file:./inner.db' },
-        outer: {
-          ...remote(`http://127.0.0.1:${innerPort}`),
-          PORT: outerPort,
-          DATABASE_URL: 'file:./outer.db',
-          DRAIN_MS: '100',
-        },
-      };
-      const start = async (which: 'inner' | 'outer') => {
-        const started = await startService(settings[which], directory);
-        if (which === 'inner') inner = started;
-        else outer = started;
-        return started;
-      };
-      const processes = { inner: await start('inner'), outer: await start('outer') };
-      const callers = Array.from({ length: 3 }, (_, index) => new PatientCaller(outer!.url, `key-${index}`));
-      const body = JSON.stringify({ parts: [{ type: 'text', text: 'x' }], kwargs: { words, gated: true } });
-      const answers = callers.map((caller) => caller.ask(body));
-      for (const [round, victims] of KILLS.entries()) {
-        const word = 10 * (round + 1);
-        await openGate(word);
-        const received = random.below(10) + word - 9;
-        await eventuallyElsewhere(() => callers.some(({ text }) => text.includes(`word ${received} `)));
-        await Promise.all(
-          victims.map(async ({ which, signal }) => {
-            const victim = processes[which];
-            victim.process.kill(signal);
-            await victim.exited;
-            processes[which] = await start(which);
-          }),
-        );
-      }
-      await openGate(words + 1);
-      await Promise.all(answers);
-      for (const { text, end, hasGap } of callers)
-        expect({ text, end, hasGap }).toEqual({
-          text: wordsUpTo(words),
-          end: { status: 'completed' },
-          hasGap: false,
-        });
-      // The service may be killed before it calls the handler for the first time: then that attempt is not noted.
-      expect(new Set(await calls()).size).toBe(callers.length);
-    },
-    240_000,
-  );
 });
-
-/** Who is stopped, and how, in each round. */
-const KILLS = [
-  [{ which: 'inner', signal: 'SIGKILL' }],
-  [{ which: 'outer', signal: 'SIGKILL' }],
-  [
-    { which: 'inner', signal: 'SIGKILL' },
-    { which: 'outer', signal: 'SIGKILL' },
-  ],
-  [{ which: 'outer', signal: 'SIGTERM' }],
-  [{ which: 'outer', signal: 'SIGKILL' }],
-] as const;

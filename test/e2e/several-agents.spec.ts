@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promise } from '../promises.js';
 import { answerOf, ask, FULL, get, request } from '../support/client.js';
 import { eventuallyElsewhere } from '../support/conditions.js';
+import { STORE_KINDS } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { refusalOf, serve, type Service, type SharedService, startService } from '../support/service.js';
 
@@ -78,7 +79,7 @@ async function followed({ url }: SharedService, name: string, runId: string): Pr
   return answerOf(await reply.whole()).text;
 }
 
-describe.each(['memory', 'file', 'postgres'])('Several agents of a service with a store: %s', (kind) => {
+describe.each(STORE_KINDS)('Several agents of a service with a store: %s', (kind) => {
   it(promise('service.agents', 'runs, sessions, lists and idempotency keys'), async () => {
     const service = await start({ DATABASE_URL: databaseOf(kind) });
     const kwargs = { session_id: 's' };

@@ -7,6 +7,7 @@ import { promise } from '../promises.js';
 import { ask, follow, type Reply } from '../support/client.js';
 import { deferred } from '../support/conditions.js';
 import type { Host } from '../support/host.js';
+import { STORE_KINDS, type StoreKind } from '../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../support/postgres.js';
 import { idOf, linksOf, parentOf, Spans, traceparentOf } from '../support/spans.js';
 import { RUN_SPAN, startTraced, step, USAGE } from '../support/traced-host.js';
@@ -37,19 +38,19 @@ afterAll(async () => {
 });
 
 /** The stores, each with what opens the store of a test. */
-const STORES: Record<'memory' | 'file' | 'Postgres', () => Promise<RunStore>> = {
+const STORES: Record<StoreKind, () => Promise<RunStore>> = {
   memory: async () => new MemoryRunStore(),
   file: () => openStore(`file:${directory}/${stores}.db`),
-  Postgres: () => openStore(`${server.url}?schema=traces_${stores}`),
+  postgres: () => openStore(`${server.url}?schema=traces_${stores}`),
 };
 
-it.each(Object.entries(STORES))(promise('traces.run', 'its store is %s'), async (_, open) => {
+it.each(STORE_KINDS)(promise('traces.run', 'its store is %s'), async (kind) => {
   const handler = async function* () {
     yield message('1');
     await tick();
     step('step');
   };
-  host = await startTraced('express', handler, { store: await open() });
+  host = await startTraced('express', handler, { store: await STORES[kind]() });
   const caller = traceparentOf(1);
   const replies: Reply[] = [];
   for (const session_id of [undefined, 's', 's'])
@@ -72,7 +73,7 @@ it.each(Object.entries(STORES))(promise('traces.run', 'its store is %s'), async 
   expect(linksOf(await spans.only('resume_run'))).toEqual([idOf(first!)]);
 });
 
-it.each(['file', 'Postgres'] as const)(promise('traces.attempts', 'its store is %s'), async (store) => {
+it.each(['file', 'postgres'] as const)(promise('traces.attempts', 'its store is %s'), async (store) => {
   const entered = deferred();
   const handler = Object.assign(
     async function* (_: unknown, { resumed, signal }: Parameters<HandlerFunction>[1]) {

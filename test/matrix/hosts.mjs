@@ -11,8 +11,7 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildAdapters } from '../adapters/build.mjs';
-import { entriesOf, pack, publishedPackages, ROOT } from '../release/packed.mjs';
+import { entriesOf, packedPackages, ROOT } from '../release/packed.mjs';
 import { ADAPTERS, APPLICATIONS, EXTRA_PACKAGES, tableOfHosts } from './applications.mjs';
 import { checkAnswers } from './answers.mjs';
 import { forEachNamed, npm, run } from './commands.mjs';
@@ -27,11 +26,9 @@ import { RELEASED_BEFORE } from './versions.mjs';
 const SOURCES = join(import.meta.dirname, 'application');
 
 await checkDocument();
-await buildAdapters();
 const directory = await mkdtemp(join(tmpdir(), 'hosts-'));
 try {
-  const packages = await publishedPackages();
-  for (const each of packages) Object.assign(each, await pack(each, directory));
+  const packages = await packedPackages(directory);
   const applications = Object.entries(APPLICATIONS).map(([name, application]) => [
     name,
     () => tryApplication(name, application, packages),

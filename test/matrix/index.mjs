@@ -47,9 +47,7 @@ async function tryInCopy(name, { node, nest, attempt, ...others }) {
 
 async function testOn({ checkout, env, specs, clients = [] }) {
   if (clients.length > 0) await installClients(clients, { cwd: join(checkout, 'packages'), env });
-  // `npm test` has the suites that need one adapter on Express.
-  const settings = { cwd: checkout, env: { ...env, ADAPTER: 'fastify' }, isShown: true };
-  await npm(['test', '--', '--testPathPatterns', ...specs], settings);
+  await npm(['test', '--', '--testPathPatterns', ...specs], { cwd: checkout, env, isShown: true });
 }
 
 /** Installs clients of other protocols where the tests of the packages find them, and nothing else. */

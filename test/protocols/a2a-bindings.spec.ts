@@ -1,7 +1,7 @@
 import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { QueryModule } from '../../src/index.js';
 import { get, request } from '../support/client.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import {
   BINDINGS,
   Client,
@@ -17,7 +17,7 @@ import {
 
 const INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 
-describeOnBothAdapters('The bindings of A2A on %s', (adapter) => {
+describeOnOneAdapter('The bindings of A2A on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     host = await startA2a(adapter, echo);

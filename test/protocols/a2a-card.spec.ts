@@ -1,11 +1,11 @@
 import { A2aModule } from 'nest-agent-query-protocols/a2a';
 import { get } from '../support/client.js';
-import { describeOnBothAdapters, describeOnOneAdapter } from '../support/host.js';
+import { describeOnOneAdapter } from '../support/host.js';
 import { CURSORS, echo, startA2a } from './a2a-host.js';
 
 const CARD = '/.well-known/agent-card.json';
 
-describeOnBothAdapters('The agent card on %s', (adapter) => {
+describeOnOneAdapter('The agent card on %s', (adapter) => {
   it('says what the agent can do [CARD-DISC-001 CARD-PROTO-001 CARD-PROTO-002 CARD-STRUCT-001 BIND-FIELD-001]', async () => {
     const host = await startA2a(adapter, echo);
     const reply = await get(host.url, CARD);

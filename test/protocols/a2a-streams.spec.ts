@@ -16,7 +16,7 @@ import {
 } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
 import { eventsOf, get } from '../support/client.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import {
   BINDINGS,
@@ -49,7 +49,7 @@ const ALL: Envelope[] = [
   usage({ inputTokens: 1, outputTokens: 2 }),
 ];
 
-describeOnBothAdapters('A stream of A2A on %s', (adapter) => {
+describeOnOneAdapter('A stream of A2A on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     host = await startA2a(adapter, async function* () {

@@ -1,7 +1,7 @@
 import { message, result } from '../../src/index.js';
 import { get, type Reply } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import {
   BINDINGS,
@@ -32,7 +32,7 @@ const TASK =
   '"history":[{"messageId":"m1","contextId":"<context>","taskId":"<run>","role":"ROLE_USER","parts":[{"text":"Hi"}]}],' +
   '"metadata":{"ticket":"7"}}';
 
-describeOnBothAdapters('A message of A2A on %s', (adapter) => {
+describeOnOneAdapter('A message of A2A on %s', (adapter) => {
   let host: Host;
   const message_ = {
     ...{ messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Hi' }] },

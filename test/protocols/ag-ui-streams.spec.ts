@@ -1,6 +1,6 @@
 import { AgUiModule } from 'nest-agent-query-protocols/ag-ui';
 import { get } from '../support/client.js';
-import { describeOnBothAdapters, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import {
   ANSWERS,
   dataOf,
@@ -75,7 +75,7 @@ const ASKS = [
     ']},"usage":[{"inputTokens":1,"outputTokens":1}]}',
 ];
 
-describeOnBothAdapters('The streams of AG-UI on %s', (adapter) => {
+describeOnOneAdapter('The streams of AG-UI on %s', (adapter) => {
   let host: Host;
   beforeEach(async () => {
     host = await startAgUi(adapter);

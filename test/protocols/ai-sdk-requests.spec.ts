@@ -12,7 +12,7 @@ import {
   user,
 } from '../support/ai-sdk-chat.js';
 import { get, request } from '../support/client.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const told = ({ parts, text }: Turn) =>
@@ -226,7 +226,7 @@ describeOnOneAdapter('What a client of the AI SDK sends, on %s', (adapter) => {
   });
 });
 
-describeOnBothAdapters('Files of a chat of the AI SDK on %s', (adapter) => {
+describeOnOneAdapter('Files of a chat of the AI SDK on %s', (adapter) => {
   it('come as data URLs, and go as URLs of the service, with the prefix of the host', async () => {
     const agent = new ScriptedAgent();
     const host = await startChats(adapter, agent.handler, {}, { path: '/views/ai/' }, (app) =>

@@ -14,12 +14,12 @@ import {
 } from '../../src/index.js';
 import { chunksOf, runOf, sendChat, startChats, streamOf, textOf, user } from '../support/ai-sdk-chat.js';
 import { request } from '../support/client.js';
-import { describeOnBothAdapters, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 
 const DIGEST = '277089d91c0bdf4f2e6862ba7e4a07605119431f5d13f726dd352b06f1b206a9';
 
-describeOnBothAdapters('A chat of the AI SDK on %s', (adapter) => {
+describeOnOneAdapter('A chat of the AI SDK on %s', (adapter) => {
   let agent: ScriptedAgent;
   let host: Host;
   beforeEach(async () => {

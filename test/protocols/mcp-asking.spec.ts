@@ -1,6 +1,6 @@
 import { type HandlerFunction, message, type Query, type Question } from '../../src/index.js';
 import { eventsOf, type Reply } from '../support/client.js';
-import { describeOnBothAdapters, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ASKING, call, initialize, type Json, resultOf, send, sendLegacy, startMcp } from './mcp-host.js';
 
 const CALL = { toolCallId: 'c1', name: 'refund', arguments: { amount: 120 } };
@@ -55,7 +55,7 @@ const handler: HandlerFunction = async function* (query, context) {
 
 const asked = { capabilities: ASKING };
 
-describeOnBothAdapters('Questions of a run to a client of MCP, on %s', (adapter) => {
+describeOnOneAdapter('Questions of a run to a client of MCP, on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     host = await startMcp(adapter, handler);

@@ -2,7 +2,7 @@ import { Module, UseGuards, type CanActivate, UnauthorizedException } from '@nes
 import { McpModule, type McpTool } from 'nest-agent-query-mcp';
 import { type HandlerFunction, message, type Query, QueryError, QueryModule } from '../../src/index.js';
 import { type Body, request } from '../support/client.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host, startHost } from '../support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
 import { call, type Json, resultOf, send, startMcp } from './mcp-host.js';
 
 const textOf = ({ parts }: Query) => (parts[0]?.type === 'text' ? parts[0].text : '');
@@ -11,7 +11,7 @@ const handler: HandlerFunction = async function* (query) {
   yield message(`${textOf(query)} ${query.parts.length}`);
 };
 
-describeOnBothAdapters('What the server of MCP refuses, on %s', (adapter) => {
+describeOnOneAdapter('What the server of MCP refuses, on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     const admit = (query: Query) => {

@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 import { get } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import {
   call,
   initialize,
@@ -57,7 +57,7 @@ const handler: HandlerFunction = async function* (query, { signal }) {
   if (text === 'Hello') yield* [message('Hello, '), message('world')];
 };
 
-describeOnBothAdapters('The tools of MCP, on %s', (adapter) => {
+describeOnOneAdapter('The tools of MCP, on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     host = await startMcp(adapter, handler);

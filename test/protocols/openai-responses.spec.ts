@@ -13,7 +13,7 @@ import {
 } from '../../src/index.js';
 import { type Reply, request } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
-import { describeOnBothAdapters, describeOnOneAdapter, type Host } from '../support/host.js';
+import { describeOnOneAdapter, type Host } from '../support/host.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { fetchAt, type Json, lastOf, post, respond, startOpenAi, typesOf } from './openai-host.js';
 
@@ -35,7 +35,7 @@ const USAGE =
 const CITED = (url: string, title: string, at: number) =>
   `{"type":"url_citation","url":"${url}","title":"${title}","start_index":${at},"end_index":${at}}`;
 
-describeOnBothAdapters('A response of OpenAI on %s', (adapter) => {
+describeOnOneAdapter('A response of OpenAI on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

@@ -1,8 +1,9 @@
 /**
  * Publishes all packages with one version, after it has checked them as users get them: packed, and installed in empty hosts.
  *
- *     npm run release -- --dry-run    # the checks alone
- *     npm run release                 # the checks, and npm publish for each package
+ *     npm run release -- --dry-run             # the checks alone
+ *     npm run release -- --dry-run --no-hosts  # the same without hosts, such as `npm run hosts` has
+ *     npm run release                          # the checks, and npm publish for each package
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join, posix, relative } from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
-import { buildAdapters, FRAMEWORKS } from '../adapters/build.mjs';
+import { FRAMEWORKS } from '../adapters/build.mjs';
 import { run, withPackages } from '../matrix/commands.mjs';
 import { installHost, packedOnes } from '../matrix/packed-host.mjs';
-import { entriesOf, pack, publishedPackages, ROOT } from './packed.mjs';
+import { entriesOf, packedPackages, ROOT } from './packed.mjs';
 
 /** The most bytes of the client in a page: minified and compressed, without the parser of events. */
 const CLIENT_BYTES = 7_000;
@@ -25,20 +26,22 @@ if (!isDryRun) {
   assert.equal(changes, '', 'There are changes that are not committed. Commit them first.');
 }
 await withPackages(import.meta.dirname);
-await buildAdapters();
 const { publint } = await import('publint');
 
-const packages = await publishedPackages();
-const versions = new Set(packages.map(({ manifest }) => manifest.version));
-assert.equal(versions.size, 1, `The packages have several versions: ${[...versions].join(', ')}.`);
+let packages;
+let versions;
 
 const directory = await mkdtemp(join(tmpdir(), 'release-'));
 try {
-  for (const each of packages) Object.assign(each, await pack(each, directory));
+  packages = await packedPackages(directory);
+  versions = new Set(packages.map(({ manifest }) => manifest.version));
+  assert.equal(versions.size, 1, `The packages have several versions: ${[...versions].join(', ')}.`);
   for (const each of packages) await check(each);
   await checkClient();
-  await checkHost('Nest 11, CommonJS', 11, 'commonjs');
-  await checkHost('Nest 12, ESM', 12, 'module');
+  if (!process.argv.includes('--no-hosts')) {
+    await checkHost('Nest 11, CommonJS', 11, 'commonjs');
+    await checkHost('Nest 12, ESM', 12, 'module');
+  }
   if (!isDryRun)
     for (const { path, manifest } of packages) {
       await run('npm', ['publish', path, '--access', 'public'], { isShown: true });

@@ -1,12 +1,15 @@
 /** The packages that are published, as npm packs them. */
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, posix, resolve } from 'node:path';
+import process from 'node:process';
+import { buildAdapters } from '../adapters/build.mjs';
 import { run } from '../matrix/commands.mjs';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /** The folders of the published packages, each after those that it needs, with their manifests. */
-export async function publishedPackages() {
+async function publishedPackages() {
   const others = (await readdir(join(ROOT, 'packages'), { withFileTypes: true }))
     .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
     .map(({ name }) => `packages/${name}`);
@@ -22,11 +25,23 @@ export async function publishedPackages() {
 }
 
 /**
- * Packs a package.
+ * Builds and packs the published packages, unless this was done already in the folder that `PACKED` names.
  *
- * @returns the path of the tarball, and the paths of the files in it
+ * @param directory where the tarballs are put without `PACKED`
+ * @returns each with its folder, its manifest, the path of its tarball, and the paths of the files in it
  */
-export async function pack({ folder }, directory) {
+export async function packedPackages(directory) {
+  const target = process.env.PACKED || directory;
+  const list = join(target, 'packages.json');
+  if (existsSync(list)) return JSON.parse(await readFile(list, 'utf8'));
+  await buildAdapters();
+  const packages = await publishedPackages();
+  for (const each of packages) Object.assign(each, await pack(each, target));
+  await writeFile(list, JSON.stringify(packages));
+  return packages;
+}
+
+async function pack({ folder }, directory) {
   const options = ['--json', '--ignore-scripts', '--pack-destination', directory];
   const output = await run('npm', ['pack', ...options], { cwd: folder });
   const [packed] = JSON.parse(output.slice(output.indexOf('[')));

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { relative } from 'node:path';
 import {
   Module,
   type DynamicModule,
@@ -19,11 +21,19 @@ export type AdapterName = (typeof ADAPTERS)[number];
 /** A suite about bytes, sockets or routes, which differ by adapter. Its name has `%s` for that of the adapter. */
 export const describeOnBothAdapters = describe.each(ADAPTERS);
 
-/** The adapter of suites about anything else, such as sessions, lists and agents. `npm run matrix` chooses the other. */
-export const ONE_ADAPTER = (process.env['ADAPTER'] ?? 'express') as AdapterName;
+/**
+ * The adapter of a suite about anything else, such as sessions, lists and agents. The name of its file chooses it, so that
+ * each run of all suites meets both adapters. `ADAPTER=other` takes the other one of each suite: `npm run everything`.
+ */
+export const ONE_ADAPTER = adapterOf(relative(process.cwd(), expect.getState().testPath!));
 
 /** A suite about anything else. Its name has `%s` for that of the adapter. */
 export const describeOnOneAdapter = describe.each([ONE_ADAPTER]);
+
+function adapterOf(file: string): AdapterName {
+  const [digit] = createHash('sha256').update(file).digest();
+  return ADAPTERS[(digit! + Number(process.env['ADAPTER'] === 'other')) % 2]!;
+}
 
 /** An application that listens on a free port of the loopback interface. */
 export interface Host {

@@ -37,13 +37,13 @@ describe('The client, sending a body,', () => {
           response.end(event(1, 'done', DONE));
         });
       // Longer than a connection may be silent, which is long for what this machine does at once.
-      setTimeout(goOn, 2500);
+      setTimeout(goOn, 4000);
     };
     const file = new Uint8Array(8 * 1024 * 1024 - 1);
     const refuse: Respond = (request, response) =>
       void request.resume().on('end', () => response.writeHead(503, { 'Retry-After': '0' }).end());
     const ignore: Respond = (request) => void request.resume();
-    await start([refuse, later, ignore], { idleTimeoutMs: 1000, maxRetries: 1 });
+    await start([refuse, later, ignore], { idleTimeoutMs: 3000, maxRetries: 1 });
     expect(await client.ask('x', { files: [file] }).text()).toBe('');
     expect(await failureOf(client.ask('x', { files: [file] }))).toMatchObject({ code: 'connection_lost' });
   });

@@ -8,7 +8,7 @@ import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol
 import { type HandlerFunction, log, message, type Query } from 'nest-agent-query';
 import { startMcp } from '../../../test/protocols/mcp-host.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { describeOnBothAdapters, type Host } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 
 const textOf = ({ parts }: Query) => (parts[0]?.type === 'text' ? parts[0].text : '');
 
@@ -72,7 +72,7 @@ const CLIENTS = {
 };
 
 for (const [name, connect] of Object.entries(CLIENTS))
-  describeOnBothAdapters(`The client ${name} on %s`, (adapter) => {
+  describeOnOneAdapter(`The client ${name} on %s`, (adapter) => {
     let host: Host;
     let client: Connected;
     beforeAll(async () => {

@@ -9,7 +9,7 @@ import {
 import { message, result } from 'nest-agent-query';
 import { CURSORS, startA2a, textOf } from '../../../test/protocols/a2a-host.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { describeOnBothAdapters, type Host } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 
 const TENANT = { tenant: '' };
 let messages = 0;
@@ -52,7 +52,7 @@ async function all(stream: AsyncIterable<StreamResponse>): Promise<StreamRespons
 }
 
 describe.each(['JSONRPC', 'HTTP+JSON'])('The official client over %s', (transport) => {
-  describeOnBothAdapters('with %s', (adapter) => {
+  describeOnOneAdapter('with %s', (adapter) => {
     let host: Host;
     let client: Client;
     let goOn: () => void;

@@ -3,9 +3,9 @@ import { ChatClient, type ChatClientOptions, fetchServerSentEvents } from '@tans
 import { startAgUi } from '../../../test/protocols/ag-ui-host.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { EventCutter } from '../../../test/support/event-cutter.js';
-import { describeOnBothAdapters, type Host } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 
-describeOnBothAdapters("TanStack AI's client on %s", (adapter) => {
+describeOnOneAdapter("TanStack AI's client on %s", (adapter) => {
   let host: Host;
   let cutter: EventCutter;
   beforeAll(async () => {

@@ -16,8 +16,9 @@ import {
   SCRIPTS,
   startAgUi,
 } from '../../../test/protocols/ag-ui-host.js';
+import { casesOf } from '../../../test/support/long-form.js';
 import { eventsOf, get, type ReadEvent } from '../../../test/support/client.js';
-import { describeOnBothAdapters, type Host } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 import { AgUiForm } from '../src/ag-ui/ag-ui-form.js';
 
 /** The events of a stream, each of which the schemas accept as it is, in an order that the verifier accepts. */
@@ -35,7 +36,7 @@ const LEGS: Record<string, Record<string, unknown>[]> = {
   'asks twice': [{ quarter: 'Q1' }, { again: null }],
 };
 
-describeOnBothAdapters('The official verifier and schemas of AG-UI on %s', (adapter) => {
+describeOnOneAdapter('The official verifier and schemas of AG-UI on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     host = await startAgUi(adapter);
@@ -128,12 +129,12 @@ describe('The events of any log', () => {
         const joined = shown(log, { resolved: new Set(asked) }, piece);
         await verified(joined);
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     );
   });
 });
 
-describeOnBothAdapters('HttpAgent on %s', (adapter) => {
+describeOnOneAdapter('HttpAgent on %s', (adapter) => {
   const owner = ({ headers }: { headers: Record<string, string> }) => headers['x-caller'];
   let host: Host;
   beforeAll(async () => {

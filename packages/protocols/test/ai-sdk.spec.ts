@@ -36,7 +36,7 @@ import { startChats, user } from '../../../test/support/ai-sdk-chat.js';
 import { asks, REFUND } from '../../../test/support/asking.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { CuttingProxy } from '../../../test/support/cutting-proxy.js';
-import { describeOnBothAdapters, type Host } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host } from '../../../test/support/host.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
 
 const FORM: Question = { key: 'quarter', kind: 'input', message: 'Which quarter?' };
@@ -46,7 +46,7 @@ const OPEN: Question = { key: 'o', kind: 'tool', message: 'Open', toolCallId: 'c
 const textOf = ({ parts }: UIMessage) =>
   parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 
-describeOnBothAdapters('Clients of the AI SDK, with %s', (adapter) => {
+describeOnOneAdapter('Clients of the AI SDK, with %s', (adapter) => {
   let agent: ScriptedAgent;
   let host: Host;
   const start = async (

@@ -3,7 +3,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import { Module } from '@nestjs/common';
 import { type HandlerFunction, message, QueryModule, usage } from 'nest-agent-query';
 import { OpenAiModule } from 'nest-agent-query-protocols/openai';
-import { describeOnBothAdapters, type Host, startHost } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../../test/support/host.js';
 
 const WEATHER = {
   type: 'function' as const,
@@ -27,7 +27,7 @@ const assistant: HandlerFunction = async function* ({ parts, kwargs }, context) 
   }
 };
 
-describeOnBothAdapters('ChatOpenAI of LangChain on %s', (adapter) => {
+describeOnOneAdapter('ChatOpenAI of LangChain on %s', (adapter) => {
   let host: Host;
   beforeAll(async () => {
     @Module({ imports: [QueryModule.forRoot({ handler: assistant }), OpenAiModule.forRoot()] })

@@ -21,7 +21,7 @@ import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { eventually } from '../../../test/support/conditions.js';
 import { CuttingProxy } from '../../../test/support/cutting-proxy.js';
-import { describeOnBothAdapters, type Host, startHost } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../../test/support/host.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
 
 const WEATHER = {
@@ -88,7 +88,7 @@ const assistant: HandlerFunction = Object.assign(
   { restarts: 1 },
 );
 
-describeOnBothAdapters('The official client of OpenAI on %s', (adapter) => {
+describeOnOneAdapter('The official client of OpenAI on %s', (adapter) => {
   let host: Host;
   let client: OpenAI;
   const start = async (handler: HandlerFunction = assistant, options: Partial<QueryModuleOptions> = {}) => {

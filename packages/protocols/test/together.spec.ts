@@ -8,9 +8,9 @@ import OpenAI from 'openai';
 import { REFUND, YES } from '../../../test/support/asking.js';
 import { follow, get, request } from '../../../test/support/client.js';
 import { eventually } from '../../../test/support/conditions.js';
-import { describeOnBothAdapters, type Host, startHost } from '../../../test/support/host.js';
+import { describeOnOneAdapter, type Host, startHost } from '../../../test/support/host.js';
 
-describeOnBothAdapters('A run that a client of the AI SDK submits, with %s', (adapter) => {
+describeOnOneAdapter('A run that a client of the AI SDK submits, with %s', (adapter) => {
   let host: Host;
   beforeEach(async () => {
     const query = QueryModule.forRoot({

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
 import { message, reasoning, toolCall, toolResult } from 'nest-agent-query';
 import { startChats } from '../../../test/support/ai-sdk-chat.js';
-import { describeOnBothAdapters } from '../../../test/support/host.js';
+import { describeOnOneAdapter } from '../../../test/support/host.js';
 import { EventCutter } from '../../../test/support/event-cutter.js';
 
 /** The package needs Node 22 and the AI SDK 7: `npm run matrix -- clients-22` has them. */
@@ -24,7 +24,7 @@ function isInstalled(): boolean {
 const MESSAGES: UIMessage[] = [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }];
 
 if (isInstalled())
-  describeOnBothAdapters('WorkflowChatTransport of the AI SDK 7, with %s', (adapter) => {
+  describeOnOneAdapter('WorkflowChatTransport of the AI SDK 7, with %s', (adapter) => {
     it('resumes by itself after each chunk, without a gap or a repeat', async () => {
       const { WorkflowChatTransport } = (await import(PACKAGE)) as WorkflowPackage;
       const host = await startChats(adapter, async function* () {

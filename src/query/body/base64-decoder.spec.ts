@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { casesOf } from '../../../test/support/long-form.js';
 import { faultIn } from '../../../test/support/body-oracle.mjs';
 import { Base64Decoder, type Base64Fault } from './base64-decoder.js';
 import type { FileContent } from '../files/content.js';
@@ -115,7 +116,7 @@ describe('The base64 decoder', () => {
         const outcome = decode(cut(Buffer.from(text), sizes));
         expect('offset' in outcome ? outcome.offset : undefined).toBe(faultIn(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: casesOf(1000) },
     );
   });
 });

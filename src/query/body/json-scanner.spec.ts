@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { casesOf } from '../../../test/support/long-form.js';
 import { readPlainly } from '../../../test/support/body-oracle.mjs';
 import { QueryError } from '../contract/errors.js';
 import { Base64Fault } from './base64-decoder.js';
@@ -256,7 +257,7 @@ describe('The scanner of a query', () => {
         }
         expect(await outcome(chunks)).toEqual(readPlainly(bytes));
       }),
-      { numRuns: 1500 },
+      { numRuns: casesOf(1500) },
     );
   });
 

@@ -6,6 +6,7 @@ import { Follower, type Sink } from './follower.js';
 import { FollowerGroups } from './followers.js';
 import { joinedSlice } from './log-slices.js';
 import { UntoldNews } from './untold-news.js';
+import { casesOf } from '../../../test/support/long-form.js';
 
 class SharedSignals extends Signals {
   readonly isShared = true;
@@ -125,7 +126,7 @@ describe('A follower of a run that another process executes', () => {
         expect(run.written).toEqual(run.appended);
         expect(run.ends).toEqual([run.appended.length]);
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(500) },
     );
   });
 

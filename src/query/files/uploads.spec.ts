@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { QueryError } from '../contract/errors.js';
 import { type Upload, Uploads } from './uploads.js';
@@ -59,7 +60,7 @@ describe('The bytes of files in transit', () => {
         for (const upload of open.keys()) upload.end();
         for (const process of processes) process.close();
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(200) },
     );
   });
 

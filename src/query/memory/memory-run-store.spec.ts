@@ -1,3 +1,4 @@
+import { SHARE_OF_CASES } from '../../../test/support/long-form.js';
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
 import { describeRunStore } from '../../testing/index.js';
 import { MemoryRunStore } from './memory-run-store.js';
@@ -11,10 +12,10 @@ describeRunStore(
     store.open(events);
     return { store, close: () => store.close() };
   },
-  options,
+  { ...options, cases: SHARE_OF_CASES },
 );
 
-// The suite itself must not take for granted that a store answers at once.
+// The suite itself must not take for granted that a store answers at once. A few cases of its properties show that.
 describeRunStore(
   'MemoryRunStore behind one that takes its time',
   ({ retention, events }) => {
@@ -24,5 +25,5 @@ describeRunStore(
     void store.open(events);
     return { store, close: () => inner.close() };
   },
-  options,
+  { ...options, cases: SHARE_OF_CASES / 5 },
 );

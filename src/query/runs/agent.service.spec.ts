@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { Observable } from 'rxjs';
+import { casesOf } from '../../../test/support/long-form.js';
 import { ScriptedAgent } from '../../../test/support/scripted-agent.js';
 import { SlowRunStore, ticks } from '../../../test/support/slow-run-store.js';
 import { AgentService, type QueryOptions } from './agent.service.js';
@@ -212,7 +213,7 @@ describe.each(STORES)('Whatever happens to a run at the same time, with %s', (_,
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 25 },
+      { numRuns: casesOf(25) },
     );
   });
 });
@@ -267,7 +268,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
         for (const { received } of runs) expect(received).toHaveLength(1);
         await until(() => Object.values(watched.agent.load()).every((count) => count === 0));
       }),
-      { numRuns: 25 },
+      { numRuns: casesOf(25) },
     );
   });
 
@@ -303,7 +304,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: casesOf(40) },
     );
   });
 
@@ -333,7 +334,7 @@ describe.each(STORES)('AgentService with %s', (_, storeOf) => {
           expect(jest.getTimerCount()).toBe(0);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: casesOf(40) },
     );
   });
 

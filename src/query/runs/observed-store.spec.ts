@@ -1,5 +1,4 @@
 import { SlowRunStore } from '../../../test/support/slow-run-store.js';
-import { describeRunStore } from '../../testing/index.js';
 import { admissionOf, codeOf, keptAnswer } from '../../testing/store-contract/opened-store.js';
 import { INTERRUPTED } from '../contract/envelopes.js';
 import { MemoryRunStore } from '../memory/memory-run-store.js';
@@ -8,16 +7,13 @@ import { RunStore } from '../ports/run-store.js';
 import { observeStore } from './observed-store.js';
 import { Observers } from './observers.js';
 
-describeRunStore(
-  'A store in memory that is observed',
-  ({ retention, events }) => {
-    const inner = new MemoryRunStore(retention);
-    const store = observeStore(inner, new Observers([{ storeAnswered: () => undefined }]));
-    void store.open(events);
-    return { store, close: () => inner.close() };
-  },
-  { without: { durable: 'what lies in the memory of a process ends with it' } },
-);
+/** The names of what a store has, with what its classes have. */
+function membersOf(store: object): string[] {
+  const names = new Set<string>();
+  for (let each = store; each !== Object.prototype; each = Object.getPrototypeOf(each) as object)
+    for (const name of Object.getOwnPropertyNames(each)) names.add(name);
+  return [...names].filter((name) => name !== 'constructor').sort();
+}
 
 /** The store, and the operations that its listeners were told. */
 function observed(store: RunStore): { store: RunStore; told: string[] } {
@@ -28,6 +24,26 @@ function observed(store: RunStore): { store: RunStore; told: string[] } {
 }
 
 describe('A store that is observed', () => {
+  it('passes on what it is asked, and has every other member of the store', async () => {
+    const asked: unknown[][] = [];
+    const answering =
+      (name: string) =>
+      (...parameters: unknown[]) =>
+        asked.push([name, ...parameters]);
+    const inner = new MemoryRunStore();
+    const members = membersOf(inner);
+    const methods = members.filter((name) => typeof inner[name as never] === 'function');
+    for (const name of methods) Object.assign(inner, { [name]: answering(name) });
+    const { store } = observed(inner);
+    for (const [index, name] of methods.entries()) {
+      const call = (store as unknown as Record<string, (...parameters: unknown[]) => unknown>)[name]!;
+      expect([name, call('one', index)]).toEqual([name, index + 1]);
+    }
+    expect(asked).toEqual(methods.map((name, index) => [name, 'one', index]));
+    for (const name of members.filter((each) => !methods.includes(each)))
+      expect([name, store[name as never]]).toEqual([name, inner[name as never]]);
+  });
+
   it('tells what it was asked, also where it refuses, but no append and no read from memory', async () => {
     const { store, told } = observed(new MemoryRunStore());
     const { run } = await store.admit(admissionOf());

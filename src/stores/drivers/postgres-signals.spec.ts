@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import pg from 'pg';
+import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { PostgresStores } from '../../../test/support/postgres-stores.js';
 import type { Signal, SignalReceiver } from '../../query/index.js';
@@ -133,7 +134,7 @@ describe('The signals of processes on one database', () => {
           expect(ofRun.at(-1)).toEqual(it);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: casesOf(30) },
     );
   });
 

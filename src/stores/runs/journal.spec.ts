@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import * as fc from 'fast-check';
+import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import { message, type RunRecord } from '../../query/index.js';
 import { admissionOf, eventsOf, keptAnswer, readAll } from '../../testing/store-contract/opened-store.js';
@@ -225,7 +226,7 @@ describe('A file with many runs', () => {
         await Promise.all(writing);
         for (const run of runs) expect(await linesOf(run)).toEqual(expected.get(run.id));
       }),
-      { numRuns: 30 },
+      { numRuns: casesOf(30) },
     );
     await restart();
     for (const run of runs) expect((await linesOf(run)).slice(0, -1)).toEqual(expected.get(run.id));

@@ -9,6 +9,7 @@ import {
   readAll,
   refusalOf,
 } from '../../testing/store-contract/opened-store.js';
+import { casesOf } from '../../../test/support/long-form.js';
 import { deferred, type Deferred, eventually } from '../../../test/support/conditions.js';
 import { CONNECTIONS_OF_SERVICE } from '../../../test/support/postgres.js';
 import { type Member, PostgresStores } from '../../../test/support/postgres-stores.js';
@@ -78,7 +79,7 @@ describe('The log of a run that another process executes', () => {
           await check(true);
         },
       ),
-      { numRuns: 8 },
+      { numRuns: casesOf(8) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { PostgresProxy } from '../../../test/chaos/postgres-proxy.mjs';
 import { admissionOf, codeOf, ids, keptAnswer } from '../../testing/store-contract/opened-store.js';
+import { casesOf } from '../../../test/support/long-form.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
   admit,
@@ -204,7 +205,7 @@ describe('Two processes on one database', () => {
           expect(completed).toHaveLength(admitted.filter(({ sessionId }) => sessionId === session).length);
         }
       }),
-      { numRuns: 5 },
+      { numRuns: casesOf(5) },
     );
   });
 

@@ -3,6 +3,7 @@ import {
   admit,
   admitTo,
   CANCELLED,
+  casesOf,
   CLOCK_MS,
   codeOf,
   DONE,
@@ -113,7 +114,7 @@ export function describeAdmission(): void {
           const endOffset = [...texts, answer, DONE].join('').length;
           expect(await store.read(run, texts.length + 2)).toMatchObject({ endOffset, ended: true });
         }),
-        { numRuns: 15 },
+        { numRuns: casesOf(15) },
       );
     });
 
@@ -283,7 +284,7 @@ export function describeAdmission(): void {
           }
         },
       ),
-      { numRuns: 20 },
+      { numRuns: casesOf(20) },
     );
   });
 }

@@ -1,5 +1,6 @@
 import { log } from '../../query/index.js';
 import {
+  casesOf,
   codeOf,
   COMPLETED,
   inSession,
@@ -118,7 +119,7 @@ export function describeCheckpoints(): void {
           expect(await readAll(store, run)).toEqual(log.map(({ envelope }) => envelope));
           await store.end(run, COMPLETED, keptAnswer());
         }),
-        { numRuns: 20 },
+        { numRuns: casesOf(20) },
       );
     });
   });

@@ -3,6 +3,7 @@ import {
   admit,
   admitTo,
   CANCELLED,
+  casesOf,
   CLOCK_MS,
   COMPLETED,
   FAILED,
@@ -146,7 +147,7 @@ export function describeEnd(): void {
           expect(new Set(promoted).size).toBe(promoted.length);
           expect(await store.queue('anonymous', session)).toEqual([]);
         }),
-        { numRuns: 20 },
+        { numRuns: casesOf(20) },
       );
     });
   });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RunRecord, TurnFile, Admission } from '../../query/index.js';
 import {
   admissionOf,
+  casesOf,
   codeOf,
   finish,
   inSession,
@@ -112,7 +113,7 @@ export function describeFiles(): void {
           const part = (await bytesOf(run, LARGE, range))!;
           expect(part.equals(LARGE.subarray(range.start, range.end + 1))).toBe(true);
         }),
-        { numRuns: 25 },
+        { numRuns: casesOf(25) },
       );
     });
 

@@ -1,6 +1,7 @@
 import type { ListPosition, RunRecord, Admission } from '../../query/index.js';
 import {
   admissionOf,
+  casesOf,
   FAILED,
   finish,
   HOUR,
@@ -346,7 +347,7 @@ export function describeLists(): void {
             for (const page of seen) expect(page.length).toBeLessThanOrEqual(limit);
           },
         ),
-        { numRuns: 25 },
+        { numRuns: casesOf(25) },
       );
     });
   });

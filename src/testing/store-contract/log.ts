@@ -2,6 +2,7 @@ import { message } from '../../query/index.js';
 import {
   admit,
   admitTo,
+  casesOf,
   codeOf,
   COMPLETED,
   DONE,
@@ -68,7 +69,7 @@ export function describeLog(): void {
             expect(await logOf(run, after)).toEqual([...texts.slice(after), DONE]);
           },
         ),
-        { numRuns: 25 },
+        { numRuns: casesOf(25) },
       );
     });
 

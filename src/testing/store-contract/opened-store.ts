@@ -78,15 +78,22 @@ export let store: RunStore;
 let opened: OpenStore | undefined;
 let openEmpty: OpenStoreFor;
 let missing: Partial<Record<StoreCapability, string>> = {};
+let shareOfCases = 1;
+
+/** How many cases of so many a property of the present test tries. */
+export function casesOf(count: number): number {
+  return Math.ceil(count * shareOfCases);
+}
 
 const dateNow = Date.now.bind(Date);
 let passedMs = 0;
 
 /** Opens a store before each test that follows, and closes it afterwards. */
-export function openBeforeEach(open: OpenStoreFor, without: typeof missing): void {
+export function openBeforeEach(open: OpenStoreFor, without: typeof missing, share: number): void {
   missing = without;
   beforeEach(() => {
     openEmpty = open;
+    shareOfCases = share;
     return reopen();
   });
   afterEach(async () => {

@@ -2,6 +2,7 @@ import type { RunRecord, Admission } from '../../query/index.js';
 import {
   admissionOf,
   CANCELLED,
+  casesOf,
   codeOf,
   finish,
   ids,
@@ -121,7 +122,7 @@ export function describeOwners(): void {
             const rest = await take();
             expect(rest.toSorted()).toEqual(ids(waiting).toSorted());
           }),
-          { numRuns: 20 },
+          { numRuns: casesOf(20) },
         );
       });
     });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Admission, TurnFile } from '../../query/index.js';
 import {
   admitTo,
+  casesOf,
   codeOf,
   COMPLETED,
   DONE,
@@ -242,7 +243,7 @@ export function describeSessionChanges(): void {
         await sweep();
         await tree.check();
       }),
-      { numRuns: 3 },
+      { numRuns: casesOf(3) },
     );
   });
 }

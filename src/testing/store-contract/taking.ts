@@ -3,6 +3,7 @@ import {
   admit,
   admitTo,
   CANCELLED,
+  casesOf,
   CLOCK_MS,
   codeOf,
   eventually,
@@ -165,7 +166,7 @@ export function describeTaking(): void {
             }
           }
         }),
-        { numRuns: 15 },
+        { numRuns: casesOf(15) },
       );
     });
   });

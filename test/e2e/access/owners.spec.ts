@@ -10,6 +10,7 @@ import { promise } from '../../promises.js';
 import { bearer, guarded, Issuer, SECRET, secretToken } from '../../support/access.js';
 import { ask, FULL, get, type Reply, request } from '../../support/client.js';
 import { type Host, ONE_ADAPTER, startHost } from '../../support/host.js';
+import { STORE_KINDS } from '../../support/long-form.js';
 import { openDatabase, type TestDatabase } from '../../support/postgres.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
@@ -115,7 +116,7 @@ async function seen(reply: Reply): Promise<unknown> {
   return [reply.status, { ...reply.headers, date: undefined }, await reply.whole()];
 }
 
-describe.each(['memory', 'file', 'postgres'])('What belongs to another owner, with the store %s', (store) => {
+describe.each(STORE_KINDS)('What belongs to another owner, with the store %s', (store) => {
   const [ann, bob] = [createApiKey('ann'), createApiKey('bob')];
   let issuers: Issuer[];
   let directory: string;

@@ -13,7 +13,7 @@ import {
   YES,
 } from '../../support/asking.js';
 import type { Body } from '../../support/client.js';
-import { type AdapterName, describeOnBothAdapters, type Host, startAgent } from '../../support/host.js';
+import { type AdapterName, describeOnOneAdapter, type Host, startAgent } from '../../support/host.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
 const KIB = 1024;
@@ -81,7 +81,7 @@ async function* half(): AsyncGenerator<string> {
 const parsing = (adapter: AdapterName) => (app: INestApplication) =>
   adapter === 'express' ? app.use(json()) : undefined;
 
-describeOnBothAdapters('The body of answers, on %s', (adapter) => {
+describeOnOneAdapter('The body of answers, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   const start = async (

@@ -14,7 +14,7 @@ import {
   YES,
 } from '../../support/asking.js';
 import { ask, cancel, envelopesOf, follow, FULL, get } from '../../support/client.js';
-import { describeOnBothAdapters, type Host, startAgent } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent } from '../../support/host.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
 const EXPIRES_IN_MS = 3_600_000;
@@ -45,7 +45,7 @@ const VIEW = {
   askedAt: expect.any(String),
 };
 
-describeOnBothAdapters('What a run asks, on %s', (adapter) => {
+describeOnOneAdapter('What a run asks, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   beforeEach(async () => {

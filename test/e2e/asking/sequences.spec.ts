@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Envelope, InputAnswer, InputView, Question, ResolvedInput } from '../../../src/index.js';
 import { promise } from '../../promises.js';
+import { casesOf } from '../../support/long-form.js';
 import { answer, answered, asks, declined, jsonAt, quarter } from '../../support/asking.js';
 import { ask, cancel, envelopesOf, eventsOf, follow, FULL, type Reply } from '../../support/client.js';
 import { describeOnOneAdapter, type Host, startAgent } from '../../support/host.js';
@@ -130,7 +131,7 @@ describeOnOneAdapter('Whatever happens to a run that asks, on %s', (adapter) => 
         expect(await jsonAt(host.url, '/query/inputs')).toEqual({ inputs: [], next: null });
         await host.idle();
       }),
-      { numRuns: 100 },
+      { numRuns: casesOf(100) },
     );
   });
 });

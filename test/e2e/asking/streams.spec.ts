@@ -4,10 +4,10 @@ import { promise } from '../../promises.js';
 import { answer, answered, askingRun, asks, finish, jsonAt, quarter, YES } from '../../support/asking.js';
 import { ask, follow, FULL, get, type Reply, request } from '../../support/client.js';
 import { eventually } from '../../support/conditions.js';
-import { describeOnBothAdapters, type Host, startAgent, startClockedAgent } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent, startClockedAgent } from '../../support/host.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
-describeOnBothAdapters('The streams of a run that asks, on %s', (adapter) => {
+describeOnOneAdapter('The streams of a run that asks, on %s', (adapter) => {
   let host: Host;
   let agent: ScriptedAgent;
   let clock: TestClock;

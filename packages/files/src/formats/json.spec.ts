@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { FileSource } from '../file-source.js';
 import { UnreadableFile } from '../unreadable-file.js';
 import { describeJson } from './json.js';
+import { casesOf } from '../../../../test/support/long-form.js';
 
 const UTF_8 = { label: 'utf-8', name: 'UTF-8' } as const;
 
@@ -50,7 +51,7 @@ describe('describeJson', () => {
         if (found.startsWith('**NDJSON file**')) return;
         expect(/bytes?\. Its shape:/.test(found)).toBe(valid);
       }),
-      { numRuns: 2000 },
+      { numRuns: casesOf(2000) },
     );
   });
 

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+
+/** Whether suites have their long form: `TESTS=all`, as in `npm run everything`. */
+const IS_LONG = process.env['TESTS'] === 'all';
+
+/** The share of its cases that a property tries. */
+export const SHARE_OF_CASES = IS_LONG ? 1 : 0.25;
+
+/** How many cases of so many a property tries. */
+export function casesOf(count: number): number {
+  return Math.ceil(count * SHARE_OF_CASES);
+}
+
+// A run is repeated with the seed that it has printed.
+if (process.env['SEED']) fc.configureGlobal({ seed: Number(process.env['SEED']) });
+
+export type StoreKind = 'memory' | 'file' | 'postgres';
+
+/** The stores that a suite over HTTP tries. That of a file has the statements of Postgres, and the contract of stores tries both. */
+export const STORE_KINDS: readonly StoreKind[] = IS_LONG
+  ? ['memory', 'file', 'postgres']
+  : ['memory', 'postgres'];

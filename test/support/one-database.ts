@@ -1,0 +1,52 @@
+import type { Driver } from '../../src/stores/drivers/driver.js';
+import type { SqlRunStore } from '../../src/stores/runs/sql-run-store.js';
+
+/**
+ * A database that the tests have one after another. Its tables are emptied after each: this takes a tenth of the time that a
+ * new database and its connections take.
+ */
+export class OneDatabase<D extends Driver> {
+  readonly #open: () => Promise<D>;
+  #driver: D | undefined;
+  #close: (() => Promise<void>) | undefined;
+  #tables: 'runs'[] | undefined;
+
+  constructor(open: () => Promise<D>) {
+    this.#open = open;
+  }
+
+  /** Its driver, whose connections stay when a store closes it. */
+  async driver(): Promise<D> {
+    if (this.#driver) return this.#driver;
+    const driver = await this.#open();
+    this.#close = driver.close.bind(driver);
+    driver.close = async () => undefined;
+    return (this.#driver = driver);
+  }
+
+  /** Cuts the connections, so that a store cannot write anything when it is closed. */
+  async crash(store: SqlRunStore): Promise<void> {
+    await this.#driver!.db.destroy();
+    await store.close().catch(() => undefined);
+    await this.close().catch(() => undefined);
+  }
+
+  /** Deletes all rows. */
+  async empty(): Promise<void> {
+    const driver = await this.driver();
+    this.#tables ??= (await driver.db.introspection.getTables())
+      .map(({ name }) => name)
+      // Triggers keep the counts, on Postgres during the commit.
+      .filter((name) => !name.includes('migration') && name !== 'waiting_counts') as 'runs'[];
+    const tables = this.#tables;
+    await driver.transact(async (db) => {
+      for (const table of tables) await db.deleteFrom(table).execute();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#driver = undefined;
+    await this.#close?.();
+    this.#close = undefined;
+  }
+}
