@@ -29,6 +29,8 @@ export default {
   testTimeout: 60_000,
   // Most tests wait for clients, processes and databases: one worker, the default on two cores, takes more than twice as long.
   maxWorkers: 3,
+  // All processes together fit into 3 GB. One that is replaced loads its modules again, which takes seconds.
+  workerIdleMemoryLimit: '700MB',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   // The packages of frameworks, and the tests in a browser, need what `npm ci` does not install: CONTRIBUTING.md.
   testPathIgnorePatterns: ['/node_modules/', LONG, ...missing],
