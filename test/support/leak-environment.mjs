@@ -27,9 +27,16 @@ export default class LeakEnvironment extends TestEnvironment {
   #variables;
 
   constructor(...parameters) {
-    if (shared) return shared;
+    const [{ projectConfig }] = parameters;
+    const isIsolated = process.env['ISOLATED'] || projectConfig.testEnvironmentOptions['isIsolated'];
+    if (shared && !isIsolated) return shared;
     super(...parameters);
-    if (!process.env['ISOLATED']) shared = this;
+    if (!isIsolated) shared = this;
+  }
+
+  /** Whether the suite has the globals and modules of others. */
+  get isShared() {
+    return this === shared;
   }
 
   async setup() {
@@ -45,7 +52,7 @@ export default class LeakEnvironment extends TestEnvironment {
     // Jest has one for each suite, and leaves it. Before Node 24, each of them makes every promise of later suites slower.
     for (const storage of storages) storage.disable();
     storages.clear();
-    if (this !== shared) return super.teardown();
+    if (!this.isShared) return super.teardown();
     this.fakeTimers.useRealTimers();
     this.fakeTimersModern.useRealTimers();
     for (const restore of this.#restore) restore();

@@ -3,9 +3,9 @@
  * after this one. Only specs, and the tools of tests that register hooks, are evaluated for each suite anew.
  *
  * `ISOLATED=1` gives each suite modules of its own, as Jest does by default: a test that needs what an earlier suite has
- * left in a module fails then.
+ * left in a module fails then. A suite that replaces timers has its own in any case, because timers of others would count:
+ * `@jest-environment-options {"isIsolated": true}`.
  */
-const process = require('node:process');
 const { default: Runtime } = require('jest-runtime');
 
 /** What is evaluated for each suite: its file, and what calls `afterAll` and the like when it is imported. Not what is in `kept`. */
@@ -17,13 +17,13 @@ let resolverOfRun;
 
 module.exports = class SharedRuntime extends Runtime {
   constructor(...parameters) {
-    const [, , resolver] = parameters;
-    if (shared && resolver === resolverOfRun) {
+    const [, environment, resolver] = parameters;
+    if (environment.isShared && shared && resolver === resolverOfRun) {
       shared.#begin(parameters.at(-2));
       return shared;
     }
     super(...parameters);
-    if (process.env['ISOLATED']) return;
+    if (!environment.isShared) return;
     shared = this;
     resolverOfRun = resolver;
   }

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"isIsolated": true} */
 import { jest } from '@jest/globals';
 import { openQueryRates } from './open-query-rates.js';
 

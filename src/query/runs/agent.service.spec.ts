@@ -1,3 +1,4 @@
+/** @jest-environment-options {"isIsolated": true} */
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';

@@ -488,7 +488,8 @@ describe('Postgres', () => {
   });
 
   it('may be silent: a connection that does not answer in time is not used again', async () => {
-    const times = { statementTimeoutMs: 100, connectTimeoutMs: 1_000 };
+    // Long enough for the statements of a migration on a busy machine.
+    const times = { statementTimeoutMs: 3_000, connectTimeoutMs: 3_000 };
     const driver = await PostgresDriver.open(new URL(server.url), {
       schema: 'silent',
       poolSize: 1,
