@@ -10,7 +10,6 @@ import { profileOf, sampleOf, sizeOf } from './table-profile.js';
 import type { TableSource } from './table-source.js';
 import type { Table } from './table.js';
 import { Workspace } from './workspace.js';
-import { casesOf } from '../../../../test/support/long-form.js';
 
 const pick = (...values: string[]) => fc.constantFrom(...values);
 const joined = (...parts: fc.Arbitrary<string>[]) => fc.tuple(...parts).map((all) => all.join(''));
@@ -168,7 +167,7 @@ describe('A small table', () => {
         all += sources.length;
         compared += await compare(sources);
       }),
-      { numRuns: casesOf(4) },
+      { numRuns: 4 },
     );
     expect(compared).toBeGreaterThan(all / 4);
   });
@@ -189,7 +188,7 @@ describe('A small table', () => {
           compared += await compare(sources);
         },
       ),
-      { numRuns: casesOf(4) },
+      { numRuns: 4 },
     );
     expect(compared).toBeGreaterThan(10);
   });
