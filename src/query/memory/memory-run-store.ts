@@ -269,6 +269,7 @@ export class MemoryRunStore extends RunStore {
     this.#runs.sweep();
     this.#sessions.sweep();
     this.uploads.sweep();
+    this.usage.sweep();
   }
 }
 

@@ -24,9 +24,11 @@ interface Sum extends Used {
 export class MemoryUsageStore extends UsageStore {
   /** By owner and session. */
   readonly #sums = new Map<string, Map<string | undefined, Sum[]>>();
+  /** The day on which what was too old was dropped. */
+  #sweptOn = 0;
 
-  /** @param sweep drops the sessions that are no longer kept */
-  constructor(private readonly sweep: () => void) {
+  /** @param sweepAll drops what is no longer kept, also here */
+  constructor(private readonly sweepAll: () => void) {
     super();
   }
 
@@ -49,8 +51,23 @@ export class MemoryUsageStore extends UsageStore {
     }
   }
 
+  /** Drops what is too old, of all owners, once a day. */
+  sweep(): void {
+    const today = dayOf(Date.now());
+    if (this.#sweptOn === today) return;
+    this.#sweptOn = today;
+    for (const [owner, sessions] of this.#sums) {
+      for (const [sessionId, sums] of sessions) {
+        const kept = sums.filter(({ day }) => day >= today - USAGE_DAYS);
+        if (kept.length > 0) sessions.set(sessionId, kept);
+        else sessions.delete(sessionId);
+      }
+      if (sessions.size === 0) this.#sums.delete(owner);
+    }
+  }
+
   sums(owner: string, { from, to, sessionId, by, ...page }: UsagePage) {
-    this.sweep();
+    this.sweepAll();
     const groups = new Map<string, UsageRecord & { at: number; key: string }>();
     for (const sum of this.#of(owner)) {
       const { day, runs } = sum;
@@ -99,8 +116,7 @@ export class MemoryUsageStore extends UsageStore {
     const found = sums.find((each) => each.day === day && each.model === model);
     if (found) return found;
     const sum = { ...NOTHING, day, sessionId, model };
-    const kept = sums.filter((each) => each.day >= day - USAGE_DAYS);
-    this.#sums.set(owner, sessions.set(sessionId, [...kept, sum]));
+    this.#sums.set(owner, sessions.set(sessionId, [...sums, sum]));
     return sum;
   }
 }

@@ -199,6 +199,21 @@ export function describeUsage(): void {
       expect(await shortSums({ by: 'session', from })).toEqual({ undefined: [2, 12, 0] });
     });
 
+    itWith('retention')('is dropped after its time, also of owners who do not come back', async () => {
+      await reopen({ runMs: HOUR, sessionMs: HOUR });
+      for (const run of [(await admitTo('s', { owner: 'ann' })).run, await newRun({ owner: 'ann' })]) {
+        await use(run, tokens(1));
+        await finish(run);
+      }
+      const from = dayOf(Date.now()) - 1;
+      expect(await sumsOf({ from }, 'ann')).toMatchObject([{ runs: 2 }]);
+      await later((USAGE_DAYS + 2) * DAY);
+      await use(await newRun(), tokens(4));
+      const to = dayOf(Date.now());
+      expect(await sumsOf({ from, to }, 'ann')).toEqual([]);
+      expect(await sumsOf({ from, to })).toMatchObject([{ runs: 1, inputTokens: 4 }]);
+    });
+
     it('is read in pages, the newest first', async () => {
       for (const model of ['a', 'b', 'c', 'd', undefined]) await use(await newRun(), tokens(1, 0, { model }));
       for (const by of ['model', 'session'] as const) {
