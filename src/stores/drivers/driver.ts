@@ -42,6 +42,9 @@ export interface Driver {
    */
   transactAtOnce<T>(work: Work<T>): Promise<T>;
 
+  /** Does some work that only reads, and sees all of the database as it is at one time. It waits for no lock of a transaction. */
+  snapshot<T>(work: Work<T>): Promise<T>;
+
   /**
    * Does some work that is one statement, on a connection of its own. If that does not answer within a time, the work is done once
    * more on a new connection. Afterwards, connections that have died without a sign are found and ended: the work on them is

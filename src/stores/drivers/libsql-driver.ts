@@ -104,6 +104,11 @@ export class LibsqlDriver implements Driver {
     return this.#groups.commit(work, true);
   }
 
+  /** In a group: between its steps, nothing else is committed. */
+  snapshot<T>(work: Work<T>): Promise<T> {
+    return this.transact(work);
+  }
+
   promptly<T>(_withinMs: number, work: Work<T>): Promise<T> {
     return work(this.db);
   }

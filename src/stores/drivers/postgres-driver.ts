@@ -124,6 +124,14 @@ export class PostgresDriver implements Driver {
     return work(this.db);
   }
 
+  snapshot<T>(work: Work<T>): Promise<T> {
+    return this.db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .setAccessMode('read only')
+      .execute(work);
+  }
+
   async promptly<T>(withinMs: number, work: Work<T>): Promise<T> {
     const db = (this.#promptDb ??= this.openPrompt(withinMs));
     const answer = await work(db).catch((error: unknown) => {

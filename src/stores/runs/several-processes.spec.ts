@@ -20,7 +20,8 @@ import {
   take,
   textOf,
 } from '../../../test/support/postgres-stores.js';
-import type { Admission, Admitted, RunRecord } from '../../query/index.js';
+import { type Admission, type Admitted, dayOf, type RunRecord } from '../../query/index.js';
+import { addUsage } from './usage-rows.js';
 
 /** Short, so that a lease that has to end does so soon; long enough for a busy machine. */
 const LEASE_MS = 2_000;
@@ -122,6 +123,24 @@ describe('Two processes on one database', () => {
     expect(await reserve(one, 100)).toBe(true);
     await stores.administer(`delete from ${stores.schema}.processes`);
     expect(await codeOf(() => reserve(one, 1))).toBe('unavailable');
+  });
+
+  it('say what an owner has used while one of them adds it up, each time exactly', async () => {
+    const counts = { model: 'm', reasoningTokens: 0, cachedInputTokens: 0, price: 0 };
+    for (const inputTokens of [1, 2]) {
+      const run = await admit(one);
+      await one.store.append(run, textOf('a'), { ...counts, inputTokens, outputTokens: 0 });
+      await one.store.end(run, COMPLETED, keptAnswer('a'));
+    }
+    const today = dayOf(Date.now());
+    const page = { by: 'model', from: today - 1, to: today + 1, after: undefined, limit: 9 } as const;
+    const used = async () => (await two.store.usage.sums('anonymous', page)).sums;
+    const all = [{ of: 'm', runs: 2, inputTokens: 3 }];
+    await one.driver.transact(async (db) => {
+      await addUsage(db, one.driver, (run) => run('ended_at', 'is not', null));
+      expect(await used()).toMatchObject(all);
+    });
+    expect(await used()).toMatchObject(all);
   });
 
   it('execute a run only where it was started', async () => {

@@ -13,15 +13,7 @@ import type { Driver } from '../drivers/driver.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
 import { valueOf } from './run-rows.js';
-import {
-  ALL_SESSIONS,
-  lockUsage,
-  readUsing,
-  selectUsingOf,
-  tableOfSums,
-  USAGE_COLUMNS,
-  usageOf,
-} from './usage-rows.js';
+import { ALL_SESSIONS, readUsing, selectUsingOf, tableOfSums, USAGE_COLUMNS, usageOf } from './usage-rows.js';
 
 /** What an entry adds to the length of a page besides its name. */
 const OVERHEAD = 256;
@@ -41,7 +33,8 @@ export class SqlUsageStore extends UsageStore {
 
   sums(owner: string, page: UsagePage) {
     const { driver } = this.database;
-    return this.database.attempt(() => driver.transact((db) => readSums(db, driver, owner, page)));
+    // What is being added up meanwhile counts once.
+    return this.database.attempt(() => driver.snapshot((db) => readSums(db, driver, owner, page)));
   }
 
   async spent(owner: string, per: BudgetPeriod): Promise<{ tokens: number; price: number }> {
@@ -96,7 +89,6 @@ async function readSums(
   const shown = sql<string | null>`cast(max(${sql.ref(group.shown)}) as text)`;
   const isOfEach = by === 'session' && sessionId === undefined;
   const sessionKey = sessionId === undefined ? ALL_SESSIONS : keyOf(owner, sessionId);
-  await lockUsage(db, driver);
   const fresh = await readUsing(db, driver, owner);
   const rows = await db
     .selectFrom((of) =>

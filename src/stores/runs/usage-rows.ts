@@ -182,14 +182,9 @@ const adding = new RowStatement<Sum>(TYPES, (db, rows) =>
     ),
 );
 
-/** Lets usage stay as it is until the end of the transaction, but for that of runs that go on. */
-export function lockUsage(db: Db, driver: Driver): Promise<void> {
-  return driver.lock(db, LOCK);
-}
-
 /** Moves what runs have used into the sums, as a part of a transaction. All of them have ended. */
 export async function addUsage(db: Db, driver: Driver, isAdded: Condition): Promise<void> {
-  await lockUsage(db, driver);
+  await driver.lock(db, LOCK);
   const sums = sumsOf(await takeUsing(db, driver, isAdded));
   if (sums.length > 0) await adding.execute(db, driver, sums);
 }

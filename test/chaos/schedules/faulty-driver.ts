@@ -56,6 +56,10 @@ export class FaultyDriver implements Driver {
     return this.#commit(() => this.driver.transactAtOnce(work));
   }
 
+  snapshot<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#commit(() => this.driver.snapshot(work));
+  }
+
   async promptly<T>(withinMs: number, work: (db: Db) => Promise<T>): Promise<T> {
     if (this.isDown) throw connectionLost();
     return this.driver.promptly(withinMs, work);
