@@ -22,7 +22,7 @@ import { greet } from './greeting.js';
 import { localRequestsOnly } from './local-requests.js';
 import { ServiceLogger } from './logger.js';
 import { neverFail } from './process-outputs.js';
-import { CORS_OPTIONS, problemOf, sendProblem } from './query/index.js';
+import { CORS_OPTIONS, problemOf, sendProblem, stackForLog } from './query/index.js';
 import { ServiceAgents } from './service-agents.js';
 import { stopOnSignals } from './shutdown.js';
 
@@ -127,7 +127,7 @@ function guardProcess(): void {
   process.on('unhandledRejection', (reason) => {
     new Logger('Process').error(
       'A promise was rejected, and no code handled the rejection.',
-      reason instanceof Error ? reason.stack : reason,
+      stackForLog(reason),
     );
   });
 }

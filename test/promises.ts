@@ -782,6 +782,11 @@ export const PROMISES = {
     sentence:
       'The log has one line per query when its admission is answered and one when its run ends, one when a run asks and one per answer; what callers choose cannot begin another line.',
   },
+  'module.error-log': {
+    section: 'module',
+    sentence:
+      'What a caller has sent can neither begin an entry of the log nor steer a terminal where an error has it.',
+  },
   'module.health-indicator': {
     section: 'module',
     sentence: 'The health checks of a host tell whether a query module takes queries, and why it does not.',

@@ -8,11 +8,13 @@ import { OPTIONS } from '../query/index.js';
 export {
   HandedOver,
   isInRange,
+  linesForLog,
   newProcessDirectory,
   type Range,
   rangeText,
   removeAbandonedDirectories,
   settlesWithin,
+  stackForLog,
   textForLog,
   withoutSecrets,
 } from '../query/index.js';

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type AgentService, type ErrorCode, type HostCode, QueryError } from '../query/index.js';
+import { type AgentService, type ErrorCode, type HostCode, QueryError, stackForLog } from '../query/index.js';
 
 /** Why a service takes no queries. */
 export interface NotReady {
@@ -16,8 +16,7 @@ export async function reasonNotReady(agent: Pick<AgentService, 'check'>): Promis
     return undefined;
   } catch (error) {
     if (error instanceof QueryError) return { code: error.code, detail: error.detail };
-    const cause = error instanceof Error ? error.stack : error;
-    logger.error('The readiness check failed with an unexpected error.', cause);
+    logger.error('The readiness check failed with an unexpected error.', stackForLog(error));
     return { code: 'internal', detail: 'The service failed, and has logged the cause.' };
   }
 }

@@ -20,6 +20,8 @@ type Entry = Record<string, unknown>;
 /** What a terminal or a reader of lines must not get from a caller. */
 const HOSTILE = 'a\nb\r\u001b[31mred\u009b2J\u2028\u202e"x" \ud800';
 const HARMLESS = 'a\\u000ab\\u000d\\u001b[31mred\\u009b2J\\u2028\\u202e"x" \\ud800';
+/** The same in a text of several lines. */
+const HARMLESS_LINES = HARMLESS.replace('\\u000a', '\n    ');
 
 describeOnOneAdapter('The log of queries, on %s', (adapter) => {
   let written: string[];
@@ -141,6 +143,34 @@ describeOnOneAdapter('The log of queries, on %s', (adapter) => {
       { event: 'ended', run: first.runId, status: 'failed', code: 'quota_exceeded' },
     ]);
     expect(entries()[4]).not.toHaveProperty('executedMs');
+  });
+
+  it.each<[string, () => unknown, string]>([
+    [
+      'an error',
+      () => Object.assign(new Error(`${HOSTILE}\n[Nest] 1  - forged`), { stack: undefined }),
+      'The handler failed.\n[Error: ' + `${HARMLESS_LINES}\n    [Nest] 1  - forged]`,
+    ],
+    [
+      'a stack',
+      () => Object.assign(new Error(), { stack: `Error: ${HOSTILE}\n[Nest] 1  - forged\n\tat x\n    at y` }),
+      'The handler failed.\nError: ' + `${HARMLESS_LINES}\n    [Nest] 1  - forged\n    \tat x\n    at y`,
+    ],
+    [
+      'a sentence',
+      () => new QueryError('quota_exceeded', `Used up: ${HOSTILE}`, { status: 402 }),
+      `Used up: ${HARMLESS}`,
+    ],
+  ])(promise('module.error-log', '%s of a handler'), async (_, errorOf, expected) => {
+    const troubles: string[] = [];
+    jest.spyOn(process.stderr, 'write').mockImplementation((text) => troubles.push(String(text)) > 0);
+    const scripted = new ScriptedAgent();
+    await start(new ConsoleLogger({ colors: false }), { handler: scripted.handler });
+    const run = await ask(host.url);
+    (await scripted.call(1)).fail(errorOf());
+    await run.whole();
+    expect(troubles.join('')).toMatch(/^\[Nest\] \d+ .* ERROR \[Runner\] Run /);
+    expect(troubles.join('').replace(/^.*? Run [\w-]+: /, '')).toBe(`${expected}\n`);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import type { Message, StreamResponse, TaskStatus } from '@a2a-js/sdk';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '@nestjs/common';
 import { type Envelope, log, type Query, type QueryContext } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/agents';
+import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import { askHere, failures, patientRetries, repeated, traceHeaders } from 'nest-agent-query/agents/remote';
 import { AgentQueryError } from 'nest-agent-query-client';
 import { isTransient } from 'nest-agent-query-client/streams';
@@ -130,7 +130,7 @@ export class TaskRun {
           signal.throwIfAborted();
           // An agent that lists no tasks: whether it has one is not known.
           this.logger.warn(
-            `Run ${runId}: the remote agent does not tell its tasks: ${this.#failure(error).message}`,
+            `Run ${runId}: the remote agent does not tell its tasks: ${textForLog(this.#failure(error).message)}`,
           );
         },
       );
@@ -222,7 +222,7 @@ export class TaskRun {
     } catch (error) {
       // A task that has ended needs no cancelling.
       this.logger.debug(
-        `Run ${this.context.runId}: the task was not cancelled: ${this.#failure(error).message}`,
+        `Run ${this.context.runId}: the task was not cancelled: ${textForLog(this.#failure(error).message)}`,
       );
     }
   }

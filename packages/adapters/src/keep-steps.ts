@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { QueryContext } from 'nest-agent-query';
+import { textForLog } from 'nest-agent-query/agents';
 
 const logger = new Logger('Checkpoints');
 
@@ -21,6 +22,6 @@ export async function keepSteps(
     await context.checkpoint(state);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    logger.warn(`Run ${context.runId}: its steps are too long to be kept. ${error.message}`);
+    logger.warn(`Run ${context.runId}: its steps are too long to be kept. ${textForLog(error.message)}`);
   }
 }

@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { QueryError } from 'nest-agent-query';
+import { linesForLog, textForLog } from 'nest-agent-query/agents';
 
 const logger = new Logger('Tools');
 
@@ -14,6 +16,7 @@ const logger = new Logger('Tools');
  */
 export function toolFailure(runId: string, name: string, error: unknown): string {
   if (error instanceof QueryError) return error.detail;
-  logger.warn(`Run ${runId}: the tool ${JSON.stringify(name)} failed.`, error);
+  const shownName = textForLog(JSON.stringify(name));
+  logger.warn(`Run ${runId}: the tool ${shownName} failed. ${linesForLog(inspect(error))}`);
   return 'The tool failed. The service has logged the cause.';
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { Dispatcher, type DispatchReceiver } from 'nest-agent-query';
-import { settlesWithin } from 'nest-agent-query/agents';
+import { settlesWithin, textForLog } from 'nest-agent-query/agents';
 import type { Connect, QueueConnection } from './queue-connection.js';
 
 /** The pause before a connection is opened again: doubled each time, from `least` to `most`. Milliseconds. */
@@ -100,7 +100,7 @@ export class QueueDispatcher extends Dispatcher {
     if (this.#isClosed) return;
     if (!this.#isFailing)
       this.#logger.warn(
-        `The queue cannot be used: ${message}. Runs that wait start up to 2 s later until then.`,
+        `The queue cannot be used: ${textForLog(message)}. Runs that wait start up to 2 s later until then.`,
       );
     this.#isFailing = true;
     this.#timer = setTimeout(() => {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { Logger } from '@nestjs/common';
-import { removeAbandonedDirectories } from 'nest-agent-query/agents';
+import { linesForLog, removeAbandonedDirectories } from 'nest-agent-query/agents';
 import type { FilePart } from 'nest-agent-query';
 import { FairQueue } from './fair-queue.js';
 import type { Turn } from './fair-queue.js';
@@ -246,7 +246,7 @@ export class ParserPool {
 
   #unexpected(job: ParserJob, cause: string): string {
     // The cause of a cancelled job is that it was cancelled.
-    if (!job.isEnded) ParserPool.#logger.warn(`A file could not be described: ${cause}`);
+    if (!job.isEnded) ParserPool.#logger.warn(`A file could not be described: ${linesForLog(cause)}`);
     return job.hasText
       ? 'Reading stopped here: the rest of this file could not be read.'
       : job.question.kind === 'describe'

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { type Envelope, type Query, type QueryContext, result } from 'nest-agent-query';
-import { HandedOver } from 'nest-agent-query/agents';
+import { HandedOver, textForLog } from 'nest-agent-query/agents';
 import { threadOf, toolFailure } from 'nest-agent-query-adapters';
 import { AnswerReader, isChunk, markOf, messagesIn } from './answer-reader.js';
 import { isGiven } from './conversation.js';
@@ -242,7 +242,7 @@ export class GraphRun<K extends object> {
     try {
       await this.#thread.delete();
     } catch (error) {
-      GraphRun.#logger.warn(`Run ${runId}: its thread could not be deleted: ${String(error)}`);
+      GraphRun.#logger.warn(`Run ${runId}: its thread could not be deleted: ${textForLog(String(error))}`);
     }
   }
 }

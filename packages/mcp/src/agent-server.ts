@@ -9,6 +9,7 @@ import {
   type Result,
   Server,
 } from '@modelcontextprotocol/server';
+import { stackForLog } from 'nest-agent-query/agents';
 import { takeResponse } from 'nest-agent-query/protocol';
 import { QueryError } from 'nest-agent-query';
 import { Calls } from './calls.js';
@@ -92,7 +93,7 @@ export class AgentServer {
       if (error instanceof ProtocolError) throw error;
       if (error instanceof QueryError)
         throw new ProtocolError(ProtocolErrorCode.InternalError, error.detail, { code: error.code });
-      this.#logger.error('A message could not be answered.', error instanceof Error ? error.stack : error);
+      this.#logger.error('A message could not be answered.', stackForLog(error));
       throw new ProtocolError(
         ProtocolErrorCode.InternalError,
         'The service failed, and has logged the cause.',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import type { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
-import { settlesWithin } from '../../query/index.js';
+import { settlesWithin, textForLog } from '../../query/index.js';
 import { countIn, QueryRates, type Rate } from './query-rates.js';
 import type { PostgresConnections } from './rate-limit.options.js';
 
@@ -107,7 +107,7 @@ export class PostgresQueryRates extends QueryRates {
     this.#hasTable = false;
     if (!this.#isOut)
       this.#logger.warn(
-        `The queries of owners cannot be counted in Postgres, so the limit now holds for each process: ${fault}`,
+        `The queries of owners cannot be counted in Postgres, so the limit now holds for each process: ${textForLog(fault)}`,
       );
     this.#isOut = true;
   }

@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs';
 import { Logger } from '@nestjs/common';
 import type { AgentHandler, HandlerAnswer, Query, QueryContext, SessionRef } from '../../query/index.js';
+import { stackForLog } from '../../query/index.js';
 
 /** The hooks of Nest that a handler may have, in their order. */
 const STARTING = ['onModuleInit', 'onApplicationBootstrap'] as const;
@@ -45,7 +46,7 @@ export class ModuleVersion {
     await this.gone;
     for (const hook of STOPPING)
       await this.call(hook).catch((error: Error) =>
-        logger.error(`${hook} of an old version failed.`, error.stack),
+        logger.error(`${hook} of an old version failed.`, stackForLog(error)),
       );
   }
 

@@ -7,6 +7,7 @@ import type { Envelope, RunEnd, RunView } from 'nest-agent-query-client';
 import { EventLog } from './event-log.js';
 import { Follower, type Sink } from './follower.js';
 import { FollowerGroups } from './followers.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 export interface FollowedRun {
   /** Undefined where the envelopes do not come from a run. */
@@ -85,8 +86,7 @@ function logged(envelopes: Observable<Envelope>): FollowedRun {
     takeWhile(({ type }) => type !== 'done', true),
     map((each) => (each.type === 'done' ? doneText(each.data as RunEnd) : envelopeText(each, Infinity))),
     catchError((error: unknown) => {
-      const cause = error instanceof Error ? error.stack : error;
-      new Logger('Query').error('A stream of envelopes failed.', cause);
+      new Logger('Query').error('A stream of envelopes failed.', stackForLog(error));
       return of(doneText({ status: 'failed', error: { code: 'internal', message: 'The service failed.' } }));
     }),
   );

@@ -8,6 +8,7 @@ import type { Query, QueryPart } from '../ports/agent-handler.js';
 import type { ByteRange, ContentFile, FileStore } from '../ports/file-store.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import type { TurnFile, TurnText } from 'nest-agent-query-client';
+import { textForLog } from '../platform/text-for-log.js';
 
 const logger = new Logger('Query');
 
@@ -49,7 +50,9 @@ export class Files {
    */
   keepBeside(runId: string, query: Query): void {
     const kept = this.keep(runId, query, true)
-      .catch((error: Error) => logger.warn(`Run ${runId}: its files cannot be downloaded: ${error.message}`))
+      .catch((error: Error) =>
+        logger.warn(`Run ${runId}: its files cannot be downloaded: ${textForLog(error.message)}`),
+      )
       .finally(() => this.#besides.delete(runId));
     this.#besides.set(runId, kept);
   }
@@ -135,7 +138,7 @@ export class OpenedFiles {
     this.#isClosed = true;
     for (const content of this.#contents) {
       content.discard().catch((error: Error) => {
-        logger.warn(`A temporary file of a query could not be removed: ${error.message}`);
+        logger.warn(`A temporary file of a query could not be removed: ${textForLog(error.message)}`);
       });
     }
     this.#contents = [];

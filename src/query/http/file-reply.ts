@@ -10,6 +10,7 @@ import { fileExpired } from '../contract/refusals.js';
 import { header, type HostRequest, type HostResponse } from '../platform/host.js';
 import type { ByteRange } from '../ports/file-store.js';
 import type { DownloadedFile } from '../runs/agent.service.js';
+import { textForLog } from '../platform/text-for-log.js';
 
 const logger = new Logger('Query');
 
@@ -46,7 +47,7 @@ export async function fileReply(
   const body = new StreamableFile(await begun(await file.read(range)), options);
   // What has been sent is not the file: the caller must not take it for one.
   body.setErrorHandler((_, response) => response.destroy?.());
-  body.setErrorLogger((error) => logger.warn(`A download was cut: ${error.message}`));
+  body.setErrorLogger((error) => logger.warn(`A download was cut: ${textForLog(error.message)}`));
   answer(response, range ? 206 : 200, headers);
   if (range) response.header('Content-Range', `bytes ${range.start}-${range.end}/${size}`);
   return body;

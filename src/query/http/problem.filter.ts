@@ -14,6 +14,7 @@ import {
 import { loggerOf } from '../platform/module-logger.js';
 import { Observers } from '../runs/observers.js';
 import { isQuery } from './headers.js';
+import { stackForLog, textForLog } from '../platform/text-for-log.js';
 
 /** How much a caller that is refused while it sends may still send before it must read the answer. */
 const DRAINED_BYTES = 64 * 1024 * 1024;
@@ -69,14 +70,14 @@ export class ProblemFilter implements ExceptionFilter {
       return problemOf(status, error.message, code);
     }
     if (!(error instanceof QueryError)) {
-      this.#log('A request failed.', error instanceof Error ? error.stack : error);
+      this.#log('A request failed.', stackForLog(error));
       const detail = 'The service failed, and has logged the cause. Try again later.';
       return this.#problem(new QueryError('internal', detail));
     }
     const { code, status, detail, cause } = error;
     // A 503 without a cause says that the service is full or stops, as often as callers try.
     if (status >= 500 && (status !== 503 || cause !== undefined))
-      this.#log(detail, (cause as Error | undefined)?.stack);
+      this.#log(textForLog(detail), stackForLog(cause));
     const { retryAfter: _, ...extras } = error.extras;
     return { ...problemOf(status, detail, code), ...extras, status };
   }

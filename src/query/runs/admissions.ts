@@ -22,6 +22,7 @@ import {
   storedParts,
 } from './submitted-query.js';
 import { traceOfRequest } from './traces.js';
+import { textForLog } from '../platform/text-for-log.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -253,7 +254,7 @@ export class Admissions {
     this.processes
       .cancelAll(ahead.filter(({ status }) => status !== 'input_required'))
       .catch((error: Error) => {
-        logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${error.message}`);
+        logger.warn(`Run ${ahead[0]!.id} could not be cancelled: ${textForLog(error.message)}`);
       });
   }
 }

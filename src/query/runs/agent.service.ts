@@ -44,6 +44,7 @@ import {
 } from './views.js';
 import { usageList, type UsageListOptions } from './usage-list.js';
 import type { DownloadedFile, ListOptions, Load, RunListOptions, SpoolUse, Totals } from './views.js';
+import { textForLog } from '../platform/text-for-log.js';
 
 export { ANONYMOUS };
 export type {
@@ -329,7 +330,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
     await this.deliveries.close();
     const warn = (why: string) => this.#logger.warn(`The store was not closed${why}`);
     const closing = Promise.all([this.store.close(), this.#services.contents?.close()]);
-    const closed = closing.catch((error: Error) => warn(`: ${error.message}`));
+    const closed = closing.catch((error: Error) => warn(`: ${textForLog(error.message)}`));
     if (!(await settlesWithin(STORE_DEADLINE_MS, closed))) warn(` within ${STORE_DEADLINE_MS} ms.`);
   }
 

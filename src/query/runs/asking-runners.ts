@@ -1,6 +1,7 @@
 import type { Timer } from '../platform/clock.js';
 import type { Runner } from './runner.js';
 import type { RunnerServices } from './runner-services.js';
+import { textForLog } from '../platform/text-for-log.js';
 
 /** How long the handler of a run that asks waits in this process, if it can be called again; and how often that is looked at. */
 const PARK_MS = 60_000;
@@ -67,7 +68,7 @@ export class AskingRunners {
     try {
       return await store.inputs!.park(runner);
     } catch (error) {
-      logger.warn(`Run ${runner.id} asks, and could not be parked: ${(error as Error).message}`);
+      logger.warn(`Run ${runner.id} asks, and could not be parked: ${textForLog((error as Error).message)}`);
       return false;
     }
   }

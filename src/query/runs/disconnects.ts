@@ -2,6 +2,7 @@ import type { FollowersListener } from '../event-log/followers.js';
 import type { DisconnectPolicy } from '../options/query.options.js';
 import type { Timer } from '../platform/clock.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 /** Applies the disconnect policy to one run: what happens when its last follower has left. */
 export class Disconnects implements FollowersListener {
@@ -73,7 +74,7 @@ export class Disconnects implements FollowersListener {
         return this.ignore();
     } catch (error) {
       const sentence = `Run ${run.id} continues without followers, because the store did not tell whether it should.`;
-      return logger.error(sentence, (error as Error).stack);
+      return logger.error(sentence, stackForLog(error));
     }
     if (run.followers.size === 0 && this.#policy !== 'continue') run.stop({ status: 'cancelled' });
   }

@@ -10,6 +10,7 @@ import type { ObservedRun, RequestRefused, RunListener } from '../ports/run-list
 import { PRICE_PARTS } from '../ports/usage-rules.js';
 import type { RunRecord, StoredInput } from '../ports/run-store.js';
 import { ownerOfModule } from '../sharing/owners.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 /** The message of each event. */
 type Messages = { [K in keyof Required<RunListener>]: Parameters<NonNullable<RunListener[K]>>[0] };
@@ -85,10 +86,7 @@ export class Observers {
   }
 
   #report(name: string, error: unknown): void {
-    Observers.#logger.error(
-      `A listener failed at the event "${name}".`,
-      error instanceof Error ? error.stack : String(error),
-    );
+    Observers.#logger.error(`A listener failed at the event "${name}".`, stackForLog(error));
   }
 }
 

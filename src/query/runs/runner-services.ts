@@ -15,6 +15,7 @@ import type { RunRecord, RunStore } from '../ports/run-store.js';
 import { Budgets } from './budgets.js';
 import type { Observation, Observers } from './observers.js';
 import { Traces } from './traces.js';
+import { stackForLog, textForLog } from '../platform/text-for-log.js';
 
 /** What all runs of a service share. */
 export class RunnerServices {
@@ -52,8 +53,8 @@ export class RunnerServices {
     try {
       await this.handler.sessionErased?.(session);
     } catch (error) {
-      const failed = `The handler could not erase what it keeps of the session ${JSON.stringify(session.id)}.`;
-      this.logger.error(failed, (error as Error | undefined)?.stack);
+      const failed = `The handler could not erase what it keeps of the session ${textForLog(JSON.stringify(session.id))}.`;
+      this.logger.error(failed, stackForLog(error));
     }
   }
 }

@@ -11,6 +11,7 @@ import { reportFailure } from './failure.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
 import { Observation } from './observers.js';
 import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 /** Who records what becomes of a run that is stopped. */
 type Outcome = 'finish' | 'hand over' | 'lost';
@@ -253,7 +254,7 @@ export class Runner implements LiveRun {
       else if (this.#outcome === 'hand over') isHandedOver = await services.store.handOver(this.#record!);
       followers.notify();
     } catch (error) {
-      services.logger.error(`Run ${this.id}: its end could not be stored.`, (error as Error).stack);
+      services.logger.error(`Run ${this.id}: its end could not be stored.`, stackForLog(error));
       followers.disconnectAll();
     }
     // The run that was lost may be in this process again, with another runner.

@@ -13,6 +13,7 @@ import type { Submission } from './execution.js';
 import { Runner } from './runner.js';
 import type { NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
 import type { Load } from './views.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 /** When the service shuts down: how long the store may take to record the ends of runs, and to close. */
 export const STORE_DEADLINE_MS = 2_000;
@@ -256,7 +257,7 @@ export class Scheduler implements RunnerEvents<Runner>, DispatchReceiver {
   /** What was taken if the store has failed. It tells when it can be used again. */
   #takenAfter(error: unknown): RunRecord[] {
     const isOutage = error instanceof QueryError && error.code === 'unavailable';
-    if (!isOutage) this.#logger.error('Waiting runs cannot be started.', (error as Error).stack);
+    if (!isOutage) this.#logger.error('Waiting runs cannot be started.', stackForLog(error));
     return [];
   }
 

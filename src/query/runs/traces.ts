@@ -4,6 +4,7 @@ import { traceOf } from '../contract/trace-context.js';
 import type { CallerRequest } from '../options/query.options.js';
 import type { RunRecord } from '../ports/run-store.js';
 import type { RunTrace, RunTracer, TracedRun } from '../ports/run-tracer.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 const logger = new Logger('RunTracer');
 
@@ -85,7 +86,7 @@ function guarded<T>(tell: () => T): T | undefined {
   try {
     return tell();
   } catch (error) {
-    logger.error('The tracer failed.', error instanceof Error ? error.stack : String(error));
+    logger.error('The tracer failed.', stackForLog(error));
     return undefined;
   }
 }

@@ -11,6 +11,7 @@ import { bodyOf, headersOf } from './message.js';
 import { type Answer, post } from './post.js';
 import { PrivateAddress } from './public-lookup.js';
 import { isGone, resultOf } from './tries.js';
+import { stackForLog } from '../platform/text-for-log.js';
 
 /** How many deliveries one process tries at the same time for one endpoint: a slow one does not hold up the others. */
 const AT_ONCE = 16;
@@ -139,5 +140,5 @@ export class EndpointQueue {
 function report(logger: Logger, error: unknown): void {
   // An outage was logged already.
   if (error instanceof QueryError) return;
-  logger.error('Webhooks cannot be delivered at present.', (error as Error).stack);
+  logger.error('Webhooks cannot be delivered at present.', stackForLog(error));
 }

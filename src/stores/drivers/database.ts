@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { QueryError } from '../../query/index.js';
+import { QueryError, stackForLog, textForLog } from '../../query/index.js';
 import { DISK_FULL, type Driver, type Work } from './driver.js';
 
 /** The pause between two attempts to write, in milliseconds: doubled each time, from `least` to `most`. */
@@ -149,7 +149,7 @@ export class Database {
     if (this.#outageSince === undefined && !this.#closing.signal.aborted) {
       this.#outageSince = Date.now();
       Database.#logger.error(
-        `The database ${this.driver.name} cannot be used: ${reason}. Runs wait for it, and new queries are refused.`,
+        `The database ${this.driver.name} cannot be used: ${textForLog(reason)}. Runs wait for it, and new queries are refused.`,
       );
       this.onOutage();
     }
@@ -167,7 +167,7 @@ export class Database {
 /** Logs why something failed that a store does by itself. An outage was logged already. */
 export function logFault(message: string, error: unknown): void {
   if (error instanceof QueryError && error.code === 'unavailable') return;
-  new Logger('SqlRunStore').error(message, (error as Error).stack);
+  new Logger('SqlRunStore').error(message, stackForLog(error));
 }
 
 /** The database cannot be used at present. Other things may be unavailable too, such as a disk. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
+import { textForLog } from '../../query/index.js';
 
 /** Reads the URL of a server: the configuration for `pg`, which does not know the parameter `schema`, and the schema. */
 export function serverOf(url: URL): { config: pg.PoolConfig; schema: string | undefined } {
@@ -16,7 +17,7 @@ export function serverOf(url: URL): { config: pg.PoolConfig; schema: string | un
 export function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool(config);
   // An idle connection was lost. If the server is really unavailable, the next statement reports that.
-  pool.on('error', (error) => Logger.debug(error.message, 'Postgres'));
+  pool.on('error', (error) => Logger.debug(textForLog(error.message), 'Postgres'));
   return pool;
 }
 

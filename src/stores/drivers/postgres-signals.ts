@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { joinedSlice, type Signal, type SignalReceiver, Signals } from '../../query/index.js';
+import { joinedSlice, type Signal, type SignalReceiver, Signals, textForLog } from '../../query/index.js';
 
 /** The most bytes of one notification. Postgres takes 7,999. */
 const PAYLOAD_BYTES = 7_500;
@@ -107,7 +107,7 @@ export class PostgresSignals extends Signals {
     this.#client = undefined;
     clearTimeout(this.#timer);
     PostgresSignals.#logger.debug(
-      `The connection for signals was lost: ${error?.message ?? 'it was closed'}`,
+      `The connection for signals was lost: ${textForLog(error?.message ?? 'it was closed')}`,
     );
     // `end` waits for the server, which may be gone.
     client.end().catch(() => undefined);

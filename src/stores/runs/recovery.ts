@@ -7,6 +7,7 @@ import {
   type RunEnd,
   type RunRecord,
   type TurnAnswer,
+  stackForLog,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Selectable } from 'kysely';
@@ -148,7 +149,7 @@ export class Recovery {
     // An outage was logged already.
     if (error instanceof QueryError) return;
     const message = 'The other processes that use the database cannot be observed';
-    Recovery.#logger.error(message, (error as Error).stack);
+    Recovery.#logger.error(message, stackForLog(error));
   }
 
   async #recoverOrphaned(): Promise<void> {
@@ -172,11 +173,11 @@ export class Recovery {
     } catch (error) {
       if (error instanceof QueryError) throw error;
       const message = `Run ${run.id} cannot be recovered: what the database has of it is damaged. It ends as failed.`;
-      Recovery.#logger.error(message, (error as Error).stack);
+      Recovery.#logger.error(message, stackForLog(error));
       await this.#end(run, INTERRUPTED, undefined).catch((failure: unknown) => {
         if (failure instanceof QueryError) throw failure;
         this.#damaged.add(run.id);
-        Recovery.#logger.error(`Run ${run.id} cannot be ended either.`, (failure as Error).stack);
+        Recovery.#logger.error(`Run ${run.id} cannot be ended either.`, stackForLog(failure));
       });
     }
   }

@@ -6,6 +6,7 @@ import {
   QueryError,
   type RunEnd,
   type TurnAnswer,
+  stackForLog,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Db } from '../schema/tables.js';
@@ -118,7 +119,7 @@ export class RunEnder {
       if (error instanceof QueryError) throw error;
       RunEnder.#logger.error(
         `The end of run ${ending.id} cannot be stored. It is stored as failed.`,
-        (error as Error).stack,
+        stackForLog(error),
       );
       const failed = { ...ending, end: END_NOT_STORED, answer: new KeptAnswer().value };
       return this.database.persistTransaction(

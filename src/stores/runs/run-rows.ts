@@ -7,7 +7,7 @@ import {
   type SelectQueryBuilder,
   sql,
 } from 'kysely';
-import { INTERRUPTED, type RunEnd, type RunRecord, type RunStatus } from '../../query/index.js';
+import { INTERRUPTED, type RunEnd, type RunRecord, type RunStatus, stackForLog } from '../../query/index.js';
 import { type ColumnTypes, RowStatement } from '../drivers/row-statement.js';
 import type { Db, Tables } from '../schema/tables.js';
 
@@ -79,10 +79,7 @@ export function valueOf<T>(json: string | null, of: string): T | undefined {
   } catch (error) {
     if (told.size < TOLD && !told.has(of)) {
       told.add(of);
-      new Logger('Database').error(
-        `A value of ${of} is damaged, and reads as missing.`,
-        (error as Error).stack,
-      );
+      new Logger('Database').error(`A value of ${of} is damaged, and reads as missing.`, stackForLog(error));
     }
     return undefined;
   }

@@ -6,6 +6,7 @@ import {
   QueryError,
   recordOfAdmission,
   type RunRecord,
+  stackForLog,
 } from '../../query/index.js';
 import type { Database } from '../drivers/database.js';
 import type { Driver } from '../drivers/driver.js';
@@ -190,7 +191,7 @@ export class RunStarter {
       if (error instanceof QueryError) return;
       new Logger('RunStarter').error(
         `The admission of run ${admission.runId} cannot be undone.`,
-        (error as Error).stack,
+        stackForLog(error),
       );
     }
   }

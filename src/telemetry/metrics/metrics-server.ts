@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Metrics } from './metrics.js';
+import { stackForLog } from '../../query/index.js';
 
 /** How long a client may take to send the head of a request, in milliseconds. */
 const HEAD_MS = 10_000;
@@ -32,7 +33,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   ) {
     this.#server = createServer({ headersTimeout: HEAD_MS, requestTimeout: HEAD_MS }, (request, response) => {
       this.#answer(request, response).catch((error: Error) => {
-        this.#logger.error('The metrics could not be shown.', error.stack);
+        this.#logger.error('The metrics could not be shown.', stackForLog(error));
         response.destroy();
       });
     });

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { MCPClient } from '@ai-sdk/mcp';
 import type { ToolSet } from 'ai';
-import { textForLog } from 'nest-agent-query/agents';
+import { stackForLog, textForLog } from 'nest-agent-query/agents';
 import { guardedFetch } from './guarded-fetch.js';
 import { isProgram, type McpServerOptions } from './mcp-options.js';
 import { McpProgram } from './mcp-program.js';
@@ -72,7 +72,7 @@ export class McpConnection {
     this.#connected = connected;
     connected.catch((error: unknown) => {
       if (this.#connected === connected) this.#connected = undefined;
-      McpConnection.#logger.error(`The MCP server ${this.name} cannot be used.`, error);
+      McpConnection.#logger.error(`The MCP server ${this.name} cannot be used.`, stackForLog(error));
     });
     return connected;
   }
