@@ -2089,6 +2089,10 @@ export const PROMISES = {
     sentence:
       'An endpoint that does not answer in time has not got the webhook, and holds up no other endpoint.',
   },
+  'webhook.status': {
+    section: '2.15',
+    sentence: 'The status of a response decides as soon as it is there, also if its body has no end.',
+  },
   'webhook.long-response': { section: '2.15', sentence: 'Of a response, no more than 64 KiB are read.' },
   'webhook.order': {
     section: '2.15',

@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { type DeliveryView, MemoryRunStore, type WebhookOptions } from '../../src/index.js';
 import { TestClock } from '../../src/testing/index.js';
@@ -6,6 +8,7 @@ import { answer, askingRun, YES } from '../support/asking.js';
 import { ask, get, request } from '../support/client.js';
 import { deferred, eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host, startClockedAgent } from '../support/host.js';
+import { switchedProtocol } from '../support/remote-service.js';
 import { ScriptedAgent } from '../support/scripted-agent.js';
 import { NEWER_SECRET, SECRET, WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -252,6 +255,31 @@ describeOnOneAdapter('Webhooks, on %s', (adapter) => {
         return late && log!.status === 'delivered';
       });
     await quick.close();
+  });
+
+  it(promise('webhook.slow', 'also where it switches the protocol'), async () => {
+    await start();
+    receiver.reply = switchedProtocol;
+    expect(await tried(await completedRun(), 1)).toMatchObject({
+      status: 'waiting',
+      error: 'The endpoint has answered 101.',
+    });
+    expect(clock.left('webhookMs')).toEqual([]);
+  });
+
+  it(promise('webhook.status'), async () => {
+    await start();
+    receiver.reply = (response) => void response.writeHead(200).write('and so on');
+    const begun = deferred();
+    const onResponse = (each: unknown) => {
+      if ((each as { request: ClientRequest }).request.path === '/hook') begun.resolve();
+    };
+    subscribe('http.client.response.finish', onResponse);
+    const runId = await completedRun();
+    await begun.promise;
+    unsubscribe('http.client.response.finish', onResponse);
+    await clock.advance(20 * SECOND);
+    expect(await tried(runId, 1)).toMatchObject({ status: 'delivered', error: null });
   });
 
   it(promise('webhook.long-response'), async () => {

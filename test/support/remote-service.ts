@@ -112,6 +112,11 @@ export function endlessRefusal(status: number, beginning: string) {
   };
 }
 
+/** The service switches the protocol, and says nothing more. */
+export function switchedProtocol({ socket }: http.ServerResponse): void {
+  socket!.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n');
+}
+
 /** The connection is closed without an answer. */
 export function noAnswer(response: http.ServerResponse): void {
   response.destroy();

@@ -46,6 +46,8 @@ export function remoteFetch({ url, headers: configured }: RemoteSettings): typeo
         resolve(response);
       });
       sent.on('error', (error) => reject(connectionLost(error.message, error)));
+      // A response that switches the protocol is none, and ends the connection without an error.
+      sent.on('close', () => reject(connectionLost('The connection was closed before a response.')));
       sent.end(body);
     });
 

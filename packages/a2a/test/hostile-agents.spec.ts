@@ -4,7 +4,12 @@ import { QueryError } from 'nest-agent-query';
 import { contextOf, queryOf } from 'nest-agent-query/testing';
 import { eventually } from '../../../test/support/conditions.js';
 import { freePort } from '../../../test/support/free-port.mjs';
-import { endlessRefusal, noAnswer, RemoteServer } from '../../../test/support/remote-service.js';
+import {
+  endlessRefusal,
+  noAnswer,
+  RemoteServer,
+  switchedProtocol,
+} from '../../../test/support/remote-service.js';
 import { type A2aOptions, a2aHandler } from '../src/index.js';
 import { joined, outcomeOf } from './outcomes.js';
 import { type Answer, eventOf, events, json, refusal, result } from './raw-answers.js';
@@ -63,6 +68,7 @@ describe('An agent that does not do what it should', () => {
     ['refuses the message', [refusal(-32602, 'Bad X-Key')], 'handler_failed', 'refused'],
     ['takes no files', [refusal(-32005, 'No files')], 'unsupported_media_type', ''],
     ['is cut and lists no tasks', [noAnswer, refusal(-32601, 'No such method')], 'interrupted', 'cut'],
+    ['switches the protocol', [switchedProtocol, refusal(-32601, 'No such method')], 'interrupted', 'cut'],
     [
       'is cut and does not list the task',
       [noAnswer, result({ tasks: [], nextPageToken: '' })],

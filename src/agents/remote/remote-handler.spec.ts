@@ -7,6 +7,7 @@ import {
   problem,
   RemoteServer,
   stream,
+  switchedProtocol,
 } from '../../../test/support/remote-service.js';
 import { eventually } from '../../../test/support/conditions.js';
 import {
@@ -98,8 +99,11 @@ describe('The agent remote', () => {
       expect(context.checkpoints).toEqual([]);
     });
 
-    it('does not send a query again that may have been executed', async () => {
-      remote.answers(noAnswer, problem(404, 'other'));
+    it.each([
+      ['the connection was closed', noAnswer],
+      ['the service switched the protocol', switchedProtocol],
+    ])('does not send a query again that may have been executed: %s', async (_, answer) => {
+      remote.answers(answer, problem(404, 'other'));
       await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
       expect(remote.calls.filter(({ method }) => method === 'POST')).toHaveLength(1);
     });

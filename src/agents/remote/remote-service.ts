@@ -181,6 +181,8 @@ export class RemoteService {
         resolve(response);
       });
       request.on('error', (error) => reject(connectionLost(error.message, error)));
+      // A response that switches the protocol is none, and ends the connection without an error.
+      request.on('close', () => reject(connectionLost('The connection was closed before a response.')));
       if (content instanceof ReadableStream) pipeline(Readable.fromWeb(content), request, () => undefined);
       else request.end(content);
     });

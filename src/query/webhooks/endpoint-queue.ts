@@ -102,7 +102,7 @@ export class EndpointQueue {
       ? resultOf(delivery.tries, answer, Date.now())
       : { status: 'failed', error: 'The endpoint is disabled, because it has answered 410.' };
     // It is not known whether the endpoint has it.
-    if (this.#closing.signal.aborted) return;
+    if (answer && 'error' in answer && this.#closing.signal.aborted) return;
     if (answer && 'status' in answer && isGone(answer)) {
       await store.disable(endpoint);
       logger.error(`The endpoint ${endpoint.name} of webhooks has answered 410: it is disabled.`);

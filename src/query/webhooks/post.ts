@@ -17,7 +17,7 @@ export interface Answer {
  * Sends a body, on a connection of its own. Redirects are not followed, and the body of the response is ignored.
  *
  * @param allowPrivate whether the address may be one that is not public
- * @param signal ends a request that takes too long. A response that has begun counts all the same
+ * @param signal ends a request that takes too long. The status of a response that has begun counts all the same
  * @throws {PrivateAddress}
  * @throws Error there is no response
  */
@@ -43,17 +43,26 @@ export function post(
 
 function answerTo(request: ClientRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    request.on('error', reject);
-    request.on('response', (response: IncomingMessage) => {
+    let answer: Answer | undefined;
+    const answered = ({ statusCode, headers }: IncomingMessage) =>
+      (answer = { status: statusCode!, retryAfter: headers['retry-after'] });
+    request.on('response', (response) => {
+      answered(response);
       let length = 0;
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > MAX_BYTES) response.destroy();
       });
       response.on('error', () => undefined);
-      response.on('close', () =>
-        resolve({ status: response.statusCode!, retryAfter: response.headers['retry-after'] }),
-      );
     });
+    request.on('upgrade', (response, socket) => {
+      answered(response);
+      socket.destroy();
+    });
+    request.on('error', (error) => {
+      if (!answer) reject(error);
+    });
+    // It comes in each case, also where the connection ends without an error.
+    request.on('close', () => (answer ? resolve(answer) : reject(new Error('There is no response.'))));
   });
 }

@@ -36,9 +36,10 @@ export async function send(url: URL, options: RequestOptions, waitMs: number): P
   try {
     return await new Promise<Reply>((resolve, reject) => {
       request.on('response', (response) => resolve(new Reply(response, waitMs, !isStalled)));
-      request.on('error', ({ message }) =>
-        reject(new Unmet(`a response to ${method} ${url.pathname}`, message)),
-      );
+      const fail = (why: string) => reject(new Unmet(`a response to ${method} ${url.pathname}`, why));
+      request.on('error', ({ message }) => fail(message));
+      // A response that switches the protocol is none, and ends the connection without an error.
+      request.on('close', () => fail('the connection was closed'));
       request.end(body);
     });
   } finally {
