@@ -213,6 +213,11 @@ export const PROMISES = {
     section: '2.3',
     sentence: 'A limit that is exceeded is 413, and the problem names the limit, its value and the part.',
   },
+  'refusal.changes-nothing': {
+    section: '2.3',
+    sentence:
+      'A refused request changes nothing, in every view: no run, session, turn, question or file is made, ended or removed.',
+  },
   'limit.while-arriving': {
     section: '2.3',
     sentence: 'Limits count decoded bytes and are enforced while the body arrives.',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type HandlerFunction, message, toolCall } from '../../src/index.js';
+import { type AgentHandler, type HandlerFunction, message, toolCall } from '../../src/index.js';
 import { openStore } from '../../src/stores/index.js';
 import { ask, get, request } from '../support/client.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
@@ -106,6 +106,30 @@ describeOnOneAdapter('A thread of AG-UI on %s', (adapter) => {
     expect(turns).toEqual([]);
     await host.agent.cancel('anonymous', runIdOf(again));
     await again.whole();
+  });
+
+  it('tells the handler of the turn of such a run before the message is asked again', async () => {
+    const told: unknown[] = [];
+    const handler: AgentHandler = {
+      async *handle(_, { signal, history }) {
+        told.push(['begins', history.length]);
+        yield message('Hello');
+        if (told.length > 1) return;
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        told.push('stops');
+      },
+      sessionErased: (session) => void told.push(session),
+    };
+    const other = await startAgUi(adapter, handler, { owner });
+    const messages = [user('1')];
+    const input = (runId: string) => inputOf('', { threadId: 't', runId, messages });
+    const reply = await post(other, input('a'), { 'x-caller': 'ann' });
+    await reply.until('Hello');
+    await (await post(other, input('b'), { 'x-caller': 'ann' })).whole();
+    await (await post(other, input('c'), { 'x-caller': 'ann' })).whole();
+    const erased = { owner: 'ann', id: 't' };
+    expect(told).toEqual([['begins', 0], 'stops', erased, ['begins', 0], erased, ['begins', 0]]);
+    await other.close();
   });
 
   it('gives the handler what the input has for it', async () => {

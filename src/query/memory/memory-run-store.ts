@@ -105,15 +105,19 @@ export class MemoryRunStore extends RunStore {
     const ahead = session ? [...this.#sessions.queue(owner, session.id)] : [];
     const [first] = ahead;
     const isAsking = first?.status === 'input_required';
-    const isSuperseded = session && isAsking && supersedes(session, holds(first));
+    const replaced = session?.replaces;
+    const isSuperseded = session && isAsking && (first.id === replaced || supersedes(session, holds(first)));
     if (isSuperseded) ahead.shift();
     const afterTurn = session?.afterTurn;
     if (afterTurn !== undefined) this.#sessions.refuseToReplace(owner, session!.id, afterTurn);
     if (session?.afterRun !== undefined) this.#sessions.refuseToFollow(owner, session.id, session.afterRun);
-    refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
+    const others = ahead.filter(({ id }) => id !== replaced);
+    refuseBehind(others.length, admission, isAsking && !isSuperseded);
     const queues = this.#queuesOf(module);
     const { starts, isDeferred } = placeOf(admission, ahead.length, queues.hasFreePlace(owner));
     if (!starts) refuseToWait(admission, queues.waitingOf(owner) >= maxWaitingPerOwner, queues.waiting);
+    if (session?.fork) this.#sessions.begin(owner, session.id, session.fork);
+    if (replaced !== undefined) this.#sessions.replaceRun(owner, session!.id, replaced);
     const superseded = isSuperseded
       ? this.#end(first, { status: 'cancelled' }, undefined, 'superseded')
       : undefined;
@@ -197,7 +201,7 @@ export class MemoryRunStore extends RunStore {
     this.#runs.end(run, end);
     this.deliveries.add(run, end.status, run.endedAt!);
     const next = queues.promote(run.owner, this.#sessions.finish(run, kept));
-    return { run, next, inputs };
+    return { run, next, inputs, isReplaced: run.isReplaced };
   }
 
   find(owner: string, runId: string): RunRecord | undefined {

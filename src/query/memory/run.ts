@@ -46,6 +46,8 @@ export class Run implements RunRecord {
   /** A reader has begun to read the log, and was not at its end yet. */
   isBeingRead = false;
   isDropped = false;
+  /** A newer run takes its place: it gets no turn. */
+  isReplaced = false;
   /** Usage of it was counted. */
   hasUsage = false;
   /** What it has asked, in this order. */

@@ -1,4 +1,5 @@
 import { pageOf } from '../contract/list-page.js';
+import { sessionNotFound } from '../contract/refusals.js';
 import { shownTurn, titleOf, withoutMessageTexts } from '../contract/turn-texts.js';
 import type { Envelope, Turn, TurnAnswer, TurnFile, TurnText } from 'nest-agent-query-client';
 import type { Fork, ListPage, SessionRecord, TurnsPage } from '../ports/run-store.js';
@@ -79,19 +80,23 @@ export class Sessions {
     session.queue.push(run);
   }
 
-  /** Removes a run from the queue, and adds its turn. Returns the run that is now the first, if that has changed. */
+  /** Removes a run from the queue, and adds its turn unless it is replaced. Returns the run that is now the first, if that has changed. */
   finish(run: Run, answer: TurnAnswer): Run | undefined {
     if (run.sessionId === undefined) return undefined;
     const session = this.#use(run.owner, run.sessionId);
     const position = session.queue.indexOf(run);
     session.queue.splice(position, 1);
-    const kept = keptTurn(run, answer);
+    if (run.isReplaced) this.onTurnDropped(run.id);
+    else this.#add(keptTurn(run, answer), session);
     run.parts = [];
     run.files = [];
-    session.turns.push(kept);
-    this.#turns.set(run.id, kept);
-    this.#length += kept.whole.length;
     return position === 0 ? session.queue[0] : undefined;
+  }
+
+  #add(kept: KeptTurn, session: Session): void {
+    session.turns.push(kept);
+    this.#turns.set(kept.whole.turn.runId, kept);
+    this.#length += kept.whole.length;
   }
 
   /** @throws {QueryError} see `refuseToReplace` */
@@ -115,6 +120,19 @@ export class Sessions {
     if (afterTurn === 0) session.title = undefined;
   }
 
+  /** Removes the turn of a run and those after it. A run that has not ended gets none. */
+  replaceRun(owner: string, sessionId: string, runId: string): void {
+    const session = this.#sessions.get(keyOf(owner, sessionId));
+    const run = session?.queue.find(({ id }) => id === runId);
+    if (run) {
+      run.isReplaced = true;
+      if (newestOf(session!) === 0) session!.title = undefined;
+      return;
+    }
+    const index = session?.turns.findIndex(({ whole }) => whole.turn.runId === runId) ?? -1;
+    if (index >= 0) this.replace(owner, sessionId, session!.dropped + index);
+  }
+
   /** @throws {QueryError} see `refuseToFork` */
   fork(owner: string, fork: Fork): SessionRecord | undefined {
     const { sessionId, afterTurn, newId } = fork;
@@ -130,6 +148,16 @@ export class Sessions {
       this.#length += turn.whole.length;
     }
     return recordOf(session);
+  }
+
+  /**
+   * Makes a session that begins with turns of another one, unless the owner has it already.
+   *
+   * @throws {QueryError} `not_found`: there is no such other session · see `refuseToFork`
+   */
+  begin(owner: string, newId: string, fork: Pick<Fork, 'sessionId' | 'afterTurn'>): void {
+    const isMade = this.#sessions.has(keyOf(owner, newId)) || this.fork(owner, { ...fork, newId });
+    if (!isMade) throw sessionNotFound();
   }
 
   turns(owner: string, sessionId: string, page: TurnsPage) {

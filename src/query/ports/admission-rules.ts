@@ -28,6 +28,7 @@ export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolea
 /**
  * Refuses a query because of the runs ahead of it in its session, or because the service takes none.
  *
+ * @param ahead how many there are, besides one that the query replaces
  * @param isBehindAsking whether the first of them asks: `supersedes` has decided that the query waits. Default false
  * @throws {QueryError} `session_busy` · `session_full` · the admission's `refusal`
  *
@@ -36,6 +37,7 @@ export function isRepeated({ end }: Pick<RunRecord, 'end'>, hasSameQuery: boolea
  */
 export function refuseBehind(ahead: number, { session, refusal }: Admission, isBehindAsking = false): void {
   if (session && ahead > 0) {
+    if (session.replaces !== undefined) throw sessionBusy();
     const policy = isBehindAsking ? 'enqueue' : session.policy;
     if (policy === 'reject') throw sessionBusy();
     if (policy === 'enqueue' && ahead > session.maxWaiting) throw sessionFull(session.maxWaiting);

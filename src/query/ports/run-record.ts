@@ -73,6 +73,14 @@ export interface Admission {
         afterTurn?: number | undefined;
         /** The run is admitted only if the newest turn is of this run, and the session has no unfinished run. Default: always. */
         afterRun?: string | undefined;
+        /**
+         * The run takes the place of this run of the session: of its turn and those after it, which are removed with the admission. A
+         * run that has not ended gets no turn when it ends, and the caller cancels it; one that asks is ended with the admission.
+         * Default: it takes the place of none.
+         */
+        replaces?: string | undefined;
+        /** If the owner has no such session yet, it begins with these turns of another one. Default: it begins without turns. */
+        fork?: Pick<Fork, 'sessionId' | 'afterTurn'> | undefined;
       }
     | undefined;
   /** The caller's idempotency key, with the digest of the query. */
@@ -144,10 +152,12 @@ export interface Ended {
   next: RunRecord | undefined;
   /** The requests of the run that were open, and are closed now. Default: none were. */
   inputs?: StoredInput[];
+  /** The run has no turn: see `Admission.session.replaces`. Default false. */
+  isReplaced?: boolean;
 }
 
 /** A run that was ended by a newer query while it asked. */
-export type Superseded = Required<Omit<Ended, 'next'>>;
+export type Superseded = Required<Pick<Ended, 'run' | 'inputs'>>;
 
 /** What an attempt keeps besides envelopes: the state of its handler as JSON, or a file of the answer. */
 export type Kept = { state: string } | { file: TurnFile; content: Blob };

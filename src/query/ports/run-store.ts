@@ -83,13 +83,14 @@ export abstract class RunStore {
    * @throws {QueryError} the first that applies. Nothing of a refused query is kept.
    *
    * 1. `idempotency_conflict`: the key belongs to another digest
-   * 2. `session_busy`: the policy is `reject` or the admission replaces turns, and the session has an unfinished run; or the
-   *    admission follows a run, and the session has gone on
+   * 2. `session_busy`: the policy is `reject` or the admission replaces turns, and the session has an unfinished run, besides one
+   *    that is replaced; or the admission follows a run, and the session has gone on
    * 3. `session_full`: the policy is `enqueue`, and `maxWaiting` runs wait
    * 4. `invalid_query`: the admission replaces turns after a number that is greater than that of the newest turn
    * 5. the admission's `refusal`
    * 6. `rate_limited`: the run would wait, and `maxWaitingPerOwner` runs of its owner wait
    * 7. `at_capacity`: the run would wait, and `maxWaiting` runs of its module wait
+   * 8. the errors of `fork`, and `not_found`: the owner does not have the session that is forked
    */
   abstract admit(admission: Admission): Awaitable<Admitted>;
 
@@ -208,7 +209,10 @@ export abstract class RunStore {
   /** Whether waiting runs survive the end of the process. Then it also has `query` and `handOver`. Default false. */
   readonly durable: boolean = false;
 
-  /** Whether turns can be replaced (`Admission.session.afterTurn`) and sessions forked. Then it also has `fork`. Default false. */
+  /**
+   * Whether admissions can replace turns and runs, and fork sessions (`afterTurn`, `replaces` and `fork` of `Admission.session`).
+   * Then it also has `fork`. Default false.
+   */
   readonly changesSessions: boolean = false;
 
   /** Keeps what runs ask. Default: runs cannot ask. */

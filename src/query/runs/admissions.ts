@@ -47,6 +47,18 @@ export interface QueryOptions {
    */
   afterRun?: string | undefined;
   /**
+   * The query takes the place of this run of its session: of its turn and those after it. A run that has not ended is cancelled when
+   * the query is admitted, and gets no turn. Refused with `session_busy` while another run of the session has not ended. Default:
+   * it follows the last turn.
+   */
+  replaces?: string | undefined;
+  /**
+   * The session of the query begins with the first `afterTurn` turns of another one, if the owner has none of its name yet; made
+   * when the query is admitted. Refused with `not_found` if there is no other session, and with `invalid_query` if it has fewer
+   * turns. Default: a new session begins without turns.
+   */
+  fork?: { session: string; afterTurn: number } | undefined;
+  /**
    * The conversation before the query, which the caller has sent along, oldest first. In `QueryContext.history` it follows the turns
    * that the session has already, in this run and in later ones. Default: none.
    */
@@ -106,7 +118,7 @@ export class Admissions {
     options: QueryOptions,
     trace: RunTrace | undefined,
   ): Promise<Admitted> {
-    const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, earlier } = options;
+    const { owner = ANONYMOUS, idempotencyKey: key, afterTurn, earlier, replaces } = options;
     const { release = () => undefined } = options;
     const { store, files, settings, budgets } = this.services;
     let runner: Runner | undefined;
@@ -114,7 +126,7 @@ export class Admissions {
     let hasSlot = false;
     let admitted: Admitted | undefined;
     try {
-      if (afterTurn !== undefined) mayReplace(asked, store);
+      mayChange(asked, store, options);
       const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
       const idempotency =
         key === undefined ? undefined : { key, digest: await queryDigest(query, afterTurn, earlier) };
@@ -141,13 +153,15 @@ export class Admissions {
       const answer = store.admit(admission);
       admitted = isThenable(answer) ? await answer : answer;
       if (admitted.created) {
-        // Of the turns that are gone, the handler may remember something.
-        if (afterTurn !== undefined) await this.services.tellErased({ owner, id: asked.sessionId! });
+        // Of the turns that are gone, the handler may remember something. Of a run that is still there, its end tells.
+        const isStopping = admitted.ahead.some(({ id }) => id === replaces);
+        if (afterTurn !== undefined || (replaces !== undefined && !isStopping))
+          await this.services.tellErased({ owner, id: asked.sessionId! });
         if (admitted.superseded) this.processes.resolved({ ...admitted.superseded, isReady: true });
         runner.observation.admitted(admitted.run, query);
         trace?.admitted(admitted.run.status === 'waiting');
         if (bringsFiles && isForRunOnly) files.keepBeside(runner.id, query);
-        this.#dispatch(runner, admitted, hasSlot);
+        this.#dispatch(runner, admitted, hasSlot, isStopping);
         if (admitted.stored) await this.#stored(asked.id, admitted.stored);
       } else if (asked.detached) await this.#detach(admitted.run);
       return admitted;
@@ -183,7 +197,7 @@ export class Admissions {
     { id: runId, sessionId, ...asked }: NewRun,
     query: Query,
     mayStart: boolean,
-    { afterTurn, afterRun, earlier }: QueryOptions,
+    { afterTurn, afterRun, replaces, fork, earlier }: QueryOptions,
   ): Omit<Admission, 'idempotency' | 'refusal'> {
     const { settings, options } = this.services;
     const { sessionPolicy: policy, onAsking, maxWaitingPerSession, maxWaiting, maxWaitingPerOwner } = options;
@@ -197,7 +211,11 @@ export class Admissions {
       session:
         sessionId === undefined
           ? undefined
-          : { id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking, afterTurn, afterRun },
+          : {
+              ...{ id: sessionId, policy, maxWaiting: maxWaitingPerSession, onAsking },
+              ...{ afterTurn, afterRun, replaces },
+              fork: fork && { sessionId: fork.session, afterTurn: fork.afterTurn },
+            },
       mayStart,
       mayStartEarly: true,
       maxWaiting,
@@ -243,13 +261,13 @@ export class Admissions {
     return session === undefined && (!store.durable || (mayStart && (handler.restarts ?? 0) === 0));
   }
 
-  #dispatch(runner: Runner, { run, ahead }: Admitted, hasSlot: boolean): void {
+  #dispatch(runner: Runner, { run, ahead }: Admitted, hasSlot: boolean, isReplacing: boolean): void {
     if (run.status === 'running') return this.scheduler.start(runner, run);
     runner.admit(run);
     if (hasSlot) this.scheduler.release();
     const { options, logger } = this.services;
     if (ahead.length === 0) return this.scheduler.enqueued();
-    if (options.sessionPolicy !== 'interrupt') return;
+    if (options.sessionPolicy !== 'interrupt' && !isReplacing) return;
     // Whether a run that asks is superseded, `onAsking` and `hold` have decided.
     this.processes
       .cancelAll(ahead.filter(({ status }) => status !== 'input_required'))
@@ -270,8 +288,13 @@ async function traced(trace: RunTrace, admit: () => Promise<Admitted>): Promise<
   }
 }
 
-/** @throws {QueryError} `invalid_query`: the query names no session, or the store cannot replace turns */
-function mayReplace({ sessionId }: NewRun, { changesSessions }: RunStore): void {
+/** @throws {QueryError} `invalid_query`: the query changes a session, but names none; or the store cannot change sessions */
+function mayChange(
+  { sessionId }: NewRun,
+  { changesSessions }: RunStore,
+  { afterTurn, replaces, fork }: QueryOptions,
+): void {
+  if ((afterTurn ?? replaces ?? fork) === undefined) return;
   if (sessionId === undefined)
     throw new QueryError('invalid_query', 'Session-After needs a session: name it in kwargs.session_id.');
   if (!changesSessions) throw sessionsUnchangeable();

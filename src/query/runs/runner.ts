@@ -9,7 +9,7 @@ import { Disconnects } from './disconnects.js';
 import { Execution, type Submission } from './execution.js';
 import { reportFailure } from './failure.js';
 import { KeptAnswer } from '../contract/kept-answer.js';
-import { Observation } from './observers.js';
+import { Observation, observed } from './observers.js';
 import type { EndedRun, LiveRun, NewRun, RunnerEvents, RunnerServices } from './runner-services.js';
 import { stackForLog } from '../platform/text-for-log.js';
 
@@ -264,6 +264,11 @@ export class Runner implements LiveRun {
       this.observation.ended(finished.run);
       this.submission.trace?.ended(finished.run.end);
     } else void this.#leaveTrace();
+    // Before the run begins that takes its place.
+    if (finished?.isReplaced) {
+      const { owner, sessionId } = observed(finished.run);
+      await services.tellErased({ owner, id: sessionId! });
+    }
     this.events.finished(this, isHandedOver || finished?.next !== undefined);
     this.#resolveEnded(finished && { run: finished.run, stopped });
   }

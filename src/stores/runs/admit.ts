@@ -29,14 +29,14 @@ import {
   ownerRefOf,
   readQueue,
 } from './queues.js';
-import { newestRun, newestTurn, replaceTurns } from './session-changes.js';
+import { beginSession, newestRun, newestTurn, replaceRun, replaceTurns } from './session-changes.js';
 import { promoteAfter, queueOf, takeQueuePosition } from './session-queues.js';
 import { holds } from './input-rows.js';
 import { recordOf, selectRuns } from './run-rows.js';
 import type { Outbox } from './outbox.js';
 import { segmentsOf } from './segments.js';
 import { endingOfIdle, finish, handOver } from './transitions.js';
-import { removeParts } from './turn-removal.js';
+import { removeParts, removeTurns } from './turn-removal.js';
 import { insertTexts } from './turns.js';
 
 /** So near to the limit of waiting runs, admissions are counted one after another. */
@@ -67,6 +67,7 @@ export async function admit(
   outbox: Outbox,
 ): Promise<Admitted> {
   const { created_at: now, idempotency_key: idempotencyKey, session_key: sessionKey } = started;
+  const { session } = admission;
   const owner = ownerRefOf(admission.owner, started.module);
   let interrupted: RunRecord | undefined;
   if (idempotencyKey !== null) {
@@ -82,25 +83,33 @@ export async function admit(
 
   let ahead: RunRecord[] = [];
   if (sessionKey !== null) {
-    await driver.lock(db, `session ${sessionKey}`);
+    const { fork } = session!;
+    const source = fork?.sessionId === undefined ? [] : [`session ${keyOf(admission.owner, fork.sessionId)}`];
+    await driver.lock(db, `session ${sessionKey}`, ...source);
     ahead = await queueOf(db, sessionKey);
   }
   const [first] = ahead;
-  const { session } = admission;
+  const replaced = session?.replaces;
+  const isUnfinished = ahead.some(({ id }) => id === replaced);
   const afterTurn = session?.afterTurn;
   if (afterTurn !== undefined) refuseToReplace(afterTurn, ahead.length, await newestTurn(db, sessionKey!));
   if (session?.afterRun !== undefined)
     refuseToFollow(session.afterRun, ahead.length, await newestRun(db, sessionKey!));
   const isAsking = first?.status === 'input_required';
-  const isSuperseded = session && isAsking && supersedes(session, await holds(db, first.id));
+  const isSuperseded =
+    session && isAsking && (first.id === replaced || supersedes(session, await holds(db, first.id)));
   if (isSuperseded) ahead.shift();
-  refuseBehind(ahead.length, admission, isAsking && !isSuperseded);
+  const others = ahead.filter(({ id }) => id !== replaced);
+  refuseBehind(others.length, admission, isAsking && !isSuperseded);
   const isFirst = ahead.length === 0;
   if (!admission.mayStart || !isFirst || limit !== Infinity) await lockOwners(db, driver, owner.key);
   const hasPlace = isFirst && (await hasFreePlace(db, owner, limit));
   const { starts, isReady, isDeferred } = placeOf(admission, ahead.length, hasPlace);
   let round = starts ? 0 : await roundInQueue(db, driver, owner, admission);
 
+  if (session?.fork)
+    await beginSession(db, driver, admission.owner, { ...session.fork, newId: session.id }, now);
+  if (replaced !== undefined) await replaceRun(db, driver, sessionKey!, { id: replaced, isUnfinished });
   const superseded = isSuperseded ? await supersede(db, driver, first, now, limit, outbox) : undefined;
   // Its end may have made another run of the owner ready.
   if (superseded && isReady) round = await nextRound(db, owner);
@@ -176,10 +185,21 @@ export async function undoAdmission(
   await db.deleteFrom('deliveries').where('run_id', '=', runId).execute();
   const next = await promoteAfter(db, driver, run, owner, limit, now);
   const { session_key: key, queue_position: position } = run;
-  // The session was made with this run.
-  if (key !== null && position === 1)
-    await db.deleteFrom('sessions').where('key', '=', key).where('queue_positions', '=', 1).execute();
+  if (key !== null && position === 1) await removeSessionOfRun(db, driver, key);
   return next !== undefined;
+}
+
+/** Removes a session that was made with a run, with the turns that it began with, unless another run has used it. */
+async function removeSessionOfRun(db: Db, driver: Driver, key: string): Promise<void> {
+  const session = await db
+    .selectFrom('sessions')
+    .select('key')
+    .where('key', '=', key)
+    .where('queue_positions', '=', 1)
+    .executeTakeFirst();
+  if (!session) return;
+  await removeTurns(db, driver, key);
+  await db.deleteFrom('sessions').where('key', '=', key).execute();
 }
 
 /**

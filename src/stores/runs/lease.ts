@@ -110,7 +110,7 @@ export class Lease {
           jsonArrayFrom(
             own
               .select(['runs.id', 'runs.cancelled', 'runs.detached'])
-              .where((run) => run.or([run('runs.cancelled', '=', 1), run('runs.detached', '=', 1)])),
+              .where((run) => run.or([run('runs.cancelled', '>', 0), run('runs.detached', '=', 1)])),
           ).as('asked'),
           jsonArrayFrom(othersThan(db, id).select(['other.id', 'other.heartbeat'])).as('others'),
           own

@@ -60,11 +60,15 @@ export function endingOf(
   };
 }
 
-/** Ends a run, as a part of a transaction. Returns false if it is not in the state that this requires. */
-export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise<boolean> {
-  const ended = await updating.execute(db, driver, [ending]);
-  if (ended.length > 0) await insertSegments(db, driver, [ending]);
-  return ended.length > 0;
+/**
+ * Ends a run, as a part of a transaction.
+ *
+ * @returns what its row has in `cancelled`; undefined if the run is not in the state that this requires
+ */
+export async function endRun(db: Db, driver: Driver, ending: RunEnding): Promise<number | undefined> {
+  const [ended] = await updating.execute<{ cancelled: number }>(db, driver, [ending]);
+  if (ended) await insertSegments(db, driver, [ending]);
+  return ended?.cancelled;
 }
 
 /** Inserts `done` where `updating` is going to end the run. */
@@ -78,7 +82,7 @@ export const insertingDone = statementWith<RunEnding, 'ending'>('ending', ENDING
 /** Ends runs. Returns those that were in the state that this requires. */
 export const updating = statementWith<RunEnding, 'ending'>('ending', ENDING_TYPES, (db) =>
   updateRuns(db)
-    .returning('runs.id')
+    .returning(['runs.id', 'runs.cancelled'])
     .returning((of) => deferredOf(of.ref('runs.owner_key'))),
 );
 

@@ -27,6 +27,9 @@ export const COLUMNS = [
   'metadata',
 ] as const;
 
+/** What a run has in `cancelled` that a newer one takes the place of. */
+export const REPLACED = 2;
+
 export type RunRow = Pick<Selectable<Tables['runs']>, (typeof COLUMNS)[number]> & { last_seq: number };
 
 /** Where the log of a run ends: null for an empty log. */

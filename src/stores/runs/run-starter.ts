@@ -199,7 +199,7 @@ export class RunStarter {
 
 /** What is done about an admission that was refused, and that the database may have committed. */
 function undoOf({ session, idempotency, parts }: Admission, { isShared }: Driver) {
-  if (session?.afterTurn !== undefined) return interruptAdmission;
+  if (session?.afterTurn !== undefined || session?.replaces !== undefined) return interruptAdmission;
   if (!isShared || !idempotency) return undoAdmission;
   // The files of a query without a session may be in this process alone.
   const mayStartElsewhere = session !== undefined || parts.every(({ type }) => type !== 'file');

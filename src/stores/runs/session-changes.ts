@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { type Fork, refuseToFork, type SessionRecord } from '../../query/index.js';
+import { type Fork, refuseToFork, type SessionRecord, sessionNotFound } from '../../query/index.js';
 import type { Driver } from '../drivers/driver.js';
 import { keyOf, ownerHashOf } from '../schema/keys.js';
 import type { Db } from '../schema/tables.js';
-import { valueOf } from './run-rows.js';
+import { REPLACED, valueOf } from './run-rows.js';
 import { removeTurns } from './turn-removal.js';
 
 /** What a new session begins with that is no fork. */
@@ -52,6 +52,52 @@ export async function replaceTurns(
     })
     .where('key', '=', sessionKey)
     .execute();
+}
+
+/**
+ * Removes the turn of a run and those after it; a run that has not ended gets none. This is a part of a transaction that has
+ * locked the session.
+ */
+export async function replaceRun(
+  db: Db,
+  driver: Driver,
+  sessionKey: string,
+  { id, isUnfinished }: { id: string; isUnfinished: boolean },
+): Promise<void> {
+  if (isUnfinished) {
+    await db.updateTable('runs').set({ cancelled: REPLACED }).where('id', '=', id).execute();
+    // The new query gives a session its title if it has no other turn.
+    const withoutTurns = db.updateTable('sessions').where('key', '=', sessionKey).where('turns', '=', 0);
+    return void (await withoutTurns.set({ title: null }).execute());
+  }
+  const turn = await db
+    .selectFrom('turns')
+    .select('number')
+    .where('session_key', '=', sessionKey)
+    .where('run_id', '=', id)
+    .executeTakeFirst();
+  if (turn) await replaceTurns(db, driver, sessionKey, turn.number - 1);
+}
+
+/**
+ * Makes the session of an admission, which begins with turns of another one, unless the owner has it already. This is a part of a
+ * transaction that has locked both. It refuses before it writes anything.
+ *
+ * @throws {QueryError} `not_found`: there is no such other session · see `refuseToFork`
+ */
+export async function beginSession(
+  db: Db,
+  driver: Driver,
+  owner: string,
+  fork: Fork,
+  now: number,
+): Promise<void> {
+  const key = keyOf(owner, fork.newId);
+  const session = await db.selectFrom('sessions').select('key').where('key', '=', key).executeTakeFirst();
+  if (session) return;
+  if (!(await forkSession(db, driver, owner, fork, now))) throw sessionNotFound();
+  // Its first run takes the first position: an admission that is undone removes the session that it has made.
+  await db.updateTable('sessions').set({ queue_positions: 0 }).where('key', '=', key).execute();
 }
 
 /**

@@ -14,8 +14,9 @@ import { balance, lockOwners, ownerRefOf, roundBeforeYounger } from './queues.js
 import { promoteAfter } from './session-queues.js';
 import { readAnswer, type VoidRange, voidRanges } from './read-log.js';
 import { endingOf, endRun } from './run-changes.js';
-import { type OwnedAttempt, recordOf, selectRuns, valueOf } from './run-rows.js';
+import { type OwnedAttempt, recordOf, REPLACED, selectRuns, valueOf } from './run-rows.js';
 import { insertSegments, type LogExtent, readLogExtent, segmentsOf } from './segments.js';
+import { removeParts } from './turn-removal.js';
 import { addTurn } from './turns.js';
 
 /** Why a run returns to the queue: its process is lost, or stops, or has never called the handler. */
@@ -146,6 +147,7 @@ export async function finish(
   }
 
   let inputs: StoredInput[] = [];
+  let { cancelled } = found;
   if (run.endedAt === undefined) {
     const isExecuting = run.status === 'running';
     if (isExecuting && ending.process === undefined) return undefined;
@@ -155,18 +157,22 @@ export async function finish(
       run.status === 'input_required' ? await closeInputs(db, driver, run, log, outcome, endedAt) : undefined;
     const extent = closed?.log ?? log;
     inputs = closed?.inputs ?? [];
-    if (!(await endRun(db, driver, endingOf({ ...ending, process }, extent, end, endedAt)))) return undefined;
+    const asEnded = await endRun(db, driver, endingOf({ ...ending, process }, extent, end, endedAt));
+    if (asEnded === undefined) return undefined;
+    cancelled = asEnded;
     run = { ...run, status: end.status, end, endedAt, lastSeq: extent.last + 1 };
     const event = { runId: run.id, status: end.status, seq: run.lastSeq, at: endedAt };
     await insertDeliveries(db, driver, outbox.rowsOf(found.module, event));
     const hasPaused = !isExecuting && run.startedAt !== undefined && ending.answer !== undefined;
     const answer = hasPaused ? await readAnswer(db, run.id, voidRanges(found.void)) : ending.answer;
-    if (sessionKey !== null)
+    if (cancelled === REPLACED) await removeParts(db, [run.id]);
+    else if (sessionKey !== null)
       await addTurn(db, sessionKey, run, found.parts ?? '[]', answer ?? new KeptAnswer().value);
   } else if (run.endedAt !== ending.endedAt || JSON.stringify(run.end) !== JSON.stringify(ending.end)) {
     return undefined;
   }
-  return { run, next: await promoteAfter(db, driver, found, owner, limit, ending.endedAt), inputs };
+  const next = await promoteAfter(db, driver, found, owner, limit, ending.endedAt);
+  return { run, next, inputs, isReplaced: cancelled === REPLACED };
 }
 
 /** Locks a run until the end of the transaction. Returns whether it may have changed meanwhile. WARNING: after all other locks. */
@@ -177,7 +183,7 @@ export async function lockRun(db: Db, { isShared }: Driver, id: string): Promise
 
 function selectEnding(db: Db, { id, answer }: Ending) {
   return selectRuns(db)
-    .select(['session_key', 'queue_position', 'module', 'process', 'void'])
+    .select(['session_key', 'queue_position', 'module', 'process', 'void', 'cancelled'])
     .$if(answer !== undefined, (of) => of.select('parts'))
     .where('id', '=', id)
     .where('owner', 'is not', null)

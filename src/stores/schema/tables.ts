@@ -102,8 +102,8 @@ export interface Tables {
      * asked: it comes before the others.
      */
     deferred_at: Time | null;
-    /** Whether a process has asked the owner to cancel the run. */
-    cancelled: Generated<Flag>;
+    /** Whether a process has asked the owner to cancel the run. 2 if it also gets no turn, because a newer run takes its place. */
+    cancelled: Generated<number>;
     /** The state of the last checkpoint. */
     checkpoint: Json | null;
     /** The number of the newest envelope at the last checkpoint. */

@@ -64,6 +64,22 @@ export function describeAskingSessions(): void {
       expect(await admit({ session: session() })).toMatchObject({ superseded: { run: { id: run.id } } });
     });
 
+    it('that replaces it takes its place whatever "onAsking" and "hold" say, and leaves no turn of it', async () => {
+      for (const onAsking of ['reject', 'supersede'] as const) {
+        const run = await newRun({ session: session(onAsking) });
+        await lets(run, asking(approval('a', { hold: true })));
+        const newer = await admit({ session: { ...session(onAsking), replaces: run.id } });
+        expect(newer).toMatchObject({
+          run: { status: 'running' },
+          ahead: [],
+          superseded: { run: { id: run.id } },
+        });
+        expect((await store.turns('anonymous', 's', { after: 0, limit: 9 }))?.turns).toEqual([]);
+        await finish(newer.run);
+        expect(await store.erase('anonymous', 's')).toBe(true);
+      }
+    });
+
     it('is refused with "reject"', async () => {
       const run = await newRun({ session: session('reject') });
       await lets(run);

@@ -4,6 +4,7 @@ import type { Admission, TurnFile } from '../../query/index.js';
 import {
   admitTo,
   casesOf,
+  CANCELLED,
   codeOf,
   COMPLETED,
   DONE,
@@ -18,6 +19,7 @@ import {
   restart,
   store,
   sweep,
+  take,
 } from './opened-store.js';
 import { describe, expect, it } from './runner.js';
 
@@ -35,9 +37,13 @@ const fork = async (sessionId: string | undefined, afterTurn: number, newId: str
 
 /** Asks in a session, and ends the run with a text. */
 async function answer(id: string, text: string, admission: Partial<Admission> = {}) {
-  const { run } = await admitTo(id, admission);
-  await finish(run, COMPLETED, text);
-  return run;
+  return (await answerIn(id, text, admission)).run;
+}
+
+async function answerIn(id: string, text: string, admission: Partial<Admission>) {
+  const admitted = await admitTo(id, admission);
+  await finish(admitted.run, COMPLETED, text);
+  return admitted;
 }
 
 /** Turns that are replaced, and forks of sessions. */
@@ -132,6 +138,106 @@ export function describeSessionChanges(): void {
       await fork('s', 2, 'f');
       await answer('f', 'f3', following('f', second.id));
       expect(await textsOf('f')).toEqual(['1', '2', 'f3']);
+    });
+  });
+
+  describe('an admission that replaces a run', () => {
+    const instead = (id: string, replaces: string) => ({ session: { ...inSession(id), replaces } });
+
+    it('removes the turn of a run that has ended, and those after it', async () => {
+      await answer('s', '1');
+      const second = await answer('s', '2');
+      await answer('s', '3');
+      const { ahead } = await answerIn('s', 'two', instead('s', second.id));
+      expect(ahead).toEqual([]);
+      expect(await textsOf('s')).toEqual(['1', 'two']);
+      await answer('s', 'more', instead('s', 'none'));
+      expect(await textsOf('s')).toEqual(['1', 'two', 'more']);
+    });
+
+    it('waits for a run that has not ended, which gets no turn, whatever the policy is', async () => {
+      for (const policy of ['enqueue', 'reject', 'interrupt'] as const) {
+        await answer(policy, '1');
+        const first = (await admitTo(policy)).run;
+        const session = { ...instead(policy, first.id).session, policy };
+        const { run, ahead } = await admitTo(policy, { session });
+        expect([run.status, ids(ahead)]).toEqual(['waiting', [first.id]]);
+        const ended = await store.end(first, CANCELLED, keptAnswer(LONG));
+        expect(ended).toMatchObject({ isReplaced: true, next: { id: run.id } });
+        expect(await textsOf(policy)).toEqual(['1']);
+        expect(await store.part(OWNER, first.id, digestOf(LONG))).toBeUndefined();
+        expect(await take()).toEqual([run.id]);
+        const last = await finish(run, COMPLETED, 'one');
+        expect(last?.isReplaced ?? false).toBe(false);
+        expect(await textsOf(policy)).toEqual(['1', 'one']);
+      }
+    });
+
+    it('gives a session its title that has no other turn', async () => {
+      const first = (await admitTo('s')).run;
+      const parts: Admission['parts'] = [{ type: 'text', text: 'Again' }];
+      const { run } = await admitTo('s', { ...instead('s', first.id), parts });
+      await finish(first, CANCELLED);
+      await take();
+      await finish(run, COMPLETED, '1');
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 9 });
+      expect(sessions).toMatchObject([{ id: 's', title: 'Again', turns: 1 }]);
+    });
+
+    it('is refused while another run of the session has not ended', async () => {
+      const first = (await admitTo('s')).run;
+      const second = (await admitTo('s')).run;
+      expect(await codeOf(() => admitTo('s', instead('s', first.id)))).toBe('session_busy');
+      expect(await codeOf(() => admitTo('s', instead('s', second.id)))).toBe('session_busy');
+      expect(ids(await store.queue(OWNER, 's'))).toEqual([first.id, second.id]);
+      await finish(first, COMPLETED, '1');
+      expect(await textsOf('s')).toEqual(['1']);
+    });
+
+    it('changes nothing if it is refused for another reason', async () => {
+      const ended = await answer('s', '1');
+      const full = { mayStart: false, maxWaiting: 0 };
+      expect(await codeOf(() => admitTo('s', { ...instead('s', ended.id), ...full }))).toBe('at_capacity');
+      const { run } = await admitTo('s');
+      expect(await codeOf(() => admitTo('s', { ...instead('s', run.id), ...full }))).toBe('at_capacity');
+      await finish(run, COMPLETED, '2');
+      expect(await textsOf('s')).toEqual(['1', '2']);
+    });
+  });
+
+  describe('an admission that forks', () => {
+    const forking = (id: string, sessionId: string, afterTurn: number) => ({
+      session: { ...inSession(id), fork: { sessionId, afterTurn } },
+    });
+
+    it('makes its session of the first turns of another one', async () => {
+      for (const text of ['1', '2', '3']) await answer('s', text);
+      await answer('f', 'f3', forking('f', 's', 2));
+      expect([await textsOf('s'), await textsOf('f')]).toEqual([
+        ['1', '2', '3'],
+        ['1', '2', 'f3'],
+      ]);
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 1 });
+      expect(sessions).toMatchObject([{ id: 'f', title: 'Hello', turns: 3 }]);
+    });
+
+    it('follows the turns of a session that exists', async () => {
+      for (const id of ['s', 'f']) await answer(id, id);
+      await answer('f', 'f2', forking('f', 's', 1));
+      expect(await textsOf('f')).toEqual(['f', 'f2']);
+    });
+
+    it('makes no session if it is refused', async () => {
+      await answer('s', '1');
+      await answer('s', 'ann', { owner: 'ann' });
+      await answer('other', '1', { owner: 'ann' });
+      const full = { ...forking('f', 's', 1), mayStart: false, maxWaiting: 0 };
+      expect(await codeOf(() => admitTo('f', full))).toBe('at_capacity');
+      expect(await codeOf(() => admitTo('f', forking('f', 's', 2)))).toBe('invalid_query');
+      for (const id of ['none', 'other'])
+        expect(await codeOf(() => admitTo('f', forking('f', id, 0)))).toBe('not_found');
+      const { sessions } = await store.sessions(OWNER, { after: undefined, limit: 9 });
+      expect(ids(sessions)).toEqual(['s']);
     });
   });
 

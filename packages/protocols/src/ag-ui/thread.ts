@@ -17,7 +17,7 @@ import { digestOf } from '../view/json.js';
 import { AgUiForm } from './ag-ui-form.js';
 import { answersOf, blockingOf, requireAnswers, resultsOf } from './answers.js';
 import { partsOf, type PlacedPart, textOf } from './parts.js';
-import { Turns } from './replaced-turns.js';
+import { turnsOf } from './replaced-turns.js';
 import type { InputMessage, RunInput } from './run-input.js';
 import type { Shown } from './run-events.js';
 import { followed, refused, RUN_KEY } from './runs.js';
@@ -35,7 +35,7 @@ const ROLES = ['user', 'assistant', 'tool'];
 export interface NewQuery {
   parts: PlacedPart[];
   message: string | undefined;
-  options: Pick<QueryOptions, 'afterTurn' | 'earlier'>;
+  options: Pick<QueryOptions, 'afterTurn' | 'earlier' | 'replaces'>;
 }
 
 /** An input of a client, in the session that is its thread. */
@@ -94,8 +94,9 @@ export class Thread {
     if (!exists) return { parts, message, options: { earlier: earlierOf(history) } };
     const known = message === undefined ? undefined : await this.#runOf(message);
     if (known?.metadata?.[RUN_KEY] === runId) return this.#followed(known);
-    const turns = new Turns(this.#agent, this.owner, this.input.threadId);
-    const afterTurn = known ? await turns.before(known) : await turns.keptOf(history);
+    // Its question is asked again.
+    if (known) return { parts, message, options: { replaces: known.id } };
+    const afterTurn = await turnsOf(history, this.#agent, this.owner, this.input.threadId);
     return { parts, message, options: { afterTurn } };
   }
 

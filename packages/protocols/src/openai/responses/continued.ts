@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { QueryError, type RunView, type Turn } from 'nest-agent-query';
+import { QueryError, type QueryOptions, type RunView, type Turn } from 'nest-agent-query';
 import { partsOfRun, turnOfRun } from '../../view/turn-of-run.js';
 import { View } from '../../view/view.js';
 import { answerItem, type Item, itemsOfQuery } from '../conversations/turn-items.js';
@@ -11,8 +11,8 @@ import type { ResponseRequest } from './response-request.js';
 export interface Place {
   /** Undefined: it belongs to no conversation. */
   session: unknown;
-  /** Set if the session must not have gone on after this run. */
-  afterRun?: string;
+  /** How the session must be, or is made with the response. */
+  options: Pick<QueryOptions, 'afterRun' | 'fork'>;
 }
 
 /** Finds the sessions that responses belong to. */
@@ -37,7 +37,8 @@ export class Continued {
     if (previous !== undefined) return this.#after(owner, previous, key);
     // Such a conversation exists before its first response.
     if (conversation?.startsWith('conv_')) await this.#agent.session(owner, conversation, 0, 1);
-    return { session: conversation ?? named ?? (isStored ? newSession(key) : undefined) };
+    const session = conversation ?? named ?? (isStored ? newSession(key) : undefined);
+    return { session, options: {} };
   }
 
   /** The turn of a run that has ended, with its number; undefined if it is not kept. */
@@ -79,22 +80,13 @@ export class Continued {
     const { id, session, endedAt } = run;
     const pointer = '/previous_response_id';
     if (session === null) throw invalidRequest(pointer, 'is a response that belongs to no conversation');
-    if (endedAt === null) return { session };
+    if (endedAt === null) return { session, options: {} };
     const { runs } = await this.#agent.runs(owner, { session, limit: 1 });
-    if (runs[0]?.id === id && key === undefined) return { session, afterRun: id };
+    if (runs[0]?.id === id && key === undefined) return { session, options: { afterRun: id } };
     const found = await this.turnOf(owner, run);
     if (!found) throw invalidRequest(pointer, 'is a response whose conversation is no longer kept');
-    return { session: await this.#fork(owner, session, found.number, newSession(key)) };
-  }
-
-  async #fork(owner: string, session: string, afterTurn: number, newId: string): Promise<string> {
-    try {
-      await this.#agent.fork(owner, session, afterTurn, newId);
-    } catch (error) {
-      // A request with the same idempotency key has made it.
-      if (!(error instanceof QueryError) || error.code !== 'session_exists') throw error;
-    }
-    return newId;
+    // A request with the same idempotency key may have made it.
+    return { session: newSession(key), options: { fork: { session, afterTurn: found.number } } };
   }
 
   async #isAlone(owner: string, runId: string, session: string): Promise<boolean> {

@@ -122,11 +122,12 @@ export class Responses {
       const { parts, earlier, kwargs } = responseQuery(asked, modelOf(this.view));
       const idempotencyKey = idempotencyKeyOf(request);
       const place = await this.continued.placeOf(owner, asked, kwargs['session_id'], idempotencyKey);
-      const { session: session_id, afterRun } = place;
+      const { session: session_id } = place;
       const { query, pointerOf } = madeQuery(asked.body, parts, { ...kwargs, session_id });
       const detached = asked.isBackground;
       const path = this.view.queryPath(request, 'responses');
-      const options = { owner, earlier, request: request as never, path, idempotencyKey, afterRun, detached };
+      const own = { owner, earlier, request: request as never, path, idempotencyKey, detached };
+      const options = { ...own, ...place.options };
       const stream = await endpoint.submit(body, query, options, pointerOf);
       return { run: (await stream.admitted).run!, stream, leg: 1 };
     });
