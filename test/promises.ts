@@ -1987,6 +1987,11 @@ export const PROMISES = {
     sentence:
       'Each kind of request takes the values that the interface names. Others get 400 invalid_answer with JSON Pointers.',
   },
+  'answer.limits': {
+    section: '2.13',
+    sentence:
+      'The value for an input has at most 256 KiB of JSON and 10,000 values, and one whose check takes too long is refused.',
+  },
   'answer.body': {
     section: '2.13',
     sentence: 'A body that is not a list of answers is refused with its faults, and nothing is answered.',

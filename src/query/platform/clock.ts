@@ -7,6 +7,7 @@ export type TimedOption =
   | 'keepAliveMs'
   | 'holdMs'
   | 'parkMs'
+  | 'schemaMs'
   | 'webhookMs'
   | 'webhookLookMs';
 

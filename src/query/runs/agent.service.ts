@@ -327,7 +327,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
 
   /** Closes the store, after all followers have gone. A store that does not close in time is left behind. */
   async onApplicationShutdown(): Promise<void> {
-    await this.deliveries.close();
+    await Promise.all([this.deliveries.close(), this.#services.schemas.close()]);
     const warn = (why: string) => this.#logger.warn(`The store was not closed${why}`);
     const closing = Promise.all([this.store.close(), this.#services.contents?.close()]);
     const closed = closing.catch((error: Error) => warn(`: ${textForLog(error.message)}`));

@@ -86,11 +86,12 @@ export class Inputs {
     { detached = true, after }: { detached?: boolean; after?: number | undefined } = {},
   ): Promise<{ run: RunView; before: number | undefined }> {
     const { run, isOwner, inputs } = await this.#find(owner, runId);
+    const check = this.services.schemas.of(owner);
     const errors = await Promise.all(
       answers.map(async (answer, index) => {
         const input = inputs.find(({ request }) => request.id === answer.id);
         if (!input) throw inputNotFound(answer.id);
-        return faultsOfAnswer(input.request, answer, `/answers/${index}`);
+        return faultsOfAnswer(input.request, answer, `/answers/${index}`, check);
       }),
     );
     const faults = [...errors.flat(), ...this.#tooLong(answers)];

@@ -22,10 +22,14 @@ export class Pauses {
 
   /** See `QueryContext.ask`. */
   async ask(questions: Question[], options: { checkpoint?: unknown } = {}): Promise<ResolvedInput[]> {
-    const { handler, options: limits } = this.services;
+    const { handler, options: limits, schemas } = this.services;
     const state = options.checkpoint === undefined ? undefined : checkpointText(options.checkpoint);
     const survives = state !== undefined || (handler.restarts ?? 0) > 0;
-    const checked = requestsOf(questions, survives ? Infinity : limits.askInMemoryMs);
+    const checked = requestsOf(
+      questions,
+      survives ? Infinity : limits.askInMemoryMs,
+      schemas.of(this.record.owner),
+    );
     // Before anything is waited for: what the handler emits from now on comes behind the questions.
     const answers = this.answer.inTurn(async () => {
       const requests = await checked;

@@ -3,7 +3,7 @@ import type { FieldError, InputAnswer, InputKind, InputRequest } from 'nest-agen
 import { isInRange, type Range, rangeText, shown } from '../options/table.js';
 import type { Question } from '../ports/agent-handler.js';
 import type { NewRequest } from '../ports/input-store.js';
-import { schemaFaults, schemaOf } from './json-schema.js';
+import type { SchemaCheck } from './schema-checks.js';
 
 const KINDS = ['approval', 'input', 'tool', 'auth'];
 
@@ -12,6 +12,10 @@ const QUESTIONS = 64;
 
 /** The most bytes of JSON that one request has. */
 const REQUEST_BYTES = 256 * 1024;
+
+/** The most bytes of JSON that the answer to a question has, and the most values: more than a person types. */
+const ANSWER_BYTES = 256 * 1024;
+const ANSWER_VALUES = 10_000;
 
 const DAY_MS = 24 * 3_600_000;
 const EXPIRES_IN_MS: Range = [1, 30 * DAY_MS];
@@ -23,9 +27,14 @@ const KEY = /^[^\p{Cc}\p{Cs}]{1,200}$/u;
  * The requests that a handler asks, checked.
  *
  * @param longestMs no request expires later
+ * @param check checks the schemas
  * @throws {TypeError} a question is not valid · {RangeError} there are too many, or one is too long
  */
-export async function requestsOf(questions: Question[], longestMs: number): Promise<NewRequest[]> {
+export async function requestsOf(
+  questions: Question[],
+  longestMs: number,
+  check: SchemaCheck,
+): Promise<NewRequest[]> {
   if (!Array.isArray(questions) || questions.length === 0)
     throw new TypeError('context.ask needs an array of at least one question.');
   if (questions.length > QUESTIONS)
@@ -34,7 +43,7 @@ export async function requestsOf(questions: Question[], longestMs: number): Prom
     );
   const requests: NewRequest[] = [];
   for (const question of questions) {
-    const request = await requestOf(question, longestMs);
+    const request = await requestOf(question, longestMs, check);
     if (requests.some(({ id }) => id === request.id))
       throw new TypeError(`Two questions have the key ${JSON.stringify(request.id)}.`);
     requests.push(request);
@@ -42,7 +51,7 @@ export async function requestsOf(questions: Question[], longestMs: number): Prom
   return requests;
 }
 
-async function requestOf(question: Question, longestMs: number): Promise<NewRequest> {
+async function requestOf(question: Question, longestMs: number, check: SchemaCheck): Promise<NewRequest> {
   const { key, kind, message, toolCallId, name, arguments: args, schema, url } = question;
   const { expiresInMs = DAY_MS, onExpire = 'decline' } = question;
   const fault = (what: string) => new TypeError(`The question ${shown(key)} cannot be asked: ${what}.`);
@@ -79,11 +88,11 @@ async function requestOf(question: Question, longestMs: number): Promise<NewRequ
       `The question ${shown(key)} has ${bytes} bytes of JSON, more than the ${REQUEST_BYTES} allowed.`,
     );
   if (request.schema !== undefined) {
-    const reason = await schemaOf(request.schema).catch((error: Error) => error);
-    if (reason instanceof Error) throw fault(`its schema is not valid: ${reason.message}`);
+    const { invalid } = await check(request.schema);
+    if (invalid !== undefined) throw fault(`its schema is not valid: ${invalid}`);
   }
   if (isDefault) {
-    const [wrong] = await faultsOfValue(request, onExpire.value, '/onExpire/value');
+    const [wrong] = await faultsOfValue(request, onExpire.value, '/onExpire/value', check);
     if (wrong) throw fault(`${wrong.pointer} ${wrong.detail}`);
   }
   // A copy: what is asked stays as it is, whatever the handler does with its objects.
@@ -94,13 +103,15 @@ async function requestOf(question: Question, longestMs: number): Promise<NewRequ
  * What is wrong with an answer to a request.
  *
  * @param pointer of the answer, in the body of the caller
+ * @param check checks a value against the schema of the request
  */
 export async function faultsOfAnswer(
   request: InputRequest,
   { outcome, value }: InputAnswer,
   pointer: string,
+  check: SchemaCheck,
 ): Promise<FieldError[]> {
-  if (outcome === 'answered') return faultsOfValue(request, value, `${pointer}/value`);
+  if (outcome === 'answered') return faultsOfValue(request, value, `${pointer}/value`, check);
   return value === undefined
     ? []
     : [{ pointer: `${pointer}/value`, detail: 'must be absent for "declined"' }];
@@ -110,10 +121,17 @@ async function faultsOfValue(
   { kind, schema, editable }: Pick<InputRequest, 'kind' | 'schema' | 'editable'>,
   value: unknown,
   pointer: string,
+  check: SchemaCheck,
 ): Promise<FieldError[]> {
   if (value === undefined) return [{ pointer, detail: 'must be present' }];
-  if (kind === 'input' && schema !== undefined) return schemaFaults(schema, value, pointer);
-  if (kind === 'input') return typeof value === 'string' ? [] : [{ pointer, detail: 'must be a string' }];
+  if (kind === 'input') {
+    const tooMuch = excessOf(value);
+    if (tooMuch !== undefined) return [{ pointer, detail: tooMuch }];
+    if (schema === undefined)
+      return typeof value === 'string' ? [] : [{ pointer, detail: 'must be a string' }];
+    const { faults } = await check(schema, value);
+    return faults.map((fault) => ({ ...fault, pointer: pointer + fault.pointer }));
+  }
   const given = membersOf(value);
   if (!given) return [{ pointer, detail: 'must be an object' }];
   const faults = Object.entries(MEMBERS[kind]).flatMap(([name, [isValid, must]]) =>
@@ -138,6 +156,18 @@ const MEMBERS: Record<InputKind, Record<string, [isValid: (value: unknown) => bo
   },
   auth: {},
 };
+
+/** Which limit of an answer a value exceeds; undefined if none. */
+function excessOf(value: unknown): string | undefined {
+  if (Buffer.byteLength(JSON.stringify(value)) > ANSWER_BYTES)
+    return `must have at most ${ANSWER_BYTES} bytes of JSON`;
+  return valuesIn(value) > ANSWER_VALUES ? `must have at most ${ANSWER_VALUES} values` : undefined;
+}
+
+function valuesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((count, each) => count + valuesIn(each), 1);
+}
 
 function membersOf(value: unknown): Record<string, unknown> | undefined {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -14,6 +14,7 @@ import { type Dispatcher, signalDispatcher } from '../ports/other-processes.js';
 import type { RunRecord, RunStore } from '../ports/run-store.js';
 import { Budgets } from './budgets.js';
 import type { Observation, Observers } from './observers.js';
+import { SchemaChecks } from './schema-checks.js';
 import { Traces } from './traces.js';
 import { stackForLog, textForLog } from '../platform/text-for-log.js';
 
@@ -27,6 +28,7 @@ export class RunnerServices {
   readonly groups: FollowerGroups;
   readonly traces: Traces;
   readonly budgets: Budgets;
+  readonly schemas: SchemaChecks;
   readonly logger: Logger;
 
   constructor(
@@ -44,6 +46,7 @@ export class RunnerServices {
     this.files = new Files(store.files ?? this.contents!, spool, settings.limits);
     this.groups = new FollowerGroups(store, (event, change) => observers.tell(event, () => change));
     this.traces = new Traces(settings.tracer);
+    this.schemas = new SchemaChecks(clock);
     this.budgets = new Budgets(store, settings);
     this.logger = loggerOf('Runner', settings.name);
   }

@@ -1,4 +1,5 @@
 import type { FieldError, InputAnswer, Question } from '../../../src/index.js';
+import { TestClock } from '../../../src/testing/index.js';
 import { promise } from '../../promises.js';
 import {
   answer,
@@ -14,7 +15,7 @@ import {
   YES,
 } from '../../support/asking.js';
 import { get } from '../../support/client.js';
-import { describeOnOneAdapter, type Host, startAgent } from '../../support/host.js';
+import { describeOnOneAdapter, type Host, startAgent, startClockedAgent } from '../../support/host.js';
 import { OperatorLog } from '../../support/operator-log.js';
 import { ScriptedAgent } from '../../support/scripted-agent.js';
 
@@ -135,6 +136,47 @@ describeOnOneAdapter('Answers to a run, on %s', (adapter) => {
       events: 1,
     });
     await answer(host.url, run.runId, [declined(question.key)]);
+    await finish(run);
+  });
+
+  it.each<[name: string, fits: unknown, exceeds: unknown, detail: string]>([
+    ['bytes', 'x'.repeat(262_142), 'x'.repeat(262_143), 'must have at most 262144 bytes of JSON'],
+    ['values', Array(9_999).fill(0), Array(10_000).fill(0), 'must have at most 10000 values'],
+  ])(promise('answer.limits', '%s'), async (_, fits, exceeds, detail) => {
+    const run = await askingRun(host, agent, [quarter({ schema: true })]);
+    const refused = await answer(host.url, run.runId, [answered('quarter', exceeds)]);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { code: 'invalid_answer', errors: [at('/value', detail)] },
+    ]);
+    expect((await answer(host.url, run.runId, [answered('quarter', fits)])).status).toBe(200);
+    await finish(run);
+  });
+
+  it(promise('answer.limits', 'time'), async () => {
+    await host.close();
+    const clock = new TestClock();
+    host = await startClockedAgent(adapter, clock, agent.handler);
+    const run = await askingRun(host, agent, [quarter({ schema: { type: 'string', pattern: '^[a-z]+$' } })]);
+    const refused = answer(host.url, run.runId, [answered('quarter', 'abc')]);
+    await clock.pass('schemaMs');
+    expect([(await refused).status, await (await refused).json()]).toMatchObject([
+      400,
+      { code: 'invalid_answer', errors: [at('/value', 'takes too long to check: send a shorter one')] },
+    ]);
+    const { errors } = await (
+      await answer(host.url, run.runId, [answered('quarter', 'ABC')])
+    ).json<{ errors: FieldError[] }>();
+    expect(errors).toEqual([at('/value', 'must match pattern "^[a-z]+$"')]);
+    expect((await answer(host.url, run.runId, [answered('quarter', 'abc')])).status).toBe(200);
+    await finish(run);
+  });
+
+  it(promise('answer.kinds', 'the first fault of a value of more than 4 KiB'), async () => {
+    const run = await askingRun(host, agent, [quarter({ schema: { items: { type: 'string' } } })]);
+    const refused = await answer(host.url, run.runId, [answered('quarter', Array(3_000).fill(1))]);
+    expect(await refused.json()).toMatchObject({ errors: [at('/value/0', 'must be string')] });
+    await answer(host.url, run.runId, [declined('quarter')]);
     await finish(run);
   });
 
