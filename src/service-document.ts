@@ -25,6 +25,7 @@ export function documentControllerOf(features: ServiceFeatures): Type {
   class DocumentController {
     @Get()
     @Header('Content-Type', 'application/json')
+    @Header('Cache-Control', 'no-store')
     document(): Promise<string> {
       return (written ??= documentOf(features).then((document) => JSON.stringify(document)));
     }

@@ -1013,6 +1013,10 @@ export const PROMISES = {
       'GET /openapi.json describes each path of the service but the assets of its page and other protocols as OpenAPI 3.1, ' +
       'with the credentials that are configured, and needs one itself where there are some.',
   },
+  'service.caching': {
+    section: 'service',
+    sentence: 'Each 200 of a GET says how it may be cached, and only what needs no credential may be shared.',
+  },
   'service.agents-variables': {
     section: 'service',
     sentence: 'A variable whose name begins with that of an agent holds for this agent alone.',

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, ServiceUnavailableException } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, ServiceUnavailableException } from '@nestjs/common';
 import { AgentService } from '../query/index.js';
 import { reasonNotReady } from './readiness.js';
 
@@ -17,6 +17,7 @@ export class HealthController {
   /** 200: the process responds. */
   @Get('live')
   @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
   live(): { status: 'live' } {
     return { status: 'live' };
   }
@@ -28,6 +29,7 @@ export class HealthController {
    */
   @Get('ready')
   @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
   async ready(): Promise<{ status: 'ready' }> {
     const reason = await reasonNotReady(this.agent);
     if (reason) throw new ServiceUnavailableException({ status: 'not ready', ...reason });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Header } from '@nestjs/common';
 import { CODE_FOLDER } from '../query/index.js';
 
 const manifest = readFileSync(join(CODE_FOLDER, '../package.json'), 'utf8');
@@ -22,6 +22,7 @@ export interface Version {
 @Controller('version')
 export class VersionController {
   @Get()
+  @Header('Cache-Control', 'no-store')
   version(): Version {
     return { name, version };
   }
