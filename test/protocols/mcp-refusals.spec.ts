@@ -3,7 +3,7 @@ import { McpModule, type McpTool } from 'nest-agent-query-mcp';
 import { type HandlerFunction, message, type Query, QueryError, QueryModule } from '../../src/index.js';
 import { type Body, request } from '../support/client.js';
 import { describeOnOneAdapter, type Host, startHost } from '../support/host.js';
-import { call, type Json, resultOf, send, startMcp } from './mcp-host.js';
+import { call, type Json, resultOf, send, sendLegacy, startMcp } from './mcp-host.js';
 
 const textOf = ({ parts }: Query) => (parts[0]?.type === 'text' ? parts[0].text : '');
 
@@ -167,6 +167,36 @@ describeOnOneAdapter('The module of MCP, on %s', (adapter) => {
       expect(content).toEqual([{ type: 'text', text }]);
     }
   });
+
+  it.each([
+    ['fileBytes', ['12345678901'], 0],
+    ['filesBytes', ['1234567890', '1234567890'], 1],
+  ])(
+    'checks the limit %s of the tool that is called, also where no header names it',
+    async (_, contents, index) => {
+      const limits = { fileBytes: 10, filesBytes: 15 };
+      let called = 0;
+      const handler: HandlerFunction = async function* () {
+        called++;
+        yield message('A');
+      };
+      const strict = QueryModule.forRoot({ handler, limits, name: 'a', path: 'a/query' });
+      const mcp = McpModule.forRoot({ tools: [{}, { agent: 'a' }] });
+      @Module({ imports: [answering('none'), strict, mcp] })
+      class AppModule {}
+      host = await startHost(adapter, AppModule);
+      const base64 = (text: string) => Buffer.from(text).toString('base64');
+      const files = contents.map((text) => ({ name: 'a.txt', mimeType: 'text/plain', base64: base64(text) }));
+      const params = { name: 'a', arguments: { text: 'Hi', files } };
+      const refused = await resultOf(await sendLegacy(host.url, { id: 1, method: 'tools/call', params }));
+      expect(refused).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining(`"/arguments/files/${index}/base64": The file`) }],
+        _meta: { code: 'limit_exceeded' },
+      });
+      expect(called).toBe(0);
+    },
+  );
 
   it('has the guards that it is given', async () => {
     class Locked implements CanActivate {

@@ -5,6 +5,7 @@ import type { BodyPlace } from '../body/places.js';
 import { QueryError } from '../contract/errors.js';
 import { invalidQuery, limitExceeded } from '../contract/refusals.js';
 import type { RunStream } from '../event-log/run-stream.js';
+import { FileContent } from '../files/content.js';
 import { Settings } from '../options/settings.js';
 import { type HostRequest, requestPath } from '../platform/host.js';
 import { AgentService, type QueryOptions } from '../runs/agent.service.js';
@@ -106,14 +107,26 @@ export class Endpoint {
     return new ProblemFilter(this.observers, this.settings, form);
   }
 
-  /** Of a body of the endpoint's own, the reader checks these while it arrives. */
+  /**
+   * Of a body of the endpoint's own, the reader checks these while it arrives. A view for several endpoints may have read it with
+   * the limits of another one.
+   */
   #checkLimits({ parts }: MadeQuery, pointerOf: (pointer: string) => string): void {
     const { limits } = this.settings;
     if (parts.length > limits.parts)
       throw limitExceeded('parts', limits.parts, pointerOf(`/parts/${limits.parts}`));
+    let filesBytes = 0;
     for (const [index, part] of parts.entries()) {
-      const isTooLong = part.type === 'text' && Buffer.byteLength(part.text) > limits.textBytes;
-      if (isTooLong) throw limitExceeded('textBytes', limits.textBytes, pointerOf(`/parts/${index}/text`));
+      const check = (limit: 'textBytes' | 'fileBytes' | 'filesBytes', bytes: number, member: string) => {
+        if (bytes > limits[limit])
+          throw limitExceeded(limit, limits[limit], pointerOf(`/parts/${index}/${member}`));
+      };
+      if (part.type === 'text') check('textBytes', Buffer.byteLength(part.text), 'text');
+      else if (part.base64 instanceof FileContent) {
+        filesBytes += part.base64.size;
+        check('fileBytes', part.base64.size, 'base64');
+        check('filesBytes', filesBytes, 'base64');
+      }
     }
   }
 }
