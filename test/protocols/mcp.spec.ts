@@ -12,6 +12,7 @@ import {
 import { get } from '../support/client.js';
 import { eventually } from '../support/conditions.js';
 import { describeOnOneAdapter, type Host } from '../support/host.js';
+import { OperatorLog } from '../support/operator-log.js';
 import {
   call,
   initialize,
@@ -207,6 +208,13 @@ describeOnOneAdapter('The tools of MCP, on %s', (adapter) => {
     await reply.until('progress');
     await stopping.close();
     expect(await resultOf(reply)).toMatchObject({ isError: true, _meta: { code: 'interrupted' } });
+  });
+
+  it('log nothing where a client of 2025-11-25 notifies them', async () => {
+    const log = OperatorLog.of(host.app);
+    for (const method of ['notifications/initialized', 'notifications/roots/list_changed'])
+      expect((await sendLegacy(host.url, { method })).status).toBe(202);
+    expect(log.troubles).toEqual([]);
   });
 
   it('let the run of a client of 2025-11-25 go on for the time of grace, and cancel it at its wish', async () => {

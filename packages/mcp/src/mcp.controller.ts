@@ -23,7 +23,7 @@ import {
   StreamsEnvelopes,
   SubmitsQueries,
 } from 'nest-agent-query/protocol';
-import { ignoreElements, type Observable } from 'rxjs';
+import { defaultIfEmpty, ignoreElements, type Observable } from 'rxjs';
 import { AgentServer } from './agent-server.js';
 import { PLACES } from './arguments.js';
 import { Exchange } from './exchange.js';
@@ -72,7 +72,10 @@ export class McpInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const written = { handle: () => next.handle().pipe(ignoreElements()) };
-    return this.tools.all[0]!.endpoint.interceptor.intercept(context, written);
+    // Nest takes the value of a route from its interceptors, and fails where there is none.
+    return this.tools.all[0]!.endpoint.interceptor.intercept(context, written).pipe(
+      defaultIfEmpty(undefined),
+    );
   }
 }
 
