@@ -24,6 +24,11 @@ const formOf = (...parts: string[]) =>
   `${parts.map((part) => `--b\r\nContent-Disposition: form-data; ${part}\r\n`).join('')}--b--\r\n`;
 const FORM = { 'content-type': 'multipart/form-data; boundary=b' };
 
+/** A body without `Content-Length`. */
+async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += 77_777) yield bytes.subarray(at, at + 77_777);
+}
+
 describeOnBothAdapters('A file before its query on %s', (adapter) => {
   let host: Host;
   let directory: string;
@@ -124,9 +129,6 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
   });
 
   it(promise('uploads.keep', 'of any size, in any pieces, compressed or not'), async () => {
-    const pieces = async function* (bytes: Buffer) {
-      for (let at = 0; at < bytes.length; at += 77_777) yield bytes.subarray(at, at + 77_777);
-    };
     const form = Buffer.concat([
       Buffer.from('--b\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n'),
       LARGE,
@@ -288,6 +290,24 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
     expect(await spooled()).toEqual([]);
   });
 
+  const JUNK = 'x'.repeat(64 * 1024);
+  const SENT = 'name="f"; filename="f"\r\n\r\nx';
+  it.each([
+    ['before its first part', `${JUNK}\r\n${formOf(SENT)}`],
+    ['in a field', formOf(SENT, `name="a"\r\n\r\n${JUNK}`)],
+    ['after its last part', formOf(SENT) + JUNK],
+  ])(promise('uploads.limits', 'also of what a form has %s'), async (_, form) => {
+    const reply = await send(pieces(Buffer.from(form)), FORM);
+    expect(await reply.json()).toMatchObject({
+      status: 413,
+      detail: 'The body has more than 65536 bytes besides the content of its files.',
+      code: 'limit_exceeded',
+      limit: 'documentBytes',
+      value: 65_536,
+    });
+    expect(await spooled()).toEqual([]);
+  });
+
   it(promise('uploads.limits', 'also of those that a query names'), async () => {
     const other = Buffer.alloc(3_900_000, 'b');
     for (const bytes of [LARGE, other]) await send(bytes);
@@ -318,6 +338,18 @@ describeOnBothAdapters('A file before its query on %s', (adapter) => {
       FORM,
       formOf('name="a"; filename="a"\r\n\r\nx').slice(0, -8),
       /^The form is cut off/,
+    ],
+    [
+      'a form with a line that begins with the boundary',
+      FORM,
+      formOf('name="a"; filename="a"\r\n\r\nx\r\n--by\r\nz'),
+      /^A line of the form begins with the boundary\. Send one file/,
+    ],
+    [
+      'a form with a line that begins with the boundary of its end',
+      FORM,
+      formOf('name="a"; filename="a"\r\n\r\nx\r\n--b--y\r\nz'),
+      /^A line of the form begins with the boundary\. Send one file/,
     ],
     ['no form at all', FORM, TEXT, /^The form is cut off/],
     [

@@ -1,7 +1,15 @@
 import { Busboy } from '@fastify/busboy';
 import type { IncomingHttpHeaders } from 'node:http';
+import { MIMEType } from 'node:util';
 import { QueryError } from '../contract/errors.js';
+import { limitExceeded } from '../contract/refusals.js';
 import type { BodyContents, ContentWriter } from '../files/body-contents.js';
+
+/** What a form may have besides its file. */
+export const FORM_BYTES = 64 * 1024;
+
+/** What follows a boundary: the end of its line, perhaps after spaces; behind the last part `--` before it (RFC 2046 §5.1.1). */
+const AFTER_BOUNDARY = /^(?:--)?[\t\r ]/;
 
 /** Parts of the form besides the file are ignored: none of them is kept in memory. */
 const LIMITS = { files: 1, fields: 0, parts: 100, headerPairs: 100, headerSize: 16 * 1024 };
@@ -12,6 +20,9 @@ export class MultipartFile {
   mimeType: string | undefined;
   writer: ContentWriter | undefined;
   readonly #parser: InstanceType<typeof Busboy>;
+  readonly #lines: BoundaryLines;
+  #bytes = 0;
+  #fileBytes = 0;
   #failure: Error | undefined;
   #fail: (error: Error) => void = () => undefined;
 
@@ -25,6 +36,7 @@ export class MultipartFile {
     try {
       const config = { headers: headers as never, limits: LIMITS, preservePath: true, isPartAFile };
       this.#parser = new Busboy(config);
+      this.#lines = new BoundaryLines(new MIMEType(headers['content-type']!).params.get('boundary')!);
     } catch {
       throw malformed('The header Content-Type has no boundary');
     }
@@ -39,13 +51,17 @@ export class MultipartFile {
     });
   }
 
-  /** Takes the next bytes of the form. */
+  /** Takes the next bytes of the form. @throws {QueryError} `limit_exceeded` · `invalid_query`: it is malformed */
   take(bytes: Buffer): Promise<void> {
+    this.#checkRest();
+    this.#bytes += bytes.length;
+    this.#lines.check(bytes);
     return this.#until((done) => void this.#parser.write(bytes, done));
   }
 
-  /** Takes the end of the form. @throws {QueryError} `invalid_query`: it is malformed, or has no file */
+  /** Takes the end of the form. @throws {QueryError} `limit_exceeded` · `invalid_query`: it is malformed, or has no file */
   async end(): Promise<void> {
+    this.#checkRest();
     await this.#until((done) => void this.#parser.once('finish', done).end());
     if (!this.writer) throw malformed('The form has no file');
   }
@@ -60,8 +76,14 @@ export class MultipartFile {
     if (this.contents.isCongested) await this.contents.settled();
   }
 
+  /** Of the bytes so far, the file has got its own. */
+  #checkRest(): void {
+    if (this.#bytes - this.#fileBytes > FORM_BYTES) throw limitExceeded('documentBytes', FORM_BYTES);
+  }
+
   #add(bytes: Buffer): void {
     if (this.#failure) return;
+    this.#fileBytes += bytes.length;
     try {
       this.writer!.add(bytes);
     } catch (error) {
@@ -72,6 +94,29 @@ export class MultipartFile {
   #refuse(error: Error): void {
     this.#failure ??= error;
     this.#fail(error);
+  }
+}
+
+/** Refuses a line that only begins with the boundary: the parser would end the file there. */
+class BoundaryLines {
+  readonly #boundary: Buffer;
+  /** The last bytes, in which a boundary and what follows it may have begun. The first line has no end of a line before it. */
+  #last = Buffer.from('\r\n');
+
+  constructor(boundary: string) {
+    this.#boundary = Buffer.from(`\r\n--${boundary}`);
+  }
+
+  /** Takes the next bytes of the form. */
+  check(bytes: Buffer): void {
+    const all = Buffer.concat([this.#last, bytes]);
+    const { length } = this.#boundary;
+    for (let at = all.indexOf(this.#boundary); at >= 0; at = all.indexOf(this.#boundary, at + 1)) {
+      const after = all.toString('latin1', at + length, at + length + 3);
+      if (after.length === 3 && !AFTER_BOUNDARY.test(after))
+        throw malformed('A line of the form begins with the boundary');
+    }
+    this.#last = all.subarray(Math.max(0, all.length - length - 2));
   }
 }
 

@@ -8,7 +8,7 @@ import type { FileContent } from '../files/content.js';
 import type { Spool } from '../files/spool.js';
 import type { Upload } from '../files/uploads.js';
 import type { BodyLimits } from '../options/table.js';
-import { MultipartFile } from './multipart-file.js';
+import { FORM_BYTES, MultipartFile } from './multipart-file.js';
 import { type BodyRequest, receiveBytes } from './request-bytes.js';
 
 /** A file that was sent without a query. */
@@ -19,9 +19,6 @@ export interface ReadFile {
   /** Frees the content. Can be called again. */
   discard(): Promise<void>;
 }
-
-/** What a form may have besides its file. */
-const FORM_BYTES = 64 * 1024;
 
 /**
  * Refuses a file because of the length of its body alone, before a byte of it is read.
