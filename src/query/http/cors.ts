@@ -11,7 +11,7 @@ export const CORS_OPTIONS: Readonly<Record<'methods' | 'allowedHeaders' | 'expos
     methods: 'GET,HEAD,POST,DELETE',
     // Besides those that a browser may always send, and those that a page may always read.
     allowedHeaders:
-      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
+      'Authorization,Content-Disposition,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
       'traceparent,tracestate,' +
       // Clients of A2A name its version and extensions.
       'A2A-Extensions,A2A-Version,' +

@@ -94,12 +94,13 @@ describe('The configuration of the service', () => {
       headers: {
         Origin: ORIGIN,
         'Access-Control-Request-Method': 'POST',
-        'Access-Control-Request-Headers': 'authorization,idempotency-key,last-event-id,prefer,x-api-key',
+        'Access-Control-Request-Headers':
+          'authorization,content-disposition,idempotency-key,last-event-id,prefer,x-api-key',
       },
     });
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, ORIGIN]);
     expect(preflight.headers.get('access-control-allow-headers')).toBe(
-      'Authorization,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
+      'Authorization,Content-Disposition,Content-Type,Idempotency-Key,If-Range,Last-Event-ID,Prefer,Range,Session-After,X-API-Key,' +
         'traceparent,tracestate,A2A-Extensions,A2A-Version,' +
         'X-Stainless-Arch,X-Stainless-Custom-Poll-Interval,X-Stainless-Helper-Method,' +
         'X-Stainless-Lang,X-Stainless-OS,X-Stainless-Package-Version,X-Stainless-Poll-Helper,' +
