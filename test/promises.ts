@@ -415,6 +415,11 @@ export const PROMISES = {
   'session.leaves-queue': { section: '2.5', sentence: 'A waiting query that is cancelled leaves its queue.' },
   'session.none': { section: '2.5', sentence: 'Queries without a session do not wait for one another.' },
   'session.any-id': { section: '2.5', sentence: 'A session_id may be any string.' },
+  'session.every-route': {
+    section: '2.5',
+    sentence:
+      'Every route of a session, in every view, finds it by its id, also if that is a name of our own paths.',
+  },
   'session.turns': {
     section: '2.5',
     sentence:

@@ -82,10 +82,43 @@ export class QueryController {
     return this.agent.runs(owner, runListOf(parameters));
   }
 
-  /** Lists the sessions of the caller. WARNING: before the routes of a run, whose id may be any text. */
+  /**
+   * Lists the sessions of the caller. WARNING: these routes are before those of a run, for which Express would take "sessions" with a
+   * session of the name "inputs" or "deliveries".
+   */
   @Get('sessions')
   sessions(@Owner() owner: string, @Query() parameters: object): Promise<SessionList> {
     return this.agent.sessions(owner, validated(ListDto, parameters));
+  }
+
+  @Get('sessions/:sessionId')
+  session(
+    @Owner() owner: string,
+    @Param('sessionId') sessionId: string,
+    @Query() parameters: object,
+  ): Promise<SessionPage> {
+    const { after, limit } = validated(TurnsDto, parameters);
+    return this.agent.session(owner, sessionId, after, limit);
+  }
+
+  /** Makes a session that begins with the first turns of another one. */
+  @Post('sessions/:sessionId/fork')
+  async fork(
+    @ForkBody() { afterTurn, session_id: newId }: ForkDto,
+    @FromCaller() { owner, path }: Caller,
+    @Param('sessionId') sessionId: string,
+    @Res() response: HostResponse,
+  ): Promise<SessionView> {
+    const session = await this.agent.fork(owner, sessionId, afterTurn, newId ?? undefined);
+    const sessions = path.split('/').slice(0, -2).join('/');
+    response.header('Location', `${sessions}/${encodeURIComponent(session.id)}`);
+    return session;
+  }
+
+  @Delete('sessions/:sessionId')
+  @HttpCode(204)
+  erase(@Owner() owner: string, @Param('sessionId') sessionId: string): Promise<void> {
+    return this.agent.erase(owner, sessionId);
   }
 
   /** Lists what the runs of the caller ask. */
@@ -197,36 +230,6 @@ export class QueryController {
     @Res() response: HostResponse,
   ): Promise<StreamableFile | undefined> {
     return fileReply(request, response, await this.agent.file(owner, runId, sha256));
-  }
-
-  @Get('sessions/:sessionId')
-  session(
-    @Owner() owner: string,
-    @Param('sessionId') sessionId: string,
-    @Query() parameters: object,
-  ): Promise<SessionPage> {
-    const { after, limit } = validated(TurnsDto, parameters);
-    return this.agent.session(owner, sessionId, after, limit);
-  }
-
-  /** Makes a session that begins with the first turns of another one. */
-  @Post('sessions/:sessionId/fork')
-  async fork(
-    @ForkBody() { afterTurn, session_id: newId }: ForkDto,
-    @FromCaller() { owner, path }: Caller,
-    @Param('sessionId') sessionId: string,
-    @Res() response: HostResponse,
-  ): Promise<SessionView> {
-    const session = await this.agent.fork(owner, sessionId, afterTurn, newId ?? undefined);
-    const sessions = path.split('/').slice(0, -2).join('/');
-    response.header('Location', `${sessions}/${encodeURIComponent(session.id)}`);
-    return session;
-  }
-
-  @Delete('sessions/:sessionId')
-  @HttpCode(204)
-  erase(@Owner() owner: string, @Param('sessionId') sessionId: string): Promise<void> {
-    return this.agent.erase(owner, sessionId);
   }
 }
 
