@@ -268,6 +268,31 @@ describeOnBothAdapters('A body on %s', (adapter) => {
     await expectText(text(`"${longest}"`), longest);
   });
 
+  it(promise('body.fields', 'a value that has members with the names of those of every object'), async () => {
+    const value = JSON.parse(
+      '{"constructor":"x","__proto__":{"constructor":1},"toString":1,"then":1}',
+    ) as object;
+    const query = { type: 'file', name: 'a', mimeType: 'a/b', base64: '' };
+    const parts = [
+      { type: value },
+      { type: 'text', text: value },
+      ...['name', 'mimeType', 'base64'].map((name) => ({ ...query, [name]: value })),
+      { ...query, base64: undefined, sha256: value },
+    ];
+    for (const part of parts) {
+      const reply = await request(host.url, {}, JSON.stringify({ parts: [part] }));
+      expect([reply.status, (await reply.json())['code']]).toEqual([400, 'invalid_query']);
+    }
+    const paths = [
+      ['/query/sessions/s/fork', { afterTurn: value, session_id: value }],
+      ['/query/r/inputs', { answers: [{ id: value, outcome: value }, value] }],
+    ] as const;
+    for (const [path, body] of paths) {
+      const reply = await request(host.url, { path }, JSON.stringify(body));
+      expect([path, reply.status]).toEqual([path, 400]);
+    }
+  });
+
   it(promise('status.all-faults', 'a value of another type in any field'), async () => {
     const sound = {
       parts: [

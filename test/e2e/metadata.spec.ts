@@ -142,4 +142,14 @@ describeOnOneAdapter('Metadata that breaks a rule, on %s', (adapter) => {
       ]);
     }
   });
+
+  it(promise('metadata.list', 'whatever the names are'), async () => {
+    const names = ['constructor', '__proto__', 'prototype', 'toString', 'then', 'limit'];
+    const ids: string[] = [];
+    for (const name of names) ids.push(await answer(JSON.parse(`{"${name}":"x"}`) as object));
+    for (const [index, name] of names.entries()) {
+      expect(await idsOf(`metadata.${name}=x`)).toEqual([ids[index]]);
+      expect(await idsOf(`metadata.${name}=y`)).toEqual([]);
+    }
+  });
 });

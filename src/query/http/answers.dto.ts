@@ -1,4 +1,3 @@
-import { Expose, plainToInstance } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayNotEmpty,
@@ -10,17 +9,16 @@ import {
 } from 'class-validator';
 import type { InputAnswer } from 'nest-agent-query-client';
 import { faultsOf, invalidAnswer } from '../contract/refusals.js';
+import { withMembers } from './members.js';
 
 /** How many requests one call answers at most: those of one pause. */
 const ANSWERS = 64;
 
 /** The answer to one request. Its `value` is compared with the request later. */
 class AnswerDto implements InputAnswer {
-  @Expose()
   @IsString({ message: 'must be a string' })
   id!: string;
 
-  @Expose()
   @IsIn(['answered', 'declined'], { message: 'must be "answered" or "declined"' })
   outcome!: InputAnswer['outcome'];
 
@@ -54,8 +52,7 @@ export function validateAnswers(body: unknown): AnswersDto {
 
 function toAnswer(answer: unknown): unknown {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return null;
-  const { value, ...rest } = answer as InputAnswer;
-  // Assigned afterwards, because class-transformer would change it.
-  const dto = plainToInstance(AnswerDto, rest, { excludeExtraneousValues: true });
+  const dto = withMembers(new AnswerDto(), answer, ['id', 'outcome']);
+  const { value } = answer as InputAnswer;
   return Object.assign(dto, value !== undefined && { value });
 }

@@ -1,6 +1,6 @@
-import { Expose, plainToInstance } from 'class-transformer';
 import { IsInt, IsOptional, Min, validateSync } from 'class-validator';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
+import { withMembers } from './members.js';
 import { HasNoFault } from './query.dto.js';
 
 const WHOLE_NUMBER = { message: 'must be a whole number from 0' };
@@ -14,13 +14,11 @@ function faultOfNewId(value: unknown): string | undefined {
 /** The body of `POST {base}/query/sessions/{session_id}/fork`. */
 export class ForkDto {
   /** How many turns the new session begins with. */
-  @Expose()
   @Min(0, WHOLE_NUMBER)
   @IsInt(WHOLE_NUMBER)
   afterTurn!: number;
 
   /** The id of the new session; null counts as absent. */
-  @Expose()
   @HasNoFault('sessionId', faultOfNewId)
   @IsOptional()
   session_id?: string | null;
@@ -29,7 +27,7 @@ export class ForkDto {
 /** Validates the body, or throws `invalid_query` with every fault and its JSON Pointer. */
 export function validateFork(body: unknown): ForkDto {
   const given = typeof body === 'object' && !Array.isArray(body) ? body : {};
-  const dto = plainToInstance(ForkDto, given ?? {}, { excludeExtraneousValues: true });
+  const dto = withMembers(new ForkDto(), given ?? {}, ['afterTurn', 'session_id']);
   const faults = faultsOf(validateSync(dto, { stopAtFirstError: true }), '');
   if (faults.length > 0) throw invalidQuery(faults);
   return dto;

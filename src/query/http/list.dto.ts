@@ -1,6 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
-import { Expose, plainToInstance, Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Max, Min, validateSync } from 'class-validator';
+import {
+  getMetadataStorage,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  validateSync,
+} from 'class-validator';
 import type { RunStatus } from 'nest-agent-query-client';
 import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidParameters } from '../contract/refusals.js';
@@ -14,18 +22,10 @@ const STATUSES: RunStatus[] = ['waiting', 'running', 'input_required', 'complete
 
 const METADATA_PREFIX = 'metadata.';
 
-/** The digits of a whole number, as a number. Everything else stays, and is refused. */
+/** The rule of a property that has a default: `validated` reads its digits as a number. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const message = `must be a whole number from ${min} to ${max}`;
-  return applyDecorators(
-    Expose(),
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value,
-    ),
-    Max(max, { message }),
-    Min(min, { message }),
-    IsInt({ message }),
-  );
+  return applyDecorators(Max(max, { message }), Min(min, { message }), IsInt({ message }));
 }
 
 function faultOfCursor(value: unknown): string | undefined {
@@ -45,7 +45,6 @@ export class ListDto {
   limit: number = PAGE_ENTRIES;
 
   /** Where the page begins. */
-  @Expose()
   @HasNoFault('cursor', faultOfCursor)
   @IsOptional()
   after?: string;
@@ -53,20 +52,15 @@ export class ListDto {
 
 /** The parameters of `GET {base}/query`. */
 class RunListDto extends ListDto {
-  @Expose()
   @IsString({ message: 'must occur once' })
   @IsOptional()
   session?: string;
 
-  @Expose()
   @IsIn(STATUSES, { message: `must be one of ${STATUSES.join(', ')}` })
   @IsOptional()
   status?: RunStatus;
 
   /** The entries that the runs have: `?metadata.team=sales`. */
-  @Expose()
-  // As it is: class-transformer would leave out its members.
-  @Transform(({ obj }: { obj: { metadata: unknown } }) => obj.metadata)
   @HasNoFault('metadata', (value) => faultsOfMetadata(value, '')[0]?.detail)
   @IsOptional()
   metadata?: Metadata;
@@ -85,21 +79,17 @@ function metadataIn(parameters: object): unknown {
 
 /** The parameters of `GET {base}/query/usage`. */
 export class UsageDto extends ListDto {
-  @Expose()
   @IsIn(USAGE_GROUPS, { message: `must be one of ${USAGE_GROUPS.join(', ')}` })
   by: UsageGroup = 'day';
 
-  @Expose()
   @HasNoFault('day', faultOfDay)
   @IsOptional()
   from?: string;
 
-  @Expose()
   @HasNoFault('day', faultOfDay)
   @IsOptional()
   to?: string;
 
-  @Expose()
   @IsString({ message: 'must occur once' })
   @IsOptional()
   session?: string;
@@ -117,8 +107,14 @@ export class TurnsDto {
 
 /** Reads the parameters of a URL as a DTO, or throws `invalid_query` with all faults. Other parameters are ignored. */
 export function validated<T extends object>(dto: new () => T, parameters: object): T {
-  const options = { excludeExtraneousValues: true, exposeDefaultValues: true, exposeUnsetFields: false };
-  const list = plainToInstance(dto, parameters, options);
+  const list = new dto() as T & Record<string, unknown>;
+  const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
+  // class-transformer would take a parameter "constructor" inside of another one for the class of that value.
+  for (const name of new Set(rules.map(({ propertyName }) => propertyName))) {
+    const value = Object.hasOwn(parameters, name) ? (parameters as typeof list)[name] : undefined;
+    const isNumber = typeof list[name] === 'number' && typeof value === 'string' && /^\d{1,16}$/.test(value);
+    if (value !== undefined) Object.assign(list, { [name]: isNumber ? Number(value) : value });
+  }
   const errors = validateSync(list, { stopAtFirstError: true });
   if (errors.length > 0) throw invalidParameters(faultsOf(errors, ''));
   return list;

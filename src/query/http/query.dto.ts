@@ -1,4 +1,3 @@
-import { plainToInstance, Expose } from 'class-transformer';
 import {
   ArrayNotEmpty,
   IsArray,
@@ -18,6 +17,7 @@ import { faultsOfMetadata, type Metadata } from '../contract/metadata.js';
 import { faultsOf, invalidQuery } from '../contract/refusals.js';
 import { faultOfFileName, faultOfMediaType } from '../contract/media-types.js';
 import type { TypedKwargs } from '../options/typed-kwargs.js';
+import { withMembers } from './members.js';
 import type { FilePart, Query, TextPart } from '../ports/agent-handler.js';
 
 /** @param faultOf the rest of a sentence whose subject is the value; undefined if nothing is wrong with it */
@@ -38,7 +38,6 @@ function faultOfContent(value: unknown): string | undefined {
 
 /** A part of a type that is neither `text` nor `file`. */
 class PartDto {
-  @Expose()
   @IsIn(['text', 'file'], { message: 'must be "text" or "file"' })
   type!: unknown;
 }
@@ -50,10 +49,8 @@ class PartDto {
  * const part: TextPartDto = { type: 'text', text: 'Hello' };
  */
 export class TextPartDto implements TextPart {
-  @Expose()
   type!: 'text';
 
-  @Expose()
   @IsString({ message: 'must be a string' })
   text!: string;
 }
@@ -65,14 +62,11 @@ export class TextPartDto implements TextPart {
  * const isFile = (part: TextPartDto | FilePartDto): part is FilePartDto => part.type === 'file';
  */
 export class FilePartDto implements FilePart {
-  @Expose()
   type!: 'file';
 
-  @Expose()
   @HasNoFault('fileName', faultOfFileName)
   name!: string;
 
-  @Expose()
   @HasNoFault('mediaType', faultOfMediaType)
   mimeType!: string;
 
@@ -81,7 +75,6 @@ export class FilePartDto implements FilePart {
   @HasNoFault('content', faultOfContent)
   base64?: FileContent;
 
-  @Expose()
   @ValidateIf(({ base64, sha256 }: FilePartDto) => base64 === undefined && sha256 !== undefined)
   @Matches(/^[0-9a-f]{64}$/, { message: 'must be a SHA-256: 64 lower-case hexadecimal digits' })
   sha256!: string;
@@ -138,12 +131,9 @@ export async function validateQuery(body: unknown, typed: TypedKwargs | undefine
 function toPart(part: unknown): unknown {
   // class-validator accepts an array as an object.
   if (!isObject(part)) return null;
-  const { base64, ...rest } = part;
-  const options = { excludeExtraneousValues: true };
-  if (rest['type'] === 'text') return plainToInstance(TextPartDto, rest, options);
-  if (rest['type'] !== 'file') return plainToInstance(PartDto, rest, options);
-  // Assigned afterwards, because class-transformer would copy the content.
-  return Object.assign(plainToInstance(FilePartDto, rest, options), { base64 });
+  if (part['type'] === 'text') return withMembers(new TextPartDto(), part, ['type', 'text']);
+  if (part['type'] !== 'file') return withMembers(new PartDto(), part, ['type']);
+  return withMembers(new FilePartDto(), part, ['type', 'name', 'mimeType', 'base64', 'sha256']);
 }
 
 async function faultsOfKwargs(

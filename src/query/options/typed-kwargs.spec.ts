@@ -111,6 +111,17 @@ describe('Typed kwargs', () => {
     ]);
   });
 
+  it('have no member that would be taken for the class of a value, and pass on every other name', async () => {
+    const named = JSON.parse('{"tags":[{"constructor":"x"}],"model":{"name":"a","__proto__":{}}}') as object;
+    const detail = 'has a name that no member of such a value can have: send another name';
+    expect(await new TypedKwargs(Kwargs).faultsOf(named)).toEqual([
+      { pointer: '/kwargs/tags/0/constructor', detail },
+      { pointer: '/kwargs/model/__proto__', detail },
+    ]);
+    const others = JSON.parse('{"constructor":"x","__proto__":1,"other":{"constructor":"x"}}') as object;
+    expect(await new TypedKwargs(Kwargs).faultsOf(others)).toEqual([]);
+  });
+
   it('refuse a query as a QueryError', async () => {
     await expect(typed.typed(query({ temperature: 3 }))).rejects.toMatchObject({
       code: 'invalid_query',

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import type { FieldError } from 'nest-agent-query-client';
-import { faultsOf, invalidQuery } from '../contract/refusals.js';
+import { faultsOf, invalidQuery, pointerTo } from '../contract/refusals.js';
 import type { Query } from '../ports/agent-handler.js';
 import { shown } from './table.js';
 
@@ -33,6 +33,10 @@ export class TypedKwargs<K extends object = object> {
     if (this.#instances.has(kwargs)) return [];
     const entries = Object.entries(kwargs);
     const named = Object.fromEntries(entries.filter(([key]) => this.#named.has(key)));
+    const faults = Object.entries(named).flatMap(([key, value]) =>
+      faultsOfNames(value, pointerTo('/kwargs', key)),
+    );
+    if (faults.length > 0) return faults;
     const instance = plainToInstance(this.type, named);
     const errors = await validate(instance);
     if (errors.length > 0) return faultsOf(errors, '/kwargs');
@@ -52,6 +56,17 @@ export class TypedKwargs<K extends object = object> {
     if (faults.length > 0) throw invalidQuery(faults);
     return { ...query, kwargs: this.#instances.get(query.kwargs)! };
   }
+}
+
+/** class-transformer would take such a member for the class of its object, or leave it out. */
+function faultsOfNames(value: unknown, pointer: string): FieldError[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const detail = 'has a name that no member of such a value can have: send another name';
+  return Object.entries(value).flatMap(([name, member]) => {
+    const at = pointerTo(pointer, name);
+    const isClass = !Array.isArray(value) && (name === 'constructor' || name === '__proto__');
+    return isClass ? [{ pointer: at, detail }] : faultsOfNames(member, at);
+  });
 }
 
 /** An assignment would call the setter of `__proto__`. */
