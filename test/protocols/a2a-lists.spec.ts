@@ -84,6 +84,9 @@ describeOnOneAdapter('The tasks of A2A on %s', (adapter) => {
         expect(await page({ status })).toMatchObject({ tasks: [], totalSize: 0 });
       const { timestamp } = sent[3]!.status;
       expect(idsOf(await page({ statusTimestampAfter: timestamp }))).toEqual([sent[4]!.id, sent[3]!.id]);
+      const [year10000, year0] = ['9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+23:59'];
+      expect(idsOf(await page({ statusTimestampAfter: year10000 }))).toEqual([]);
+      expect(idsOf(await page({ statusTimestampAfter: year0 }))).toHaveLength(5);
       expect(idsOf(await page({ contextId: 'none' }))).toEqual([]);
     });
 

@@ -207,6 +207,20 @@ describeOnOneAdapter('Messages of A2A on %s', (adapter) => {
       expect(kwargs).toEqual({ tone: 'kind', depth: 2, more: null, session_id: `c-${binding.name}` });
     });
 
+    it('may have as much metadata as a query of the endpoint', async () => {
+      const entries = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'value']));
+      const all = entries(16);
+      const task = await client.send('Hello', { metadata: { 'nest-agent-query:metadata': all } });
+      expect(task.metadata).toEqual(all);
+      const found = await client.result('GetTask', { id: task.id, historyLength: 9 });
+      expect((found['history'] as { messageId: string }[])[0]!.messageId).toMatch(/^message-\d+$/);
+      const params = {
+        message: messageOf('Hello', { metadata: { 'nest-agent-query:metadata': entries(17) } }),
+      };
+      expect((await client.error('SendMessage', params)).fields).toHaveLength(1);
+    });
+
     it('of a context are turns of a session [CORE-MULTI-002 CORE-MULTI-003]', async () => {
       const contextId = `context-${binding.name}`;
       const first = await client.send('One', { contextId });

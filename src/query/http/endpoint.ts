@@ -26,6 +26,8 @@ export interface MadeQuery {
   kwargs: Record<string, unknown>;
   /** See `Query.metadata`. */
   metadata?: Record<string, string>;
+  /** Entries that the view adds to it. They do not count for the limits of what callers send. Default: none. */
+  ownMetadata?: Record<string, string>;
 }
 
 /**
@@ -82,6 +84,7 @@ export class Endpoint {
     try {
       this.#checkLimits(query, pointerOf);
       const made = await this.bodies.query(body, query);
+      if (query.ownMetadata) made.metadata = { ...made.metadata, ...query.ownMetadata };
       const stream = this.agent.query(made, { ...options, release: () => void body.release() });
       await stream.admitted;
       return stream;

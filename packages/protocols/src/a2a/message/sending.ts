@@ -7,7 +7,7 @@ import {
   type ReceivedBody,
 } from 'nest-agent-query/protocol';
 import { EventForm } from '../../view/event-form.js';
-import { digestOf, isObject } from '../../view/json.js';
+import { digestOf } from '../../view/json.js';
 import { readLog } from '../../view/read-log.js';
 import { releasing } from '../../view/releasing.js';
 import { View } from '../../view/view.js';
@@ -75,7 +75,7 @@ export class Sending {
   /** The task goes on whether or not anybody follows it (A2A 1.0 §3.5.2). */
   async #submit(caller: Caller, asked: SendRequest, body: ReceivedBody): Promise<Begun> {
     const { owner, request, route } = caller;
-    const { messageId, contextId, kwargs, metadata = {} } = asked;
+    const { messageId, contextId, kwargs, metadata } = asked;
     return releasing(body, async () => {
       const parts = queryPartsOf(asked.parts, inputModesOf(this.view.options.card));
       const named = digestOf([contextId ?? null, messageId]);
@@ -83,7 +83,8 @@ export class Sending {
       const query = {
         parts,
         kwargs: { ...kwargs, session_id },
-        metadata: (isObject(metadata) ? { ...metadata, [MESSAGE_KEY]: messageId } : metadata) as never,
+        metadata: metadata as never,
+        ownMetadata: { [MESSAGE_KEY]: messageId },
       };
       const options = {
         ...{ owner, request: request as never, detached: true },

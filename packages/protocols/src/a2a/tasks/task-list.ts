@@ -43,7 +43,8 @@ interface ListParams {
   size: number;
   token: string | undefined;
   historyLength: number;
-  after: string;
+  /** Milliseconds since the epoch. As ISO 8601, a time after the year 9999 would be before all others. */
+  after: number;
   hasArtifacts: boolean;
 }
 
@@ -74,7 +75,7 @@ export class TaskList {
         run.endedAt === null ? await this.view.endpoint.agent.inputs.of(owner, run.id) : { inputs: [] };
       const task = taskOf(run, inputs);
       const isWanted = state === undefined || task.status.state === state;
-      if (isWanted && task.status.timestamp! >= after) listed.push({ run, task });
+      if (isWanted && Date.parse(task.status.timestamp!) >= after) listed.push({ run, task });
     }
     return listed.sort((a, b) => (positionOf(a.task) < positionOf(b.task) ? 1 : -1));
   }
@@ -146,7 +147,7 @@ function listParamsOf(params: Json): ListParams {
     hasArtifacts: members.flag('includeArtifacts') ?? false,
   };
   if (faults.length > 0) throw invalidQuery(faults);
-  return { ...read, after: new Date(time).toISOString() };
+  return { ...read, after: time };
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
