@@ -56,6 +56,7 @@ const ENTRIES: Record<string, string[]> = {
     'linesForLog',
     'newProcessDirectory',
     'rangeText',
+    'refuseUnknown',
     'removeAbandonedDirectories',
     'settlesWithin',
     'stackForLog',

@@ -47,7 +47,10 @@ export class ConformanceAgent extends AgentHandler {
     const { history, signal } = context;
     const { emit, times = 1, file: emitted, report, count, mark, wait, ask, fail, hang } = step;
     if (emit) for (let n = 0; n < times; n++) yield emit;
-    if (emitted) yield file({ ...emitted, content: Buffer.from(emitted.base64, 'base64') });
+    if (emitted) {
+      const { base64, ...described } = emitted;
+      yield file({ ...described, content: Buffer.from(base64, 'base64') });
+    }
     if (report === 'query') yield message(JSON.stringify(received(query)));
     if (report === 'history') yield message(JSON.stringify(history.map(({ text }) => text)));
     if (count !== undefined) yield message(JSON.stringify(await this.#count(count)));

@@ -1,6 +1,7 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
 import { type ApiKey, checkedKeys } from './keys/api-key.js';
 import { type JwtOptions, type JwtSettings, jwtSettingsOf } from './jwt/jwt-options.js';
+import { unknownMembers } from '../query/index.js';
 
 /**
  * Which credentials give access. At least one member is needed; all may be used together. A member that is undefined counts as
@@ -26,9 +27,7 @@ const MEMBERS: Record<keyof AccessModuleOptions, true> = { keys: true, keysFile:
 
 /** @throws {TypeError} with a line for each fault; none contains a secret */
 export function accessSettingsOf(options: AccessModuleOptions): AccessSettings {
-  const faults: string[] = [];
-  for (const [name, value] of Object.entries(options))
-    if (value !== undefined && !Object.hasOwn(MEMBERS, name)) faults.push(`${name} is not an option.`);
+  const faults = unknownMembers(options, MEMBERS);
   const { keys = [], keysFile, jwt } = options;
   // A module that refuses everybody is not what its author meant, and one that lets everybody pass must not exist.
   if (keys.length === 0 && keysFile === undefined && jwt === undefined)

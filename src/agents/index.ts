@@ -12,6 +12,7 @@ export {
   newProcessDirectory,
   type Range,
   rangeText,
+  refuseUnknown,
   removeAbandonedDirectories,
   settlesWithin,
   stackForLog,

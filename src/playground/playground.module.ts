@@ -3,6 +3,7 @@ import { trimmedPath } from './addresses.js';
 import { BUILT_PAGE } from './built-page.js';
 import { PageFiles } from './page-files.js';
 import { controllerAt } from './playground.controller.js';
+import { refuseUnknown } from '../query/index.js';
 
 /** The options of `PlaygroundModule`. Paths are those under the global prefix of the host. */
 export interface PlaygroundOptions {
@@ -48,8 +49,7 @@ export class PlaygroundModule {
    * @throws {TypeError} an option is unknown, or is no path. The application does not start (`Error`) if the page is missing
    */
   static forRoot(options: PlaygroundOptions = {}): DynamicModule {
-    for (const name of Object.keys(options))
-      if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`PlaygroundModule: ${name} is not an option.`);
+    refuseUnknown('PlaygroundModule', options, MEMBERS);
     const { path = 'playground', endpoint = 'query', name, protocols = [] } = options;
     if (typeof path !== 'string') throw new TypeError('PlaygroundModule: the option "path" must be a path.');
     const endpoints = (typeof endpoint === 'string' ? [endpoint] : endpoint).map(trimmedPath);

@@ -11,6 +11,7 @@ export { bareType, isGenericType, isTextType } from './contract/media-types.js';
 export * from './contract/refusals.js';
 export * from './contract/trace-context.js';
 export * from './contract/turn-texts.js';
+export * from './contract/unknown-members.js';
 export type * from 'nest-agent-query-client';
 export { DataUrl } from './body/data-url.js';
 export { type BodyPlace, placesOf, type StringKind } from './body/places.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import { MemoryRunStore, OPTIONS, type RunStore, withDefaults } from '../query/index.js';
+import { MemoryRunStore, OPTIONS, refuseUnknown, type RunStore, withDefaults } from '../query/index.js';
 import type { PostgresOptions } from './drivers/postgres-driver.js';
 import { STORED_RETENTION_DEFAULTS, type StoredRetention } from './runs/retention-options.js';
 
@@ -39,6 +39,20 @@ export interface StoreOptions {
  */
 export const DEFAULT_DATABASE_URL = 'file:./data/agent-query.db';
 
+const STORE_OPTIONS: Record<keyof StoreOptions, true> = {
+  retention: true,
+  postgres: true,
+  waitMs: true,
+  leaseMs: true,
+};
+
+const POSTGRES_OPTIONS: Record<keyof PostgresOptions, true> = {
+  schema: true,
+  poolSize: true,
+  statementTimeoutMs: true,
+  connectTimeoutMs: true,
+};
+
 const WAIT_MS = 30_000;
 const RETRY_MS = 250;
 
@@ -59,7 +73,7 @@ const REPORT_MS = 1_000;
  *
  * @param url one of the forms above. A relative path counts from the working directory
  * @param options everything has a default
- * @throws Error with a sentence for the operator: the URL has another form; the store does not support an option;
+ * @throws {TypeError} an option is unknown · Error with a sentence for the operator: the URL has another form; the store does not support an option;
  * the database is used by another process (a file), is damaged, is no database, was written by a newer
  * version, cannot be written or cannot be reached. No message contains a password
  *
@@ -69,6 +83,8 @@ const REPORT_MS = 1_000;
  * })
  */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<RunStore> {
+  refuseUnknown('openStore', options, STORE_OPTIONS);
+  refuseUnknown('openStore: postgres', options.postgres, POSTGRES_OPTIONS);
   if (url === 'memory:') return openMemory(options);
   if (url.startsWith('file:')) return openFile(pathOf(url), options);
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(new URL(url), options);

@@ -45,7 +45,7 @@ describe('The page', () => {
   });
 
   it.each([
-    ['an unknown option', { paths: 'a' }, 'PlaygroundModule: paths is not an option.'],
+    ['an unknown option', { paths: 'a' }, 'PlaygroundModule: paths is not an option. Did you mean path?'],
     [
       'no endpoint',
       { endpoint: [] },

@@ -1,5 +1,6 @@
 import type { FilePart, QueryContext } from 'nest-agent-query';
 import type { ModelInput } from './model-parts.js';
+import { refuseUnknown } from 'nest-agent-query/agents';
 
 /** What every adapter can be told about the conversation that a model gets. */
 export interface AdapterOptions {
@@ -29,12 +30,20 @@ export interface AdapterSettings extends AdapterOptions {
 const INPUTS: readonly ModelInput[] = ['image', 'pdf', 'audio'];
 const RESTARTS = 3;
 
+const MEMBERS: Record<keyof AdapterOptions, true> = {
+  inputs: true,
+  textOfFile: true,
+  contextTokens: true,
+  restarts: true,
+};
+
 /**
  * The options of an adapter with their defaults.
  *
  * @param options what the host has given; options of the adapter's own are kept
  * @param defaults where they differ: the kinds of files are images, PDF documents and sounds, and the restarts are 3
- * @throws {RangeError} `contextTokens` is not greater than 0
+ * @param own the names of the adapter's own options: then an option with another name is refused. Default: any is kept
+ * @throws {RangeError} `contextTokens` is not greater than 0 · {TypeError} an option is unknown
  *
  * @example
  * const { inputs, contextTokens, restarts } = adapterSettings(options, { inputs: ['image'] });
@@ -42,7 +51,9 @@ const RESTARTS = 3;
 export function adapterSettings<T extends AdapterOptions>(
   options: T,
   defaults: Pick<AdapterOptions, 'inputs' | 'restarts'> = {},
+  own?: Record<Exclude<keyof T, keyof AdapterOptions>, true>,
 ): T & AdapterSettings {
+  if (own) refuseUnknown('The options of the adapter', options, { ...MEMBERS, ...own });
   const { contextTokens = Infinity } = options;
   if (!(contextTokens > 0))
     throw new RangeError('The option "contextTokens" must be a number greater than 0.');

@@ -56,7 +56,7 @@ export function aiSdkSettings<K extends object>(
   options: AiSdkAdapterOptions,
 ): AiSdkSettings {
   if (typeof agent !== 'function') checkSource(agent);
-  return adapterSettings(options);
+  return adapterSettings(options, {}, {});
 }
 
 /** @throws {TypeError} it is neither an agent nor options */

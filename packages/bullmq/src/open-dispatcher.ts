@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'nest-agent-query';
+import { refuseUnknown } from 'nest-agent-query/agents';
 
 /**
  * The name of the queue, if none is given.
@@ -36,7 +37,7 @@ export interface DispatcherOptions {
  *
  * @param url one of the forms above
  * @param options everything has a default
- * @throws Error with a sentence for the operator: the URL has another form. No message contains a password
+ * @throws {TypeError} an option is unknown · Error with a sentence for the operator: the URL has another form. No message contains a password
  *
  * @example
  * QueryModule.forRootAsync({
@@ -48,6 +49,7 @@ export interface DispatcherOptions {
  * })
  */
 export async function openDispatcher(url: string, options: DispatcherOptions = {}): Promise<Dispatcher> {
+  refuseUnknown('openDispatcher', options, { name: true, suffix: true });
   const isPostgres = /^postgres(ql)?:\/\//.test(url);
   if (!isPostgres && !/^rediss?:\/\//.test(url)) {
     // Not the URL itself: it may contain a password.

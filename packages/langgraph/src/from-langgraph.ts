@@ -33,6 +33,8 @@ export function fromLangGraph<K extends object = Record<string, unknown>>(
   return new LangGraphHandler(graph, options);
 }
 
+const OWN = { input: true, config: true, textNodes: true, subgraphs: true } as const;
+
 class LangGraphHandler<K extends object> extends AgentHandler<K> {
   override readonly restarts: number;
 
@@ -43,7 +45,11 @@ class LangGraphHandler<K extends object> extends AgentHandler<K> {
     options: LangGraphOptions<K>,
   ) {
     super();
-    this.#settings = adapterSettings(options, hasMemory(graph) ? {} : { restarts: 0 });
+    this.#settings = adapterSettings<LangGraphOptions<K>>(
+      options,
+      hasMemory(graph) ? {} : { restarts: 0 },
+      OWN,
+    );
     this.restarts = this.#settings.restarts;
   }
 

@@ -49,5 +49,5 @@ export function mastraSettings<K extends object>(
 ): MastraSettings<K> {
   if (typeof agent?.stream !== 'function' || typeof agent.hasOwnMemory !== 'function')
     throw new TypeError('fromMastra needs an agent of @mastra/core, with the method "stream".');
-  return adapterSettings(options);
+  return adapterSettings<MastraOptions<K>>(options, {}, { stream: true });
 }

@@ -37,6 +37,25 @@ export interface McpOptions {
   ttlMs?: number;
 }
 
+export const MEMBERS: Record<keyof McpOptions, true> = {
+  path: true,
+  version: true,
+  host: true,
+  decorators: true,
+  tools: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  ttlMs: true,
+};
+
+export const TOOL_MEMBERS: Record<keyof McpTool, true> = {
+  agent: true,
+  name: true,
+  title: true,
+  description: true,
+  tasks: true,
+};
+
 export const OPTIONS = Symbol('McpOptions');
 
 /** The options with their defaults. */

@@ -3,11 +3,12 @@ import { Endpoints } from 'nest-agent-query/protocol';
 import { AgentServer } from './agent-server.js';
 import { Calls } from './calls.js';
 import { McpController } from './mcp.controller.js';
-import { type McpOptions, OPTIONS } from './mcp-options.js';
+import { MEMBERS, type McpOptions, OPTIONS } from './mcp-options.js';
 import { Origins } from './origins.js';
 import { PushedAnswers } from './pushed-questions.js';
 import { Tasks } from './tasks.js';
 import { AgentTools, checkTools } from './tools.js';
+import { refuseUnknown } from 'nest-agent-query/agents';
 
 /**
  * A server of the Model Context Protocol, in the versions 2026-07-28 and 2025-11-25: each agent of the application is a tool.
@@ -18,8 +19,9 @@ import { AgentTools, checkTools } from './tools.js';
  */
 @Module({})
 export class McpModule {
-  /** @throws {TypeError} a tool has no valid name */
+  /** @throws {TypeError} an option is unknown, or a tool has no valid name */
   static forRoot(options: McpOptions = {}): DynamicModule {
+    refuseUnknown('McpModule', options, MEMBERS);
     const { version, host, decorators = [], tools = [{}], ttlMs = 3_600_000 } = options;
     const path = (options.path ?? 'mcp').replace(/^\/+|\/+$/g, '');
     checkTools(tools);

@@ -3,7 +3,8 @@ import type { Tool } from '@modelcontextprotocol/server';
 import { QueryError, type RunView } from 'nest-agent-query';
 import { type Endpoint, Endpoints, type HostRequest } from 'nest-agent-query/protocol';
 import { INPUT_SCHEMA } from './arguments.js';
-import { type McpSettings, type McpTool, OPTIONS } from './mcp-options.js';
+import { type McpSettings, type McpTool, OPTIONS, TOOL_MEMBERS } from './mcp-options.js';
+import { refuseUnknown } from 'nest-agent-query/agents';
 
 /** A tool, with the agent that answers its calls. */
 export interface AgentTool {
@@ -23,6 +24,7 @@ export interface FoundRun {
 
 /** @throws {TypeError} a tool has a name that clients refuse, or that another tool has */
 export function checkTools(tools: readonly McpTool[]): void {
+  for (const tool of tools) refuseUnknown('McpModule: a tool', tool, TOOL_MEMBERS);
   const names = tools.map(nameOf);
   const wrong = names.find((name) => !/^[\w.-]{1,128}$/.test(name));
   if (wrong !== undefined)

@@ -70,5 +70,6 @@ export type OpenAIAgentsSettings<K extends object> = OpenAIAgentsOptions<K> & Ad
 export function openAIAgentsSettings<K extends object>(
   options: OpenAIAgentsOptions<K>,
 ): OpenAIAgentsSettings<K> {
-  return adapterSettings(options, { inputs: ['image', 'pdf'] });
+  const own = { runner: true, context: true, session: true, approve: true, maxTurns: true } as const;
+  return adapterSettings<OpenAIAgentsOptions<K>>(options, { inputs: ['image', 'pdf'] }, own);
 }

@@ -1,3 +1,5 @@
+import { unknownMembers } from '../../query/index.js';
+
 /**
  * Which tokens (JWT, RFC 7519) give access. At least one of `jwksUrl` and `secret` is needed. A token needs the claims `sub`
  * and `exp`. A member that is undefined counts as absent.
@@ -43,8 +45,7 @@ const MEMBERS: Record<keyof JwtOptions, true> = {
 
 /** @param faults gets a sentence for each fault; none contains the secret */
 export function jwtSettingsOf(options: JwtOptions, faults: string[]): JwtSettings {
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(MEMBERS, name)) faults.push(`jwt.${name} is not an option.`);
+  faults.push(...unknownMembers(options, MEMBERS, 'jwt'));
   const { jwksUrl, secret, clockToleranceSeconds = CLOCK_TOLERANCE_SECONDS } = options;
   if (jwksUrl === undefined && secret === undefined) faults.push('jwt needs jwksUrl or secret.');
   if (!(clockToleranceSeconds >= 0 && clockToleranceSeconds <= MAX_CLOCK_TOLERANCE_SECONDS))

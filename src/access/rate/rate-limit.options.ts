@@ -1,5 +1,5 @@
 import { ConfigurableModuleBuilder } from '@nestjs/common';
-import { type CallerRequest, isInRange, type Range, rangeText } from '../../query/index.js';
+import { type CallerRequest, isInRange, type Range, rangeText, refuseUnknown } from '../../query/index.js';
 
 /** A pool of `pg`, as far as it is used. */
 export interface PostgresConnections {
@@ -43,8 +43,8 @@ const MEMBERS: Record<keyof RateLimitModuleOptions, true> = {
 
 /** @throws {TypeError} an option is unknown or faulty */
 export function checkRateLimit(options: RateLimitModuleOptions): void {
-  for (const name of Object.keys(options))
-    if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`RateLimitModule: ${name} is not an option.`);
+  refuseUnknown('RateLimitModule', options, MEMBERS);
+  refuseUnknown('RateLimitModule: postgres', options.postgres, { pool: true, schema: true, close: true });
   if (!isInRange(options.queriesPerMinute, QUERIES_PER_MINUTE))
     throw new TypeError(`RateLimitModule: queriesPerMinute must be ${rangeText(QUERIES_PER_MINUTE)}.`);
 }

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { OPTIONS, RUN_DEFAULTS, withDefaults } from '../../query/index.js';
+import { OPTIONS, refuseUnknown, RUN_DEFAULTS, withDefaults } from '../../query/index.js';
 
 /** What program answers, and within which limits. */
 export interface CommandOptions {
@@ -56,10 +56,11 @@ const NUMBERS = {
   lineLength: OPTIONS.runs.envelopeLength,
 };
 
-/** @throws {RangeError} if a number is out of its range, or an option is unknown · {TypeError} if the command is empty */
+/** @throws {TypeError} the command is empty, or an option is unknown · {RangeError} a number is out of its range */
 export function commandSettings(options: CommandOptions): CommandSettings {
   if (typeof options.command !== 'string' || options.command.trim() === '')
     throw new TypeError('CommandOptions.command must be a text that is not empty.');
+  refuseUnknown('commandHandler', options, DEFAULTS);
   const faults: string[] = [];
   const settings = withDefaults<CommandSettings>('CommandOptions', options, DEFAULTS, NUMBERS, faults);
   if (faults.length > 0) throw new RangeError(faults.join('\n'));

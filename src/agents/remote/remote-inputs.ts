@@ -88,10 +88,26 @@ async function answerOnce(
   }
 }
 
-function questionOf({ id, expiresAt, ...request }: InputRequest): Question {
-  const expiresInMs = Math.min(Math.max(Date.parse(expiresAt) - Date.now(), 1), LONGEST_MS);
-  return { ...request, key: id, expiresInMs };
+function questionOf(request: InputRequest): Question {
+  const expiresInMs = Math.min(Math.max(Date.parse(request.expiresAt) - Date.now(), 1), LONGEST_MS);
+  const asked = Object.entries(request).filter(([name]) => Object.hasOwn(ASKED, name));
+  return { ...Object.fromEntries(asked), key: request.id, expiresInMs } as Question;
 }
+
+/** The members that a question has in common with a request. A newer service may have further ones. */
+const ASKED: Record<keyof Question & keyof InputRequest, true> = {
+  kind: true,
+  message: true,
+  toolCallId: true,
+  name: true,
+  arguments: true,
+  schema: true,
+  url: true,
+  editable: true,
+  private: true,
+  hold: true,
+  onExpire: true,
+};
 
 function isAnswer(input: ResolvedInput): input is ResolvedInput & InputAnswer {
   return input.outcome === 'answered' || input.outcome === 'declined';

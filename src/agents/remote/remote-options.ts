@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { refuseUnknown } from '../../query/index.js';
 
 /** How the handler reaches the remote service. */
 export interface RemoteOptions {
@@ -14,6 +15,8 @@ export interface RemoteOptions {
    */
   patienceMs?: number;
 }
+
+const MEMBERS: Record<keyof RemoteOptions, true> = { url: true, headers: true, name: true, patienceMs: true };
 
 const PATIENCE_MS = 60_000;
 
@@ -54,6 +57,7 @@ export interface RemoteSettings {
  * const { url } = remoteSettings({ url: 'http://agent.internal:8000/' }, 'remoteHandler'); // without the slash
  */
 export function remoteSettings(options: RemoteOptions, caller: string): RemoteSettings {
+  refuseUnknown(caller, options, MEMBERS);
   const { url, headers = {}, patienceMs = PATIENCE_MS, name } = options;
   if (!(patienceMs >= 0)) throw new TypeError(`${caller}: "patienceMs" must be a number from 0 on.`);
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value, caller);

@@ -16,15 +16,19 @@ import type {
   ToolResultEnvelope,
   UsageEnvelope,
 } from 'nest-agent-query-client';
+import { refuseUnknown } from './unknown-members.js';
 
 interface ChunkOptions {
   id?: string | undefined;
 }
 
+const CHUNK_OPTIONS: Record<keyof ChunkOptions, true> = { id: true };
+
 /**
  * Makes an envelope that carries a part of the agent's response text.
  *
  * @param options `id` tells messages apart: neighbouring parts with the same id are one message. Default: no id
+ * @throws {TypeError} an option is unknown
  *
  * @example
  * yield message('The capital of France is ');
@@ -34,6 +38,7 @@ export function message(content: string): MessageEnvelope;
 export function message(content: string, options: ChunkOptions): MessageEnvelope;
 // `texts.map(message)` has to remain possible: with one signature, the index is an argument of another type.
 export function message(content: string, options: ChunkOptions = {}): MessageEnvelope {
+  refuseUnknown('message', options, CHUNK_OPTIONS);
   return { type: 'message', data: chunk(content, options.id) };
 }
 
@@ -41,6 +46,7 @@ export function message(content: string, options: ChunkOptions = {}): MessageEnv
  * Makes an envelope that carries a part of the reasoning that the model shows.
  *
  * @param options `id` tells pieces of reasoning apart, as that of `message`
+ * @throws {TypeError} an option is unknown
  *
  * @example
  * yield reasoning('The user asks for a capital.');
@@ -48,6 +54,7 @@ export function message(content: string, options: ChunkOptions = {}): MessageEnv
 export function reasoning(content: string): ReasoningEnvelope;
 export function reasoning(content: string, options: ChunkOptions): ReasoningEnvelope;
 export function reasoning(content: string, options: ChunkOptions = {}): ReasoningEnvelope {
+  refuseUnknown('reasoning', options, CHUNK_OPTIONS);
   return { type: 'reasoning', data: chunk(content, options.id) };
 }
 
@@ -70,6 +77,7 @@ export function toolCall(id: string, name: string, args: unknown = {}): ToolCall
  * @param id names the call
  * @param content the result, any value that JSON can represent
  * @param options `isError` says whether the call has failed. Default: it is left out
+ * @throws {TypeError} an option is unknown
  *
  * @example
  * yield toolResult('call-1', { celsius: 21 });
@@ -78,8 +86,10 @@ export function toolCall(id: string, name: string, args: unknown = {}): ToolCall
 export function toolResult(
   id: string,
   content: unknown,
-  { isError }: { isError?: boolean | undefined } = {},
+  options: { isError?: boolean | undefined } = {},
 ): ToolResultEnvelope {
+  refuseUnknown('toolResult', options, { isError: true });
+  const { isError } = options;
   return { type: 'tool_result', data: { id, content, ...(isError !== undefined && { isError }) } };
 }
 
@@ -92,15 +102,21 @@ interface GivenFile {
   content: EmittedContent;
 }
 
+const GIVEN_FILE: Record<keyof GivenFile, true> = { name: true, mimeType: true, content: true };
+
 /**
  * Makes an envelope that carries a file of the answer. The service stores the content before the answer goes on; callers get the
  * name, the type, the size, the digest and the path of the file.
+ *
+ * @throws {TypeError} a member is unknown
  *
  * @example
  * yield file({ name: 'sales.csv', mimeType: 'text/csv', content: Buffer.from('city,sum\nParis,12\n') });
  * yield file({ name: 'clip.mp4', mimeType: 'video/mp4', content: createReadStream('/tmp/clip.mp4') });
  */
-export function file({ name, mimeType, content }: GivenFile): EmittedFileEnvelope {
+export function file(given: GivenFile): EmittedFileEnvelope {
+  refuseUnknown('file', given, GIVEN_FILE);
+  const { name, mimeType, content } = given;
   const blob: Partial<File> = content instanceof Blob ? content : {};
   const label = name ?? blob.name ?? 'file';
   const type = mimeType ?? (blob.type || 'application/octet-stream');
@@ -111,11 +127,14 @@ export function file({ name, mimeType, content }: GivenFile): EmittedFileEnvelop
  * Makes an envelope that names a source of the answer.
  *
  * @param options `title` is for people. Default: none
+ * @throws {TypeError} an option is unknown
  *
  * @example
  * yield source('https://example.org/paris', { title: 'Paris' });
  */
-export function source(url: string, { title }: { title?: string | undefined } = {}): SourceEnvelope {
+export function source(url: string, options: { title?: string | undefined } = {}): SourceEnvelope {
+  refuseUnknown('source', options, { title: true });
+  const { title } = options;
   return { type: 'source', data: { url, ...(title !== undefined && { title }) } };
 }
 

@@ -72,7 +72,7 @@ export class QueryController {
     @Res() response: HostResponse,
   ): Observable<Envelope> | Promise<RunView | undefined> {
     const { owner, cursor } = caller;
-    if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq, caller);
+    if (cursor) return this.agent.follow(owner, cursor.runId, cursor.seq, { request: caller.request! });
     const envelopes = this.agent.query(query, caller);
     return caller.detached ? acceptedRun(envelopes, caller.path, response) : envelopes;
   }

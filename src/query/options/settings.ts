@@ -26,6 +26,28 @@ import {
 } from './table.js';
 import { TypedKwargs } from './typed-kwargs.js';
 import { Webhooks } from './webhook-options.js';
+import { unknownMembers } from '../contract/unknown-members.js';
+
+const MEMBERS: Record<keyof QueryModuleFactoryOptions, true> = {
+  handler: true,
+  kwargs: true,
+  store: true,
+  dispatcher: true,
+  tracer: true,
+  owner: true,
+  admit: true,
+  canAnswer: true,
+  budgets: true,
+  price: true,
+  limits: true,
+  runs: true,
+  streams: true,
+  webhooks: true,
+  rejectMismatchedTypes: true,
+  spoolDirectory: true,
+};
+
+const BUDGET_MEMBERS: Record<keyof Budget, true> = { per: true, tokens: true, price: true, hard: true };
 
 const GRACE = OPTIONS.disconnect.graceMs.range;
 
@@ -48,8 +70,9 @@ const RULES: [option: string, must: string, isValid: (value: unknown) => boolean
 ];
 
 function isDisconnectPolicy(value: unknown): boolean {
-  const graceMs = (value as { graceMs?: unknown } | null)?.graceMs;
-  return value === 'continue' || value === 'cancel' || isInRange(graceMs, GRACE);
+  if (value === 'continue' || value === 'cancel') return true;
+  const policy = (value ?? {}) as { graceMs?: unknown };
+  return isInRange(policy.graceMs, GRACE) && unknownMembers(policy, { graceMs: true }).length === 0;
 }
 
 function isOneOf(...values: unknown[]): (value: unknown) => boolean {
@@ -97,8 +120,7 @@ export class Settings {
   constructor(options: QueryModuleFactoryOptions, extras: QueryModuleExtras = {}) {
     const { handler, limits, runs, streams, kwargs, store, dispatcher, tracer, webhooks, ...others } =
       options;
-    const { owner, admit, canAnswer, budgets, price, rejectMismatchedTypes, spoolDirectory, ...unknown } =
-      others;
+    const { owner, admit, canAnswer, budgets, price, rejectMismatchedTypes, spoolDirectory } = others;
     const { name, path = 'query', role } = extras;
     if (handler !== undefined && extras.handler !== undefined) {
       throw new TypeError(
@@ -106,8 +128,7 @@ export class Settings {
       );
     }
     const faults: string[] = [];
-    for (const [option, value] of Object.entries(unknown))
-      if (value !== undefined) faults.push(`${option} is not an option.`);
+    faults.push(...unknownMembers(options, MEMBERS));
     this.limits = withDefaults('limits', limits, DEFAULT_BODY_LIMITS, OPTIONS.limits, faults);
     this.runs = withDefaults('runs', runs, RUN_DEFAULTS, OPTIONS.runs, faults);
     this.streams = withDefaults('streams', streams, STREAM_DEFAULTS, OPTIONS.streams, faults);
@@ -166,7 +187,9 @@ function areBudgets(value: unknown): value is Budget[] {
   const isLimit = (limit: unknown) => limit === undefined || (Number.isFinite(limit) && Number(limit) >= 0);
   return (
     Array.isArray(value) &&
-    (value as Partial<Budget>[]).every(({ per, tokens, price, hard }) => {
+    (value as Partial<Budget>[]).every((budget) => {
+      if (unknownMembers(budget, BUDGET_MEMBERS).length > 0) return false;
+      const { per, tokens, price, hard } = budget;
       const hasLimit = tokens !== undefined || price !== undefined;
       const isValid = hasLimit && isLimit(tokens) && isLimit(price);
       return isOneOf('day', 'month')(per) && isValid && isOneOf(undefined, true, false)(hard);

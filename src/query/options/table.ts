@@ -1,3 +1,5 @@
+import { unknownMembers } from '../contract/unknown-members.js';
+
 /** The largest delay of a timer of Node. A larger one would fire after 1 ms. */
 const MAX_TIMER_MS = 2_147_483_647;
 const MAX_COUNT = 1_000_000;
@@ -215,11 +217,11 @@ export function withDefaults<T extends object>(
   faults: string[],
 ): T {
   const group: T = { ...defaults };
+  faults.push(...unknownMembers(values, defaults, name));
   for (const [key, value] of Object.entries(values ?? {}) as [keyof T & string, unknown][]) {
-    if (value === undefined) continue;
+    if (value === undefined || !Object.hasOwn(defaults, key)) continue;
     const range = numbers[key]?.range;
-    if (!Object.hasOwn(defaults, key)) faults.push(`${name}.${key} is not an option.`);
-    else if (range && !isInRange(value, range))
+    if (range && !isInRange(value, range))
       faults.push(`${name}.${key} is ${shown(value)}; it must be ${rangeText(range)}.`);
     else group[key] = value as T[typeof key];
   }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { WebhookEvent } from 'nest-agent-query-client';
 import type { EndpointRef } from '../ports/delivery-store.js';
 import { shown } from './table.js';
+import { unknownMembers } from '../contract/unknown-members.js';
 
 /** Where webhooks are sent. */
 export interface WebhookEndpoint {
@@ -61,6 +62,8 @@ const RULES: Record<keyof WebhookEndpoint, [must: string, isValid: (value: unkno
   ],
 };
 
+const MEMBERS: Record<keyof WebhookOptions, true> = { endpoints: true, allowPrivate: true };
+
 /** The checked webhooks of a module. */
 export class Webhooks {
   readonly endpoints: readonly Endpoint[];
@@ -70,11 +73,9 @@ export class Webhooks {
    * @param module the name of the module; undefined for the module without a name
    * @param faults gets a sentence for each fault of the options
    */
-  constructor(
-    { endpoints = [], allowPrivate = false }: WebhookOptions,
-    module: string | undefined,
-    faults: string[],
-  ) {
+  constructor(options: WebhookOptions, module: string | undefined, faults: string[]) {
+    const { endpoints = [], allowPrivate = false } = options;
+    faults.push(...unknownMembers(options, MEMBERS, 'webhooks'));
     const found = faultsOfEndpoints(endpoints).map((fault) => `webhooks.endpoints${fault}`);
     if (typeof allowPrivate !== 'boolean')
       found.push(`webhooks.allowPrivate is ${shown(allowPrivate)}; it must be true or false.`);

@@ -23,6 +23,7 @@ import {
 } from './submitted-query.js';
 import { traceOfRequest } from './traces.js';
 import { textForLog } from '../platform/text-for-log.js';
+import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** The owner of everything if the host has no authentication. */
 export const ANONYMOUS = 'anonymous';
@@ -76,6 +77,20 @@ export interface QueryOptions {
   release?: () => void;
 }
 
+const QUERY_OPTIONS: Record<keyof QueryOptions, true> = {
+  owner: true,
+  idempotencyKey: true,
+  afterTurn: true,
+  afterRun: true,
+  replaces: true,
+  fork: true,
+  earlier: true,
+  detached: true,
+  request: true,
+  path: true,
+  release: true,
+};
+
 /** The query is not admitted because the service shuts down. */
 export function draining(): QueryError {
   const detail = 'The service is shutting down and takes no new queries. Try again in a moment.';
@@ -126,6 +141,7 @@ export class Admissions {
     let hasSlot = false;
     let admitted: Admitted | undefined;
     try {
+      refuseUnknown('AgentService.query', options, QUERY_OPTIONS);
       mayChange(asked, store, options);
       const typed = settings.kwargs ? ((await settings.kwargs.typed(query)) as Query) : query;
       const idempotency =

@@ -36,8 +36,10 @@ import {
   existingRun,
   follow,
   followAfter,
+  LIST_OPTIONS,
   listPageOf,
   nextOf,
+  RUN_LIST_OPTIONS,
   sessionPage,
   sessionViewOf,
   viewOf,
@@ -45,6 +47,7 @@ import {
 import { usageList, type UsageListOptions } from './usage-list.js';
 import type { DownloadedFile, ListOptions, Load, RunListOptions, SpoolUse, Totals } from './views.js';
 import { textForLog } from '../platform/text-for-log.js';
+import { refuseUnknown } from '../contract/unknown-members.js';
 
 export { ANONYMOUS };
 export type {
@@ -113,7 +116,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    *
    * The Observable fails with a `QueryError` if the query is not admitted: `invalid_query` (the option `kwargs`, or `afterTurn`),
    * `session_busy`, `session_full`, `idempotency_conflict`, `rate_limited`, `budget_exceeded`, `at_capacity`, `draining`, `unavailable`,
-   * `storage_full`, or what the option `admit` throws.
+   * `storage_full`, or what the option `admit` throws. It fails with a `TypeError` if an option is unknown.
    *
    * @param query kwargs as a caller would send them: values that JSON can hold
    */
@@ -130,13 +133,11 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * @param runId the id of the run
    * @param after the number of the last envelope that the caller has; 0 for none. Default 0
    * @param options the request of the caller, for its trace. Default: none
+   * @throws {TypeError} an option is unknown
    */
-  follow(
-    owner: string,
-    runId: string,
-    after = 0,
-    { request }: Pick<QueryOptions, 'request'> = {},
-  ): RunStream {
+  follow(owner: string, runId: string, after = 0, options: Pick<QueryOptions, 'request'> = {}): RunStream {
+    refuseUnknown('AgentService.follow', options, { request: true });
+    const { request } = options;
     const find = () => this.#find(owner, runId);
     const followRun = (run: RunRecord) => followAfter(this.#services, run, after);
     return new RunStream(this.#services.traces.resumed(after, request, find, followRun));
@@ -152,9 +153,10 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * exactly once, whatever runs come and go meanwhile. A page has at most 8 Mi characters of JSON, but at least one run.
    *
    * @param options which runs, and which page of them. Default: the newest 50 runs
-   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable` · {TypeError} an option is unknown
    */
   async runs(owner: string, options: RunListOptions = {}): Promise<RunList> {
+    refuseUnknown('AgentService.runs', options, RUN_LIST_OPTIONS);
     const { session: sessionId, status, metadata } = options;
     const { runs, next } = await this.store.runs(this.#stored(owner), {
       ...listPageOf(options),
@@ -170,9 +172,10 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * between two pages moves to the beginning. A page has at most 8 Mi characters of JSON, but at least one session.
    *
    * @param options which page. Default: the 50 sessions that were used last
-   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable` · {TypeError} an option is unknown
    */
   async sessions(owner: string, options: ListOptions = {}): Promise<SessionList> {
+    refuseUnknown('AgentService.sessions', options, LIST_OPTIONS);
     const { sessions, next } = await this.store.sessions(this.#stored(owner), listPageOf(options));
     return { sessions: sessions.map(sessionViewOf), next: nextOf(next) };
   }
@@ -181,7 +184,7 @@ export class AgentService implements OnApplicationBootstrap, OnModuleDestroy, On
    * Adds up what the models have used for an owner, in pages: last used first.
    *
    * @param options what is added up, and which page of it. Default: by day, since the first day of this month
-   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable` · {TypeError} an option is unknown
    */
   usage(owner: string, options: UsageListOptions = {}): Promise<UsageList> {
     return usageList(this.store, this.settings, this.#stored(owner), options);

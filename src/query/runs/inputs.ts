@@ -15,7 +15,8 @@ import { ownerOfModule, storedOwner } from '../sharing/owners.js';
 import type { Processes } from './processes.js';
 import { faultsOfAnswer } from './questions.js';
 import type { RunnerServices } from './runner-services.js';
-import { checkCursor, listPageOf, nextOf, type ListOptions, viewOf } from './views.js';
+import { checkCursor, LIST_OPTIONS, listPageOf, nextOf, type ListOptions, viewOf } from './views.js';
+import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** A run whose requests a caller may see. */
 interface AskingRun {
@@ -53,9 +54,10 @@ export class Inputs {
    * Lists the open requests of all runs of an owner, newest first, in pages.
    *
    * @param options which page. Default: the newest 50
-   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable`
+   * @throws {QueryError} `invalid_query`: `after` is not the `next` of a page · `unavailable` · {TypeError} an option is unknown
    */
   async open(owner: string, options: ListOptions = {}): Promise<InputList> {
+    refuseUnknown('AgentService.inputs.open', options, LIST_OPTIONS);
     const page = listPageOf(options);
     const stored = storedOwner(this.services.settings.name, owner);
     const { inputs = [], next } = (await this.#store?.open(stored, page)) ?? {};
@@ -77,14 +79,16 @@ export class Inputs {
    * the run with this cursor afterwards. Default: none
    * @returns the run; and the number of the envelope before that of the answers, undefined if the caller does not own the run
    * @throws {QueryError} `not_found` · `invalid_answer` · `input_resolved`: there is another answer · `input_expired` ·
-   * `run_ended` · `invalid_query` and `cursor_expired`: see `AgentService.follow` · `unavailable`
+   * `run_ended` · `invalid_query` and `cursor_expired`: see `AgentService.follow` · `unavailable` · {TypeError} an option is unknown
    */
   async answer(
     owner: string,
     runId: string,
     answers: InputAnswer[],
-    { detached = true, after }: { detached?: boolean; after?: number | undefined } = {},
+    options: { detached?: boolean; after?: number | undefined } = {},
   ): Promise<{ run: RunView; before: number | undefined }> {
+    refuseUnknown('AgentService.inputs.answer', options, { detached: true, after: true });
+    const { detached = true, after } = options;
     const { run, isOwner, inputs } = await this.#find(owner, runId);
     const check = this.services.schemas.of(owner);
     const errors = await Promise.all(

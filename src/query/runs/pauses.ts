@@ -8,6 +8,7 @@ import { requestsOf } from './questions.js';
 import type { RunTrace } from '../ports/run-tracer.js';
 import type { LiveRun, RunnerServices } from './runner-services.js';
 import type { TimeLimit } from './time-limit.js';
+import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** Lets one run ask: writes its questions in their place in the answer, and waits until they are resolved. */
 export class Pauses {
@@ -22,6 +23,7 @@ export class Pauses {
 
   /** See `QueryContext.ask`. */
   async ask(questions: Question[], options: { checkpoint?: unknown } = {}): Promise<ResolvedInput[]> {
+    refuseUnknown('context.ask', options, { checkpoint: true });
     const { handler, options: limits, schemas } = this.services;
     const state = options.checkpoint === undefined ? undefined : checkpointText(options.checkpoint);
     const survives = state !== undefined || (handler.restarts ?? 0) > 0;

@@ -3,7 +3,8 @@ import type { Settings } from '../options/settings.js';
 import type { RunStore } from '../ports/run-store.js';
 import { dayOf, firstDayOf, PRICE_PARTS, timeOfDay } from '../ports/usage-rules.js';
 import type { UsageGroup, UsageRecord } from '../ports/usage-store.js';
-import { type ListOptions, listPageOf, nextOf } from './views.js';
+import { LIST_OPTIONS, type ListOptions, listPageOf, nextOf } from './views.js';
+import { refuseUnknown } from '../contract/unknown-members.js';
 
 /** What is added up, and which page of it. Days are in UTC, such as `2026-11-25`. */
 export interface UsageListOptions extends ListOptions {
@@ -17,6 +18,14 @@ export interface UsageListOptions extends ListOptions {
   session?: string | undefined;
 }
 
+const USAGE_LIST_OPTIONS: Record<keyof UsageListOptions, true> = {
+  ...LIST_OPTIONS,
+  by: true,
+  from: true,
+  to: true,
+  session: true,
+};
+
 /** @param owner as the store has it */
 export async function usageList(
   store: RunStore,
@@ -24,6 +33,7 @@ export async function usageList(
   owner: string,
   options: UsageListOptions,
 ): Promise<UsageList> {
+  refuseUnknown('AgentService.usage', options, USAGE_LIST_OPTIONS);
   const { by = 'day', session: sessionId } = options;
   const last = options.to === undefined ? Date.now() : Date.parse(options.to);
   const from = options.from === undefined ? firstDayOf('month', last) : dayOf(Date.parse(options.from));

@@ -33,6 +33,15 @@ export interface RunListOptions extends ListOptions {
   metadata?: Metadata | undefined;
 }
 
+/** The members of each, for `refuseUnknown`. */
+export const LIST_OPTIONS: Record<keyof ListOptions, true> = { limit: true, after: true };
+export const RUN_LIST_OPTIONS: Record<keyof RunListOptions, true> = {
+  ...LIST_OPTIONS,
+  session: true,
+  status: true,
+  metadata: true,
+};
+
 /** A file that a caller downloads: one of a query, one of an answer, or a text that a page of a session shows cut. */
 export interface DownloadedFile {
   name: string;

@@ -2,6 +2,7 @@ import { type DynamicModule, Module, type ModuleMetadata, type Provider } from '
 import { MetricsServer } from './metrics-server.js';
 import { metricsControllerAt } from './metrics.controller.js';
 import { Metrics } from './metrics.js';
+import { refuseUnknown } from '../../query/index.js';
 
 /** The options of `MetricsModule`. */
 export interface MetricsOptions {
@@ -16,6 +17,14 @@ export interface MetricsOptions {
   /** Modules that export what the decorators name. Default: none. */
   imports?: NonNullable<ModuleMetadata['imports']>;
 }
+
+const MEMBERS: Record<keyof MetricsOptions, true> = {
+  path: true,
+  port: true,
+  host: true,
+  decorators: true,
+  imports: true,
+};
 
 /**
  * Shows the metrics of the query modules that have the listener `QueryMetrics`, and of the process, for Prometheus. It needs
@@ -40,6 +49,7 @@ export class MetricsModule {
 
   /** @throws {TypeError} an option is unknown, or has no effect */
   static forRoot(options: MetricsOptions = {}): DynamicModule {
+    refuseUnknown('MetricsModule', options, MEMBERS);
     const { path = 'metrics', port, host, decorators, imports = [] } = options;
     if (port === undefined && host !== undefined) {
       throw new TypeError('MetricsModule: the option "host" has no effect without "port".');

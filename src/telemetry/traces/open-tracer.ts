@@ -1,4 +1,4 @@
-import type { RunTracer } from '../../query/index.js';
+import { refuseUnknown, type RunTracer } from '../../query/index.js';
 import type { TracerOptions } from './attributes.js';
 
 /**
@@ -6,7 +6,7 @@ import type { TracerOptions } from './attributes.js';
  * registered; without an SDK there are none.
  *
  * @param options everything has a default
- * @throws Error with a sentence for the operator: the package is missing
+ * @throws {TypeError} an option is unknown · Error with a sentence for the operator: the package is missing
  *
  * @example
  * QueryModule.forRootAsync({
@@ -15,6 +15,7 @@ import type { TracerOptions } from './attributes.js';
  * })
  */
 export async function openTracer(options: TracerOptions = {}): Promise<RunTracer> {
+  refuseUnknown('openTracer', options, { agentName: true, providerName: true });
   const { OpenTelemetryTracer } = await import('./open-telemetry-tracer.js').catch(explainMissingPackage);
   return new OpenTelemetryTracer(options);
 }

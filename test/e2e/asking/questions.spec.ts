@@ -86,6 +86,11 @@ describeOnOneAdapter('The questions of a handler, on %s', (adapter) => {
       { expiresInMs: 31 * 86_400_000 },
       'its expiresInMs must be a whole number from 1 to 2592000000',
     ],
+    [
+      'a member of the request',
+      { expiresAt: '2026-11-25T10:00:00.000Z' },
+      'expiresAt is not an option. Did you mean expiresInMs?',
+    ],
     ['another onExpire', { onExpire: 'approve' }, 'its onExpire must be "decline", "fail" or { value }'],
     ['a default of another type', { onExpire: { value: 1 } }, '/onExpire/value must be a string'],
     ['no default', { onExpire: { value: undefined } }, '/onExpire/value must be present'],

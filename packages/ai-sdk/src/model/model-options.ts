@@ -6,6 +6,7 @@ import {
   type ModelKwarg,
   type Range,
   rangeText,
+  refuseUnknown,
   TEMPERATURES,
 } from 'nest-agent-query/agents';
 import { type CallerTool, faultsOfTools } from './caller-tools.js';
@@ -67,11 +68,28 @@ export interface ModelSettings extends Omit<ModelCall, 'tools'> {
   silenceMs: number;
 }
 
+const MEMBERS: Record<keyof ModelOptions, true> = {
+  baseUrl: true,
+  model: true,
+  apiKey: true,
+  instructions: true,
+  temperature: true,
+  maxOutputTokens: true,
+  kwargs: true,
+  contextTokens: true,
+  inputs: true,
+  mcpServers: true,
+  maxSteps: true,
+  retries: true,
+  silenceMs: true,
+};
+
 /** The most characters of instructions that a caller sends. */
 const INSTRUCTIONS_LENGTH = 64 * 1024;
 
-/** @throws {TypeError} an option is not valid · {RangeError} a number is out of its range */
+/** @throws {TypeError} an option is not valid or unknown · {RangeError} a number is out of its range */
 export function modelSettings(options: ModelOptions): ModelSettings {
+  refuseUnknown('modelHandler', options, MEMBERS);
   const { baseUrl, model, apiKey, instructions, temperature, maxOutputTokens, contextTokens } = options;
   if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol))
     throw new TypeError('ModelOptions.baseUrl must begin with https: or http:.');

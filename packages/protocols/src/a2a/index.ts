@@ -24,7 +24,7 @@ export { type AgentCardOptions, type AgentSkill, faultsOfCard } from './card/age
 export class A2aModule {
   /**
    * @param options `path` is by default `a2a`
-   * @throws {TypeError} the card is not valid: with a line for each fault
+   * @throws {TypeError} an option is unknown, or the card is not valid: with a line for each fault
    */
   static forRoot(options: A2aModuleOptions = {}): DynamicModule {
     const { card = {}, cardDecorators = [] } = options;
@@ -32,7 +32,15 @@ export class A2aModule {
     if (faults.length > 0)
       throw new TypeError(faults.map((fault) => `A2aModule: of the option "card", ${fault}`).join('\n'));
     const routes = { controller: CardController, pathBeside: cardPath, decorators: cardDecorators };
-    return viewModule(A2aModule, A2aController, { path: 'a2a', ...options }, [routes]);
+    return viewModule(
+      A2aModule,
+      A2aController,
+      { path: 'a2a', ...options },
+      {
+        own: { card: true, cardDecorators: true, url: true },
+        others: [routes],
+      },
+    );
   }
 }
 

@@ -13,6 +13,7 @@ export type { ViewOptions } from '../view/view.js';
  */
 @Module({})
 export class AgUiModule {
+  /** @throws {TypeError} an option is unknown */
   static forRoot(options: ViewOptions = {}): DynamicModule {
     return viewModule(AgUiModule, AgUiController, { path: 'ag-ui', ...options });
   }

@@ -13,11 +13,11 @@ import { ChatController } from './chat.controller.js';
  */
 @Module({})
 export class AiSdkModule {
-  /** @throws {TypeError} there is no such version */
+  /** @throws {TypeError} an option is unknown, or there is no such version */
   static forRoot({ path = 'ai', ...options }: AiSdkOptions = {}): DynamicModule {
     const { version = 6 } = options.aiSdk ?? {};
     if (version !== 6 && version !== 7)
       throw new TypeError('AiSdkModule: the option "aiSdk.version" must be 6 or 7.');
-    return viewModule(AiSdkModule, ChatController, { path, ...options });
+    return viewModule(AiSdkModule, ChatController, { path, ...options }, { own: { aiSdk: true } });
   }
 }

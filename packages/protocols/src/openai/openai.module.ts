@@ -14,7 +14,10 @@ import { Responses } from './responses/responses.js';
  */
 @Module({ providers: [Chats, Continued, Conversations, Responses] })
 export class OpenAiModule {
-  /** @param options `path` is by default `v1` */
+  /**
+   * @param options `path` is by default `v1`
+   * @throws {TypeError} an option is unknown
+   */
   static forRoot(options: ViewOptions = {}): DynamicModule {
     return viewModule(OpenAiModule, OpenAiController, { path: 'v1', ...options });
   }

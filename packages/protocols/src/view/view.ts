@@ -13,6 +13,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { type Endpoint, Endpoints, type HostRequest, type ProblemForm } from 'nest-agent-query/protocol';
+import { refuseUnknown } from 'nest-agent-query/agents';
 
 /** Where a view is, and whose runs it shows. */
 export interface ViewOptions {
@@ -27,6 +28,14 @@ export interface ViewOptions {
   /** Class decorators of the controller, such as `[UseGuards(MyGuard)]`. Default: none. */
   decorators?: ClassDecorator[];
 }
+
+const MEMBERS: Record<keyof ViewOptions, true> = {
+  name: true,
+  path: true,
+  version: true,
+  host: true,
+  decorators: true,
+};
 
 const OPTIONS = Symbol('ViewOptions');
 
@@ -98,15 +107,18 @@ export interface OtherRoutes {
  *
  * @param module its class
  * @param controller its routes
- * @param others routes that are not below its path. Default: none
+ * @param more the names of its `own` options, and `others`: routes that are not below its path. Default: none
+ * @throws {TypeError} an option is unknown
  */
 export function viewModule(
   module: Type,
   controller: Type,
-  { path: given, version, host, decorators = [], ...options }: ViewOptions & { path: string },
-  others: OtherRoutes[] = [],
+  given: ViewOptions & { path: string },
+  { own = {}, others = [] }: { own?: object; others?: OtherRoutes[] } = {},
 ): DynamicModule {
-  const path = given.replace(/^\/+|\/+$/g, '');
+  refuseUnknown(module.name, given, { ...MEMBERS, ...own });
+  const { version, host, decorators = [], ...options } = given;
+  const path = given.path.replace(/^\/+|\/+$/g, '');
   const mountedAt = (at: string, routes: Type, own: ClassDecorator[]) => {
     class MountedController extends routes {}
     const all = [...own.toReversed(), Controller({ path: at, version, host } as ControllerOptions)];
@@ -118,6 +130,6 @@ export function viewModule(
       mountedAt(path, controller, decorators),
       ...others.map((each) => mountedAt(each.pathBeside(path), each.controller, each.decorators)),
     ],
-    providers: [Endpoints, View, { provide: OPTIONS, useValue: { path, ...options } }],
+    providers: [Endpoints, View, { provide: OPTIONS, useValue: { ...options, path } }],
   };
 }
