@@ -63,6 +63,7 @@ export async function* answerRequests(
   ask: Ask,
 ): AsyncGenerator<Envelope> {
   const { signal } = context;
+  const own = parts.filter((part) => part.type === 'file');
   const known = await knownFiles(parts, context);
   let items: Suggestion[] = [];
   for (const [index, part] of parts.entries()) {
@@ -74,18 +75,24 @@ export async function* answerRequests(
       continue;
     }
     if (request.kind === 'describe') {
-      items = yield* answerDescribe(request.of, known, signal, ask);
+      items = yield* answerDescribe(request.of, meantBy(request, own, known), signal, ask);
       continue;
     }
     const label = `Answering ${plain(part.text.trim())}`;
     yield log(`${label}${positionOf(index, parts)}`);
-    const job = ask(request, known);
+    const job = ask(request, meantBy(request, own, known));
     if (await job.waits(WAITING_MS)) yield log('The request waits until other files have been read');
     yield* messagesOf(job, signal, label);
     yield* filesOf(job);
     items = job.complete?.suggestions ?? items;
   }
   if (items.length > 0) yield suggestions(items);
+}
+
+/** A query that brings files asks about these, unless it names a file. A statement may join all tables. */
+function meantBy(request: FilesRequest, own: FilePart[], known: FilePart[]): FilePart[] {
+  const isAboutAll = request.kind === 'sql' || ('of' in request && request.of !== undefined);
+  return isAboutAll || own.length === 0 ? known : own;
 }
 
 async function* answerDescribe(

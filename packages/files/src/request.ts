@@ -18,7 +18,7 @@
  * are not taken for tables. Any other text is no request.
  */
 
-/** What a text requests. `of` names the file; without it, all files are meant that have such a thing. */
+/** What a text requests. `of` names the file; without it, all files of the query or of its session are meant: see `answerRequests`. */
 export type FilesRequest =
   | { kind: 'sql'; statement: string; as: ResultForm }
   | { kind: 'find'; words: string }

@@ -449,6 +449,32 @@ describe('A request', () => {
     );
   });
 
+  it.each([
+    ['text', 'new words'],
+    ['outline', 'This file has no outline.'],
+    ['describe', '### `new.txt`\n\n**Text file**, 10 bytes.'],
+    ['find words', '1 passage with `words`:\n\n1. `new.txt`, line 1: `new words`'],
+    ['page 1', 'This file has no pages.'],
+    ['sheet x', 'This file has no sheets.'],
+    ['entry x', 'This file has no entries.'],
+  ])('without a name is about the files of the query, if it has some: %s', async (text, expected) => {
+    const context = sessionWith([
+      [ORDERS],
+      [await fixture('report.pdf')],
+      [filePart('old.txt', 'old words\n')],
+    ]);
+    const answer = await answerOf(handler, [text, filePart('new.txt', 'new words\n')], context);
+    expect(answer).toContain(expected);
+    expect(answer).not.toMatch(/old|orders|report/);
+  });
+
+  it('that names a file of an earlier turn is about that file, also if the query has files', async () => {
+    const context = sessionWith([[filePart('old.txt', 'old words\n')]]);
+    const answer = await answerOf(handler, ['text of old.txt', filePart('new.txt', 'new words\n')], context);
+    expect(answer).toContain('old words');
+    expect(answer).not.toContain('new words');
+  });
+
   it('of another agent has its answer as text', async () => {
     const answer = (request: string) => handler.answerTo(request, [ORDERS], contextOf());
     expect(await answer('select count(*) from orders')).toContain('| 30 |');
