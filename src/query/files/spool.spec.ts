@@ -1,8 +1,31 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { deadProcess } from '../../../test/support/child-processes.js';
 import { Spool } from './spool.js';
+
+/** A directory that is not where the root directory is, as a volume of containers. */
+const VOLUME = '/dev/shm';
+const IN_NAMESPACE = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+
+/** Writes a file of a spool, says where it is, and waits. */
+const OPENING_A_SPOOL = [
+  '--input-type=module',
+  '--eval',
+  `import { register } from 'node:module';
+  register(${JSON.stringify(new URL('../../../test/support/typescript-hooks.mjs', import.meta.url).href)});
+  const { Spool } = await import(${JSON.stringify(new URL('./spool.ts', import.meta.url).href)});
+  const spool = await Spool.open(process.argv[1]);
+  await spool.newFile().write(Buffer.from('first'));
+  console.log(spool.directory);
+  setInterval(() => undefined, 1_000);`,
+];
+
+/** Not every system lets a user make namespaces of processes. */
+const hasNamespaces = spawnSync('unshare', [...IN_NAMESPACE, 'true']).status === 0;
+const inContainers = hasNamespaces ? it : it.skip;
 
 describe('The spool', () => {
   let parent: string;
@@ -89,4 +112,28 @@ describe('The spool', () => {
     await Spool.open(parent);
     expect((await readdir(parent)).sort()).toEqual(kept.sort());
   });
+
+  inContainers(
+    'keeps what a process of another container with the same host name has on a volume',
+    async () => {
+      const volume = await mkdtemp(join(VOLUME, 'spool-'));
+      // Such a process sees only those of its own namespace. This one does not see it under the id that it has there.
+      const container = spawn('unshare', [...IN_NAMESPACE, process.execPath, ...OPENING_A_SPOOL, volume], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      try {
+        const [output] = (await once(container.stdout, 'data')) as [Buffer];
+        const directory = output.toString().trim();
+        expect(await readdir(volume)).toEqual([basename(directory)]);
+
+        const spool = await Spool.open(volume);
+        expect(await readFile(join(directory, '1'), 'utf8')).toBe('first');
+        await spool.close();
+      } finally {
+        container.kill('SIGKILL');
+        await once(container, 'exit');
+        await rm(volume, { recursive: true });
+      }
+    },
+  );
 });
